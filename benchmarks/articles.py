@@ -2,8 +2,7 @@
 
     python benchmarks/articles.py [DOCS] [--out RUN] [--size N] [--lm NAME] [--candidates N]
 
-Without DOCS the sample documents are measured. The run folder stays, so that its samples can be read
-(`groundset show RUN`).
+Without DOCS the sample documents are used. The run folder is kept, to read its samples with `groundset show RUN`.
 """
 
 import argparse
@@ -18,7 +17,7 @@ from groundset.progress import Progress
 
 
 def main() -> None:
-    """Run once and print the figures."""
+    """Generate a run and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("docs", nargs="*", type=Path, default=[Path("data/samples")])
     parser.add_argument("--out", type=Path, default=Path(f"out/bench-{time.strftime('%Y%m%d-%H%M%S')}"))

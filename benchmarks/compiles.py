@@ -1,14 +1,14 @@
-"""Compare steps of a model as they are with what strategies compile of them: by default `answer` with `labeled`.
+"""Compare uncompiled and compiled steps, by default the step `answer` with the strategy `labeled`.
 
     python benchmarks/compiles.py [--lm NAME] [--steps STEP,...] [--optimizers NAME,...] [--budget N] [--dev N]
 
-`--steps all --optimizers all` takes every step with every strategy that needs no second model, for hours.
+`--steps all --optimizers all` compiles every step with every strategy that needs no second model, which takes hours.
 
-Prints one row of a Markdown table for each step and strategy: the outcome, how many dev rows there were, how many
-candidates were compared on all of them, what gain they could see, test rows before and after, the paired gain on dev
-and test rows, calls and minutes. Without --dev the budget decides how many dev rows are taken.
+Prints one row of a Markdown table for each step and strategy: the outcome, the number of dev rows, the number of
+candidates compared on all of them, the minimum detectable gain, the score of test rows before and after, the paired
+gain on dev and test rows, calls and minutes. The default of --dev depends on the budget.
 
-Finished calls are kept in --out, so the same command goes on where it was ended.
+Finished calls are stored in --out, so repeating the command resumes it.
 """
 
 import argparse
@@ -27,15 +27,17 @@ _COLUMNS = (
     *("gain on dev", "gain on test", "calls", "minutes"),
 )
 _ALL = "all"
-_ALONE = [name for name, strategy in STRATEGIES.items() if "lm" in strategy.needs and "teacher" not in strategy.needs]
+_WITHOUT_TEACHER = [
+    name for name, strategy in STRATEGIES.items() if "lm" in strategy.needs and "teacher" not in strategy.needs
+]
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
-    parser.add_argument("--steps", default="answer", type=_of(COMPILABLE))
-    parser.add_argument("--optimizers", default="labeled", type=_of(_ALONE))
+    parser.add_argument("--steps", default="answer", type=_names_of(COMPILABLE))
+    parser.add_argument("--optimizers", default="labeled", type=_names_of(_WITHOUT_TEACHER))
     parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--dev", type=int)
     parser.add_argument("--test", type=int, default=24)
@@ -43,11 +45,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/bench-compile"))
     arguments = parser.parse_args()
     print(f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|", flush=True)
-    whole = set(arguments.steps) == set(COMPILABLE)
+    all_steps = set(arguments.steps) == set(COMPILABLE)
     for name in arguments.optimizers:
         known = STRATEGIES[name].known_steps()
         options = CompileOptions(
-            steps=("all",) if whole else tuple(step for step in arguments.steps if step in known),
+            steps=("all",) if all_steps else tuple(step for step in arguments.steps if step in known),
             optimizer=name,
             lm=arguments.lm,
             embedder=arguments.embedder,
@@ -61,8 +63,8 @@ def main() -> None:
             print(f"| {' | '.join((report.step, name, *_cells(report)))} | {minutes:.1f} |", flush=True)
 
 
-def _of(known: Collection[str]) -> Callable[[str], list[str]]:
-    """Return what reads names with commas between them, or `all`."""
+def _names_of(known: Collection[str]) -> Callable[[str], list[str]]:
+    """Return a parser of comma-separated names, or `all`."""
 
     def read(text: str) -> list[str]:
         names = list(known) if text == _ALL else text.split(",")
@@ -74,12 +76,12 @@ def _of(known: Collection[str]) -> Callable[[str], list[str]]:
 
 
 def _cells(report: CompileReport) -> list[str]:
-    found, figures = report.measures, report.figures
+    measures, figures = report.measures, report.figures
     outcome = "better" if report.state.record["chosen"] else "as it was"
     rows = sum(row["split"] == "dev" for row in report.rows)
     cells = ["not tested" if report.untested else outcome, str(rows), f"{figures['compared']:.0f}"]
-    cells += [f"{figures['detectable_gain']:.2f}", str(found["before"]["test"]), str(found["after"]["test"])]
-    return [*cells, str(found["gain"]["dev"]), str(found["gain"]["test"]), f"{figures['calls']:.0f}"]
+    cells += [f"{figures['detectable_gain']:.2f}", str(measures["before"]["test"]), str(measures["after"]["test"])]
+    return [*cells, str(measures["gain"]["dev"]), str(measures["gain"]["test"]), f"{figures['calls']:.0f}"]
 
 
 class _Silent:

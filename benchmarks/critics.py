@@ -1,10 +1,10 @@
-"""Measure critics on labelled rows: area under the ROC curve, and what passes by reason.
+"""Measure critics on labelled rows: area under the ROC curve (AUC), and accepted rows by reason.
 
     python benchmarks/critics.py [FILE.jsonl ...] [--compiled shipped|none|DIR] [--critic head|lm] [--lm NAME]
 
-Without files the test rows of data/labels/ are measured. Rows hold `text`, or `question` and `passage`, with `label`
-and `reason`; of rows with a `split` only test counts, and rows whose `confidence` is `borderline` are measured with and
-without. Nothing is fitted.
+Without files the test rows of data/labels/ are used. Rows have `text`, or `question` and `passage`, with `label` and
+`reason`. Of rows with a `split` only test rows are used, and the figures are printed with and without rows whose
+`confidence` is `borderline`.
 """
 
 import argparse
@@ -33,37 +33,35 @@ def main() -> None:
         rows = [row for row in read_rows(file, ("label", "reason")) if row.get("split", "test") == "test"]
         kind: Kind = "questions" if "question" in rows[0] else "chunks"
         with open_judge(kind, arguments.critic, arguments.lm, "all-minilm-l6-v2", arguments.compiled) as decide:
-            decide(rows[:1])  # what a first call loads is not a decision's time
+            decide(rows[:1])  # loads the models
             started = time.perf_counter()
-            found = decide(rows)
+            decisions = decide(rows)
             first = time.perf_counter() - started
             decide(rows)
             again = time.perf_counter() - started - first
         print(f"{kind}, critic {arguments.critic}, compiled {arguments.compiled}")
-        report("all rows", rows, found, range(len(rows)))
-        clear = [n for n, row in enumerate(rows) if row.get("confidence") != "borderline"]
+        report("all rows", list(zip(rows, decisions, strict=True)))
+        clear = [pair for pair in zip(rows, decisions, strict=True) if pair[0].get("confidence") != "borderline"]
         if len(clear) < len(rows):
-            report("without borderline rows", rows, found, clear)
+            report("without borderline rows", clear)
         each = 1000 / len(rows)
-        print(f"{each * first:.1f} ms for each row, {each * again:.1f} ms once its texts are embedded\n")
+        print(f"{each * first:.1f} ms for each row, {each * again:.1f} ms with embedded texts\n")
 
 
-def report(name: str, rows: Sequence[dict[str, Any]], found: Sequence[Decision], places: Sequence[int]) -> None:
-    """Print the figures over some of the rows."""
-    good = [rows[n]["label"] == "good" for n in places]
-    probability = [found[n].probability for n in places]
-    print(f"{name}: n={len(places)}, AUC {bootstrap(area_under_roc, good, probability)}, ", end="")
-    print(f"average precision {bootstrap(average_precision, good, probability)}")
-    for reason in sorted({rows[n]["reason"] for n in places}):
-        of_reason = [n for n in places if rows[n]["reason"] == reason]
-        told = (
-            f"  {reason:20} n={len(of_reason):<4} passed {share(sum(found[n].good for n in of_reason), len(of_reason))}"
-        )
+def report(name: str, judged: Sequence[tuple[dict[str, Any], Decision]]) -> None:
+    """Print the figures of rows with their decisions."""
+    good = [row["label"] == "good" for row, _ in judged]
+    probabilities = [decision.probability for _, decision in judged]
+    print(f"{name}: n={len(judged)}, AUC {bootstrap(area_under_roc, good, probabilities)}, ", end="")
+    print(f"average precision {bootstrap(average_precision, good, probabilities)}")
+    for reason in sorted({row["reason"] for row, _ in judged}):
+        accepted = [decision.good for row, decision in judged if row["reason"] == reason]
+        line = f"  {reason:20} n={len(accepted):<4} passed {share(sum(accepted), len(accepted))}"
         if reason != "ok":
-            both = [n for n in places if rows[n]["reason"] in (reason, "ok")]
-            good = [rows[n]["reason"] == "ok" for n in both]
-            told += f", AUC {bootstrap(area_under_roc, good, [found[n].probability for n in both])}"
-        print(told)
+            both = [(row, decision) for row, decision in judged if row["reason"] in (reason, "ok")]
+            good = [row["reason"] == "ok" for row, _ in both]
+            line += f", AUC {bootstrap(area_under_roc, good, [decision.probability for _, decision in both])}"
+        print(line)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""Measure ways to embed a corpus: seconds, and whether a question still finds its passage.
+"""Measure ways to embed a corpus: speed, and whether questions still find their passages.
 
     python benchmarks/embedding.py [--questions 200] [--timed 96] [--rounds 7]
 
-The corpus is every passage of data/labels/questions.jsonl; the questions are some of those that are good. Time is taken
-on some of the passages, all ways in turn in one process, round by round, so that what else the machine does falls on
-all of them; ratios are to `encode` with one thread in the same round, and their median over the rounds is printed. Rows
-for ONNX need the package onnx, which turns the model into that format; without it they are left out.
-sentence-transformers' own ONNX back-end needs optimum-onnx, which does not accept transformers 5.
+The corpus is all passages of data/labels/questions.jsonl, the questions a sample of the good ones. Speed is measured on
+a sample of the passages, in rounds that alternate between the ways, so that other load affects all of them. Ratios
+are relative to `encode` with one thread in the same round; their median is printed. The rows for ONNX need the package
+onnx, because the ONNX backend of sentence-transformers needs optimum-onnx, which does not support transformers 5.
 """
 
 import argparse
@@ -46,20 +45,20 @@ def main() -> None:
     parser.add_argument("--timed", type=int, default=96)
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
-    passages, asked = read_questions(arguments.questions)
+    passages, questions = read_questions(arguments.questions)
     with tempfile.TemporaryDirectory() as folder:
         ways = all_ways(Path(folder))
         timed = passages[:: max(1, len(passages) // arguments.timed)]
         seconds = measure(ways, timed, arguments.rounds)
         vectors = {name: encode(passages) for name, encode in ways.items()}
-        ranks = {name: find(encode, vectors[name], asked) for name, encode in ways.items()}
+        ranks = {name: rank(encode, vectors[name], questions) for name, encode in ways.items()}
     print(f"{len(passages)} passages of {statistics.mean(map(len, passages)):.0f} characters on average,")
-    print(f"{len(asked)} questions, {usable_processors()} cores\n")
+    print(f"{len(questions)} questions, {usable_processors()} cores\n")
     print_table(seconds, vectors, ranks, len(timed))
 
 
 def read_questions(count: int) -> tuple[list[str], list[tuple[str, int]]]:
-    """Return all passages, and good questions with the place of the passage that each is about."""
+    """Return all passages, and good questions with the index of their passage."""
     labels = read_labels(QuestionLabel, [data_path("labels", "questions.jsonl")])
     passages = list(dict.fromkeys(label.passage for label in labels))
     good = [(label.question, passages.index(label.passage)) for label in labels if label.good]
@@ -67,7 +66,7 @@ def read_questions(count: int) -> tuple[list[str], list[tuple[str, int]]]:
 
 
 def all_ways(folder: Path) -> dict[str, Encode]:
-    """Return the ways to embed by name; the first is what the others are compared with."""
+    """Return the ways to embed by name, the baseline first."""
     cores = usable_processors()
     one = load_embedder(_MODEL)
     many = load_embedder(_MODEL, threads=cores)
@@ -87,7 +86,7 @@ def all_ways(folder: Path) -> dict[str, Encode]:
 
 
 def export(folder: Path) -> dict[str, Path]:
-    """Write the model as ONNX, in float32 and with dynamic int8 weights."""
+    """Export the model to ONNX, in float32 and with dynamic int8 weights."""
     import torch
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -101,27 +100,27 @@ def export(folder: Path) -> dict[str, Path]:
 
     model = load_sentence_transformer()
     texts = model.preprocess(["A text.", "Another text, and a longer one."])
-    whole, small = folder / "model.onnx", folder / "model-int8.onnx"
+    full, quantized = folder / "model.onnx", folder / "model-int8.onnx"
     names = ["input_ids", "attention_mask"]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter's own, about tracing
-        logging.disable(logging.WARNING)  # and the quantizer's
+        warnings.simplefilter("ignore")  # of the exporter
+        logging.disable(logging.WARNING)  # of the quantizer
         torch.onnx.export(
             Hidden(model[0].auto_model).eval(),
             tuple(texts[name] for name in names),
-            str(whole),
+            str(full),
             dynamo=False,
             input_names=names,
             output_names=["hidden"],
             dynamic_axes={name: {0: "texts", 1: "tokens"} for name in (*names, "hidden")},
             opset_version=17,
         )
-        quantize_dynamic(whole, small, weight_type=QuantType.QInt8, per_channel=True)
-    return {"ONNX float32": whole, "ONNX int8": small}
+        quantize_dynamic(full, quantized, weight_type=QuantType.QInt8, per_channel=True)
+    return {"ONNX float32": full, "ONNX int8": quantized}
 
 
 def load_sentence_transformer() -> Any:
-    """Return the model as sentence-transformers loads it."""
+    """Load the model with sentence-transformers."""
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(str(pull(_MODEL)), device="cpu", local_files_only=True)
@@ -141,16 +140,16 @@ class OnnxEncoder:
         self._model = load_sentence_transformer()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return a unit-length row for each text, worked out in batches of like length."""
+        """Return a unit-length row for each text, computed in batches of similar length."""
         import torch
 
         vectors = np.zeros((len(texts), self._model.get_embedding_dimension()), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            inputs = self._model.preprocess([texts[place] for place in batch])
-            given = {name: inputs[name].numpy() for name in ("input_ids", "attention_mask")}
-            pooled = {"token_embeddings": torch.from_numpy(self._session.run(None, given)[0]), **inputs}
+            inputs = self._model.preprocess([texts[index] for index in batch])
+            arrays = {name: inputs[name].numpy() for name in ("input_ids", "attention_mask")}
+            pooled = {"token_embeddings": torch.from_numpy(self._session.run(None, arrays)[0]), **inputs}
             for module in list(self._model)[1:]:
                 pooled = module(pooled)
             rows = pooled["sentence_embedding"].numpy()
@@ -171,11 +170,11 @@ def measure(ways: dict[str, Encode], texts: Sequence[str], rounds: int) -> dict[
     return seconds
 
 
-def find(encode: Encode, passages: Vectors, asked: Sequence[tuple[str, int]]) -> npt.NDArray[np.intp]:
+def rank(encode: Encode, passages: Vectors, questions: Sequence[tuple[str, int]]) -> npt.NDArray[np.intp]:
     """Return the rank of each question's passage."""
-    similarities = encode([question for question, _ in asked]) @ passages.T
-    own = similarities[np.arange(len(asked)), [place for _, place in asked]]
-    ranks: npt.NDArray[np.intp] = 1 + (similarities > own[:, None]).sum(axis=1)
+    similarities = encode([question for question, _ in questions]) @ passages.T
+    correct = similarities[np.arange(len(questions)), [index for _, index in questions]]
+    ranks: npt.NDArray[np.intp] = 1 + (similarities > correct[:, None]).sum(axis=1)
     return ranks
 
 
@@ -187,31 +186,20 @@ def print_table(
 ) -> None:
     """Print one row for each way."""
     base = next(iter(seconds))
-    columns = (
-        "way",
-        "seconds for 1,000",
-        "ratio",
-        "processor time",
-        "recall at 1",
-        "at 5",
-        "p",
-        "other ranks",
-        "cosine",
-    )
-    print(f"| {' | '.join(columns)} |")
+    print("| way | seconds for 1,000 | ratio | processor time | recall at 1 | at 5 | p | other ranks | cosine |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, rounds in seconds.items():
         ratios = [
-            statistics.median(mine[part] / theirs[part] for mine, theirs in zip(rounds, seconds[base], strict=True))
+            statistics.median(one[part] / other[part] for one, other in zip(rounds, seconds[base], strict=True))
             for part in (0, 1)
         ]
-        found, first = ranks[name], ranks[base]
-        gains = (found == 1).astype(float) - (first == 1).astype(float)
-        apart = 1 - float((vectors[name].astype(float) * vectors[base]).sum(axis=1).min())
+        own, baseline = ranks[name], ranks[base]
+        gains = (own == 1).astype(float) - (baseline == 1).astype(float)
+        distance = 1 - float((vectors[name].astype(float) * vectors[base]).sum(axis=1).min())
         print(
             f"| {name} | {statistics.median(wall for wall, _ in rounds) * 1000 / count:.1f} "
-            f"| {ratios[0]:.2f} | {ratios[1]:.2f} | {(found == 1).mean():.3f} | {(found <= 5).mean():.3f} "
-            f"| {mcnemar(gains):.2f} | {int((found != first).sum())} | 1 - {apart:.0e} |"
+            f"| {ratios[0]:.2f} | {ratios[1]:.2f} | {(own == 1).mean():.3f} | {(own <= 5).mean():.3f} "
+            f"| {mcnemar(gains):.2f} | {int((own != baseline).sum())} | 1 - {distance:.0e} |"
         )
 
 

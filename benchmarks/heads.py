@@ -1,9 +1,9 @@
-"""Compare kinds of heads: fitted to train rows of data/labels/, measured on dev rows, each a run in MLflow.
+"""Compare kinds of heads, fitted to train rows of data/labels/ and measured on dev rows; each is logged to MLflow.
 
     python benchmarks/heads.py [--steps chunk,judge] [--variants NAME,...]
 
 Prints one row of a Markdown table for each step and variant: area under the ROC curve on dev rows, and the paired gain
-over the head as it is shipped. The variant `encoder` trains a neural network for some minutes.
+over the shipped head. The variant `encoder` trains a neural network for some minutes.
 """
 
 import argparse
@@ -39,7 +39,7 @@ Scores = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Split:
-    """The labels of a split with their evidence."""
+    """The labels of a split with their features."""
 
     labels: Sequence[Label]
     rows: Rows
@@ -58,7 +58,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Task:
-    """The splits of a step, and what embeds further texts."""
+    """The splits of a step, and an encoder for more texts."""
 
     step: str
     train: Split
@@ -79,13 +79,15 @@ def main() -> None:
     print("| step | variant | AUC on dev | gain over the shipped head |\n|---|---|---|---|", flush=True)
     for step in arguments.steps.split(","):
         kind = FITTED[step].labels
-        found: dict[Any, list[Any]] = splits_of(read_decided(kind, label_files((), kind)))
-        train, dev = (Split(found[name], rows_of(step, found[name], encoder, _LANGUAGES)) for name in ("train", "dev"))
+        splits: dict[Any, list[Any]] = splits_of(read_decided(kind, label_files((), kind)))
+        train, dev = (
+            Split(splits[name], rows_of(step, splits[name], encoder, _LANGUAGES)) for name in ("train", "dev")
+        )
         task = Task(step, train, dev, encoder)
         shipped = list(VARIANTS["shipped"](task))
         for name in arguments.variants.split(","):
             if step == "chunk" and name == "swapped":
-                continue  # there is no question to swap
+                continue  # chunks have no question
             scores = shipped if name == "shipped" else list(VARIANTS[name](task))
             auc = bootstrap(area_under_roc, dev.good, scores)
             gain = paired_gain(area_under_roc, dev.good, shipped, scores)
@@ -127,15 +129,15 @@ def _network(task: Task) -> Scores:
 
 
 def _swapped(task: Task) -> Scores:
-    """Add good questions beside another passage of their document, as bad rows."""
+    """Add good questions with another passage of their document, as bad rows."""
     passages: dict[str, set[str]] = defaultdict(set)
     for label in task.train.labels:
         passages[label.document].add(_texts(label)[-1])
-    chance, added = random.Random(_SEED), []
+    rng, added = random.Random(_SEED), []
     for label in task.train.labels:
         others = sorted(passages[label.document] - {_texts(label)[-1]})
         if label.good and others:
-            swap = {"passage": chance.choice(others), "label": "bad", "reason": "unanswerable"}
+            swap = {"passage": rng.choice(others), "label": "bad", "reason": "unanswerable"}
             added.append(label.model_copy(update=swap))
     labels = [*task.train.labels, *added]
     return _linear(None, replace(task, train=Split(labels, rows_of(task.step, labels, task.encoder, _LANGUAGES))))
@@ -155,15 +157,15 @@ def _encoder(task: Task) -> Scores:
     def logits(labels: Sequence[Label]) -> torch.Tensor:
         columns = zip(*map(_texts, labels), strict=True)
         batch = tokenizer(*map(list, columns), padding=True, truncation=True, max_length=128, return_tensors="pt")
-        found: torch.Tensor = model(**batch).logits[:, 0]
-        return found
+        output: torch.Tensor = model(**batch).logits[:, 0]
+        return output
 
-    places = list(range(len(task.train.labels)))
+    shuffled = list(task.train.labels)
     for epoch in range(3):
         model.train()
-        random.Random(f"{_SEED}/{epoch}").shuffle(places)
-        for start in range(0, len(places), 16):
-            batch = [task.train.labels[place] for place in places[start : start + 16]]
+        random.Random(f"{_SEED}/{epoch}").shuffle(shuffled)
+        for start in range(0, len(shuffled), 16):
+            batch = shuffled[start : start + 16]
             target = torch.tensor([float(label.good) for label in batch])
             loss = torch.nn.functional.binary_cross_entropy_with_logits(logits(batch), target)
             optimizer.zero_grad()

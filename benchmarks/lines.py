@@ -2,8 +2,7 @@
 
     python benchmarks/lines.py [FOLDER]
 
-FOLDER holds the packages: this checkout by default, or a worktree of another commit to compare with. A function is as
-long as its text, from `def` to its last line, with docstring and with functions inside it.
+FOLDER is a checkout, by default this one. The length of a function includes its docstring and nested functions.
 """
 
 import argparse
@@ -17,7 +16,7 @@ _LONGEST = 10
 
 
 class Function(NamedTuple):
-    """A function or method, and how many lines it takes."""
+    """A function or method with its number of lines."""
 
     lines: int
     place: str

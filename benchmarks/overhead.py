@@ -1,9 +1,9 @@
-"""Measure what the framework itself costs: steps a second and memory, with a generator that answers at once.
+"""Measure the overhead of the framework: steps per second and memory, with a scripted generator.
 
     python benchmarks/overhead.py [--steps N]
 
-The recipe, the adapter, the call journal and the SQLite store are the real ones; only the language model, the
-embedder and the critic are scripted. One worker, one core.
+The language model, the embedder and the critic are scripted; the recipe, the adapter, the call journal and the SQLite
+store are real. One worker, one core.
 """
 
 import argparse
@@ -33,10 +33,10 @@ _DIMENSION = 64
 
 
 class InstantEngine:
-    """Answers every request at once, and never with an answer that is accepted."""
+    """Answer every request immediately with texts that are never accepted."""
 
     def complete(self, request: Request) -> Response:
-        """Return text that the recipe takes as far as its step ``answer``."""
+        """Return a text that passes all steps before ``answer``."""
         system = str(request.system)
         last = request.messages[-1].text or ""
         text = "not stated"
@@ -51,7 +51,7 @@ class InstantEngine:
 
 
 class InstantEncoder:
-    """Embeds every text as noise that depends on it."""
+    """Embed texts as pseudo-random vectors."""
 
     sha256 = "0" * 64
     dimension = _DIMENSION
@@ -72,12 +72,12 @@ class InstantEncoder:
 
 
 class AgreeableCritic:
-    """Finds everything good."""
+    """Accept everything."""
 
     supports_decision_requests = True
 
     def embed_ahead(self, rows: Sequence[Mapping[str, str]]) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, Any]:
         """Return a probability of 0.9 for every question."""
@@ -91,7 +91,7 @@ class AgreeableCritic:
 
 
 def open_instant(spec: str, *, journal: CallJournal, **_: object) -> LanguageModel:
-    """Return the scripted language model with the run's own journal."""
+    """Return the scripted language model with the journal of the run."""
     return LanguageModel(InstantEngine(), model="scripted/lm", name=spec, sha256="1" * 64, journal=journal)
 
 
@@ -101,24 +101,24 @@ def open_agreeable(*_: object, **__: object) -> dict[str, AgreeableCritic]:
 
 
 def documents(folder: Path, attempts: int) -> None:
-    """Write as many documents of one chunk each as there are attempts to make."""
+    """Write one document with one chunk for each attempt."""
     for number in range(attempts):
-        mark = hashlib.sha1(str(number).encode()).hexdigest()
+        digest = hashlib.sha1(str(number).encode()).hexdigest()
         sentences = [
-            f"The Harbour Office of {mark[place : place + 9].title()} counted {number + place} Ships in {1500 + place}."
-            for place in range(0, 24, 4)
+            f"The Harbour Office of {digest[at : at + 9].title()} counted {number + at} Ships in {1500 + at}."
+            for at in range(0, 24, 4)
         ]
         (folder / f"{number:06}.txt").write_text(" ".join(sentences), encoding="utf-8")
 
 
 def resident_mib() -> float:
-    """Return the memory that this process holds now."""
+    """Return the current memory of this process."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
 
 
 def main() -> None:
-    """Print steps a second and memory along the way."""
+    """Print steps per second, and memory during the run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=50_000)
     arguments = parser.parse_args()
@@ -130,7 +130,7 @@ def main() -> None:
         steps = 0
 
         def step(self, record: Any) -> None:
-            """Note the time and the memory at every thousandth step."""
+            """Record time and memory at every thousandth step."""
             super().step(record)
             self.steps += 1
             if self.steps % 1000 == 0:

@@ -1,13 +1,12 @@
-"""Measure whether labels of a user's own documents make a critic better on other documents of the same kind.
+"""Measure whether labels of a user's own documents improve a critic on other documents of the same kind.
 
     python benchmarks/own_labels.py [--step judge|chunk] [--accepts REASON]
 
-The user is simulated. Each group of documents of data/labels/ is left out in turn, as if it were the user's, and the
-head is fitted to the train rows of all others: that is "before". For every document of the group it is fitted again
-with the train rows of one, two, four or all further documents of the group, as if these had been read, and asked about
-the document itself, which it has never seen. With --accepts the user calls good what is bad for one reason. Prints
-Markdown tables: the area under the ROC curve before and after, and the paired gain, with intervals over documents. Some
-minutes, two of them for reading the evidence.
+The user is simulated. Each group of documents in data/labels/ is held out in turn as the user's, and the head is fitted
+to the train rows of all others ("before"). For every document of the group the head is fitted again with the train rows
+of one, two, four or all other documents of the group, as if the user had labelled them, and measured on the document
+itself. With --accepts the user accepts questions that are bad for one reason. Prints Markdown tables with the area
+under the ROC curve before and after, and the paired gain, with intervals over documents. Takes some minutes.
 """
 
 import argparse
@@ -31,7 +30,7 @@ from programs.languages.table import Languages
 
 _EMBEDDER = "all-minilm-l6-v2"
 _SEED = 0
-# The documents of data/labels/chunks.jsonl come kind by kind; these begin the kinds.
+# The documents of data/labels/chunks.jsonl are sorted by kind; these are the first of each kind.
 _KINDS = {
     "ambarwiratu-iii": "encyclopaedia",
     "auditor-general-report-ferry-subsidies": "law and business",
@@ -44,14 +43,14 @@ _KINDS = {
     "buoy-lease-protocol-rfr412": "software and machines",
     "ardlonga-ferry-pier-closure": "news, talk and scans",
 }
-_READ: tuple[int | None, ...] = (1, 2, 4, None)  # documents that the user has read; None is all but the one asked about
+_LABELLED = (1, 2, 4)  # documents
 Scores = npt.NDArray[np.float64]
 
 
-class Bench:
-    """The labels of a step with their evidence, and heads fitted to the rows of some documents.
+class LabelledRows:
+    """The labels of a step with their features, and heads fitted to the rows of some documents.
 
-    ``good`` is what the user says, who accepts what is bad for one reason.
+    ``good`` are the labels of the user, who may accept rows that are bad for one reason.
     """
 
     def __init__(self, step: str, accepts: str | None = None) -> None:
@@ -65,35 +64,35 @@ class Bench:
         self.is_train = {label.document: label.split == "train" for label in labels}
         self.groups = _groups(self.is_train)
 
-    def places(self, documents: Iterable[str]) -> npt.NDArray[np.intp]:
-        """Return where the rows of documents are."""
+    def indexes(self, documents: Iterable[str]) -> npt.NDArray[np.intp]:
+        """Return the indexes of the rows of documents."""
         return np.flatnonzero(np.isin(self.documents, list(documents)))
 
-    def scores(self, others: Sequence[str], own: Sequence[str], documents: Sequence[str]) -> Scores:
-        """Return the probabilities of the rows of documents, by a head fitted to those of others and the user's own."""
-        shipped, read = self.places(others), self.places(own)
-        true = [bool(good) for good in (*self._shipped[shipped], *self.good[read])]
-        head = fit_head(self._rows.at(np.concatenate([shipped, read])), true, FITTED[self._step].options)
-        return np.array(probabilities(head, self._rows.at(self.places(documents))))
+    def scores(self, others: Sequence[str], labelled: Sequence[str], documents: Sequence[str]) -> Scores:
+        """Return the probabilities of the rows of documents, by a head fitted to other and user-labelled documents."""
+        shipped, own = self.indexes(others), self.indexes(labelled)
+        true = [bool(good) for good in (*self._shipped[shipped], *self.good[own])]
+        head = fit_head(self._rows.at(np.concatenate([shipped, own])), true, FITTED[self._step].options)
+        return np.array(probabilities(head, self._rows.at(self.indexes(documents))))
 
-    def compare(self, group: Sequence[str], read: int | None, *, instead: bool = False) -> Scores:
-        """Return the probabilities of the rows of a group, each by a head that knows some others of the group.
+    def compare(self, group: Sequence[str], count: int | None, *, instead: bool = False) -> Scores:
+        """Return the probabilities of the rows of a group, by heads fitted with ``count`` other documents of the group.
 
-        With ``instead`` the rows read take the place of as many other documents.
+        None is all of them. With ``instead`` they replace as many documents of other groups.
         """
         others = [name for name, train in self.is_train.items() if train and name not in group]
-        places, found = self.places(group), np.zeros(len(self.good))
-        asked: dict[tuple[str, ...], list[str]] = {}
+        scores = np.zeros(len(self.good))
+        documents_by_labelled: dict[tuple[str, ...], list[str]] = {}
         for document in group:
-            own = [name for name in group if name != document and self.is_train[name]]
-            if read is not None and read < len(own):
-                own = random.Random(f"{_SEED}/{document}").sample(own, read)
-            asked.setdefault(tuple(sorted(own)), []).append(document)
-        for known, documents in asked.items():
-            left_out = random.Random(f"{_SEED}/{known}").sample(others, len(known)) if instead else []
-            kept = [name for name in others if name not in left_out]
-            found[self.places(documents)] = self.scores(kept, known, documents)
-        return found[places]
+            labelled = [name for name in group if name != document and self.is_train[name]]
+            if count is not None and count < len(labelled):
+                labelled = random.Random(f"{_SEED}/{document}").sample(labelled, count)
+            documents_by_labelled.setdefault(tuple(sorted(labelled)), []).append(document)
+        for known, documents in documents_by_labelled.items():
+            replaced = random.Random(f"{_SEED}/{known}").sample(others, len(known)) if instead else []
+            kept = [name for name in others if name not in replaced]
+            scores[self.indexes(documents)] = self.scores(kept, known, documents)
+        return scores[self.indexes(group)]
 
 
 def main() -> None:
@@ -102,29 +101,29 @@ def main() -> None:
     parser.add_argument("--step", default="judge", choices=["judge", "chunk"])
     parser.add_argument("--accepts", metavar="REASON")
     arguments = parser.parse_args()
-    bench = Bench(arguments.step, arguments.accepts)
-    before, after = np.zeros(len(bench.good)), np.zeros(len(bench.good))
+    data = LabelledRows(arguments.step, arguments.accepts)
+    before, after = np.zeros(len(data.good)), np.zeros(len(data.good))
     print("| documents of the user | n | rows | AUC before | after | gain |\n|---|---|---|---|---|---|", flush=True)
-    for name, group in bench.groups.items():
-        places = bench.places(group)
-        others = [each for each, train in bench.is_train.items() if train and each not in group]
-        before[places], after[places] = bench.scores(others, (), group), bench.compare(group, None)
-        print(f"| {name} | {len(group)} | {len(places)} | {_told(bench, before, after, places)} |", flush=True)
-    everything = np.arange(len(bench.good))
-    print(f"| all | {len(bench.is_train)} | {len(everything)} | {_told(bench, before, after, everything)} |\n")
-    print("| documents read | AUC before | after | gain |\n|---|---|---|---|", flush=True)
-    for read in _READ[:-1]:
-        print(f"| {read} | {_told(bench, before, _over_groups(bench, read), everything)} |", flush=True)
-    print(f"| all others of the group | {_told(bench, before, after, everything)} |")
-    swapped = _over_groups(bench, None, instead=True)
-    print(f"| the same, in place of as many documents of other kinds | {_told(bench, before, swapped, everything)} |")
+    for name, group in data.groups.items():
+        rows = data.indexes(group)
+        others = [each for each, train in data.is_train.items() if train and each not in group]
+        before[rows], after[rows] = data.scores(others, (), group), data.compare(group, None)
+        print(f"| {name} | {len(group)} | {len(rows)} | {_cells(data, before, after, rows)} |", flush=True)
+    everything = np.arange(len(data.good))
+    print(f"| all | {len(data.is_train)} | {len(everything)} | {_cells(data, before, after, everything)} |\n")
+    print("| labelled documents | AUC before | after | gain |\n|---|---|---|---|", flush=True)
+    for count in _LABELLED:
+        print(f"| {count} | {_cells(data, before, _over_groups(data, count), everything)} |", flush=True)
+    print(f"| all others of the group | {_cells(data, before, after, everything)} |")
+    swapped = _over_groups(data, None, instead=True)
+    print(f"| the same, instead of as many documents of other kinds | {_cells(data, before, swapped, everything)} |")
 
 
-def _over_groups(bench: Bench, read: int | None, *, instead: bool = False) -> Scores:
-    found = np.zeros(len(bench.good))
-    for group in bench.groups.values():
-        found[bench.places(group)] = bench.compare(group, read, instead=instead)
-    return found
+def _over_groups(data: LabelledRows, count: int | None, *, instead: bool = False) -> Scores:
+    scores = np.zeros(len(data.good))
+    for group in data.groups.values():
+        scores[data.indexes(group)] = data.compare(group, count, instead=instead)
+    return scores
 
 
 def _groups(documents: Iterable[str]) -> dict[str, list[str]]:
@@ -138,9 +137,9 @@ def _groups(documents: Iterable[str]) -> dict[str, list[str]]:
     return groups
 
 
-def _told(bench: Bench, before: Scores, after: Scores, places: npt.NDArray[np.intp]) -> str:
-    good, units = list(bench.good[places]), list(bench.documents[places])
-    old, new = list(before[places]), list(after[places])
+def _cells(data: LabelledRows, before: Scores, after: Scores, rows: npt.NDArray[np.intp]) -> str:
+    good, units = list(data.good[rows]), list(data.documents[rows])
+    old, new = list(before[rows]), list(after[rows])
     gain = paired_gain(area_under_roc, good, old, new, units)
     cells = [str(bootstrap(area_under_roc, good, scores, units)) for scores in (old, new)]
     low, high = (f"{part:+.3f}" for part in gain[1:])

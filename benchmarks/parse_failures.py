@@ -1,9 +1,8 @@
-"""Count completions that cannot be parsed, over many calls of every generator step on real text.
+"""Count completions that cannot be parsed, over many calls of every step that writes text.
 
     python benchmarks/parse_failures.py [DOCS] [--lm NAME] [--calls N]
 
-A failure is an exception, or a value that has not the type of its field. Empty values are counted too: they
-parse, and the steps refuse them.
+A failure is an exception, or a value of the wrong type. Empty values, which the steps reject, are counted separately.
 """
 
 import argparse
@@ -25,7 +24,7 @@ from programs.text import plain
 
 
 def inputs(docs: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the code of the language and all inputs that any step needs, one sentence of a chunk after the other."""
+    """Yield the language and the inputs of all steps for each sentence of the chunks."""
     languages = Languages(LANGUAGES)
     for chunk in draw_order(build_corpus(docs).chunks, seed=0):
         passage = plain(chunk.text)
@@ -67,10 +66,10 @@ def main() -> None:
             for language, values in inputs(arguments.docs):
                 if calls == arguments.calls:
                     break
-                given = {name: values[name] for name in predict.signature.input_fields}
+                fields = {name: values[name] for name in predict.signature.input_fields}
                 calls += 1
                 try:
-                    prediction = predict(demos=in_language(predict.demos, language), **given)
+                    prediction = predict(demos=in_language(predict.demos, language), **fields)
                     value = prediction[next(iter(predict.signature.output_fields))]
                 except dspy.utils.exceptions.DSPyError:
                     failures += 1

@@ -1,16 +1,16 @@
-"""Measure what happens before the first call of a language model: seconds for each phase.
+"""Measure the phases before the first call of the language model.
 
     python benchmarks/preparation.py [--chunks N]
 
-Documents are copies of the sample documents with other names and numbers in each. Embedder, parser and critics are
-the real ones; the language model is scripted and ends the run when it is called.
+The documents are copies of the sample documents with changed names and numbers. Embedder, parser and critics are real;
+the language model is scripted and stops the run when it is called.
 """
 
 import time
 
 STARTED = time.perf_counter()
 
-import argparse  # noqa: E402  what is imported counts too
+import argparse  # noqa: E402 - the time of imports is included
 import re  # noqa: E402
 import tempfile  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
@@ -38,16 +38,16 @@ class FirstCall(BaseException):
     """The language model was called."""
 
 
-class Ending:
-    """An engine that ends the run."""
+class StoppingEngine:
+    """An engine that stops the run."""
 
     def complete(self, request: Any) -> Any:  # noqa: ARG002
-        """Answer nothing."""
+        """Raise ``FirstCall``."""
         raise FirstCall
 
 
 class Phases(Progress):
-    """Notes when each phase begins; what lies between two of them belongs to the first."""
+    """Record the start of each phase."""
 
     def __init__(self) -> None:
         super().__init__(quiet=True)
@@ -55,49 +55,49 @@ class Phases(Progress):
         self.chunks = ""
 
     def mark(self, phase: str) -> None:
-        """Begin a phase, unless it has begun."""
+        """Record the start of a phase, unless it has started."""
         if phase not in dict(self.marks):
             self.marks.append((phase, time.perf_counter()))
 
     def note(self, message: str) -> None:
-        """Find the beginning of the documents, and how many chunks there are."""
+        """Recognise the start of parsing, and the number of chunks."""
         if message.startswith("Reading ") and message.endswith(".md"):
             self.mark("parsing and splitting documents")
         elif " chunks from " in message:
             self.chunks = message.split(" (")[0]
 
-    def start(self, **told: Any) -> None:
-        """Begin the first attempt."""
+    def start(self, **figures: Any) -> None:
+        """Record the first attempt."""
         self.mark("first attempt")
-        super().start(**told)
+        super().start(**figures)
 
     @contextmanager
     def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
-        """Begin a phase."""
+        """Record a phase."""
         self.mark(f"{doing.lower()} ({total:,})")
         with super().phase(doing, total) as advance:
             yield advance
 
 
 def altered(text: str, copy: int, names: set[str]) -> str:
-    """Return a text with other names and numbers, told by the number of the copy."""
+    """Return a text with names and numbers that depend on the number of the copy."""
     table: dict[str, str | int | None] = {
-        letter: letters[(place + (copy if letters is _VOWELS else copy // len(_VOWELS))) % len(letters)]
+        letter: letters[(index + (copy if letters is _VOWELS else copy // len(_VOWELS))) % len(letters)]
         for letters in (_VOWELS, _CONSONANTS)
-        for place, letter in enumerate(letters)
+        for index, letter in enumerate(letters)
     }
 
-    def other(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         word = match.group()
         if word.isdigit():
             return str(int(word) + copy).zfill(len(word))
         return word[0] + word[1:].translate(str.maketrans(table)) if word in names else word
 
-    return _WORD.sub(other, text)
+    return _WORD.sub(replace, text)
 
 
 def write_documents(folder: Path, chunks: int) -> None:
-    """Write documents of about so many chunks."""
+    """Write documents with about so many chunks."""
     samples = build_corpus([data_path("samples")])
     words = [word for document in samples.documents for word in _WORD.findall(document.text)]
     lower = {word for word in words if word.islower()}
@@ -112,26 +112,26 @@ def main() -> None:
     """Print the seconds of each phase."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, default=500)
-    wanted = parser.parse_args().chunks
+    chunks = parser.parse_args().chunks
     progress = Phases()
 
-    def open_ending(spec: str, *, journal: Any, **_: object) -> LanguageModel:
-        return LanguageModel(Ending(), model="scripted/lm", name=spec, sha256="1" * 64, journal=journal)
+    def open_stopping(spec: str, *, journal: Any, **_: object) -> LanguageModel:
+        return LanguageModel(StoppingEngine(), model="scripted/lm", name=spec, sha256="1" * 64, journal=journal)
 
     with tempfile.TemporaryDirectory() as name:
         docs = Path(name, "docs")
         docs.mkdir()
         imported = time.perf_counter()
-        write_documents(docs, wanted)
+        write_documents(docs, chunks)
         config = make_config({"documents": (docs,), "lm": "scripted"})
         progress.marks.append(("loading", time.perf_counter() - (imported - STARTED)))
         try:
-            run_generation(config, Path(name, "run"), progress=progress, verbose=True, openers=Openers(open_ending))
+            run_generation(config, Path(name, "run"), progress=progress, verbose=True, openers=Openers(open_stopping))
         except FirstCall:
             progress.mark("the end")
     print(progress.chunks)
-    for (phase, begun), (_, ended) in zip(progress.marks, progress.marks[1:], strict=False):
-        print(f"{ended - begun:8.1f} s  {phase}")
+    for (phase, start), (_, end) in zip(progress.marks, progress.marks[1:], strict=False):
+        print(f"{end - start:8.1f} s  {phase}")
     print(f"{progress.marks[-1][1] - progress.marks[0][1]:8.1f} s  before the first call")
 
 

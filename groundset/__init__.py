@@ -1,7 +1,7 @@
-"""groundset turns a folder of documents into a RAG evaluation set on a small local language model.
+"""Turn a folder of documents into a RAG evaluation set with a small local language model.
 
-From Python it is ``generate``, ``open_run``, ``import_files``, ``merge``, ``compare``, ``chunk`` and ``judge``. Each is
-imported when it is first asked for, so that ``import groundset`` costs nothing.
+The Python functions are ``generate``, ``open_run``, ``import_files``, ``merge``, ``compare``, ``chunk`` and ``judge``.
+Each is imported on first access, so that ``import groundset`` is fast.
 """
 
 from importlib import import_module
@@ -96,12 +96,12 @@ _HOMES = {
     "Run": "groundset.public_run",
 }
 
-_CLASSES = {"Run": "OpenedRun"}  # what a name stands for, where that is called otherwise in its module
+_CLASSES = {"Run": "OpenedRun"}  # public names that differ from those in their modules
 privacy.set_defaults()
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for; what has no home in the table is an error class."""
+    """Import a public name on first access; names that are not in ``_HOMES`` are error classes."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES.get(name, "programs.errors")), _CLASSES.get(name, name))

@@ -1,6 +1,6 @@
 """The Python functions, besides ``generate`` and the methods of a run.
 
-Parameters, checks and help are those of the commands: see :mod:`groundset.commands.declare`.
+Parameters, validation and docstrings are made from the options of commands: see :mod:`groundset.commands.declare`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,25 +29,24 @@ class Chunks(list[Chunk]):
     """A list of chunks.
 
     Attributes:
-        documents: by id the documents that they were cut from: the text of a chunk is its document's from ``start`` to
-            ``end``.
-        skipped: files that did not become a document, each with the reason.
+        documents: the documents by id; the text of a chunk is that of its document from ``start`` to ``end``.
+        skipped: the files without a document, each with the reason.
     """
 
     def __init__(
         self, chunks: Iterable[Chunk], documents: Iterable[Document], skipped: Iterable["SkippedFile"]
     ) -> None:
-        """Keep the chunks of some documents."""
+        """Build the list; use :func:`chunk` instead."""
         super().__init__(chunks)
         self.documents: dict[str, Document] = {document.doc_id: document for document in documents}
         self.skipped = list(skipped)
 
 
 class Compared:
-    """Two runs or more, each compared with the first.
+    """Two or more runs, each compared with the first.
 
     Attributes:
-        record: runs, measures, differences, conclusions and notes, as ``groundset compare --json`` prints them.
+        record: runs, measures, differences, conclusions and notes, as in ``groundset compare --json``.
     """
 
     def __init__(self, comparison: "RunComparison") -> None:
@@ -56,14 +55,14 @@ class Compared:
         self.record: dict[str, Any] = comparison.to_dict()
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return a table with a row for each difference that was tested."""
+        """Return a table with a row for each tested difference."""
         import pandas as pd
 
         return pd.DataFrame(self.record["differences"])
 
     @for_python
     def report(self, out: str | Path) -> Path:
-        """Write the comparison as a page, and return its file.
+        """Write the comparison as an HTML page, and return its path.
 
         Raises:
             InputError: the file cannot be written.
@@ -77,14 +76,14 @@ class Compared:
         return file
 
     def __repr__(self) -> str:
-        """Return what was compared, and what came of it."""
+        """Return the names of the runs and the conclusions."""
         conclusions = " ".join(self.record["conclusions"])
         return f"<Compared {', '.join(run['name'] for run in self.record['runs'])}: {conclusions}>"
 
 
 @for_python
 def open_run(path: str | Path) -> "OpenedRun":
-    """Open the folder of a run, finished or not, to read it.
+    """Open the folder of a run for reading, finished or not.
 
     Raises:
         InputError: the folder holds no run.
@@ -101,7 +100,7 @@ def open_run(path: str | Path) -> "OpenedRun":
 
 @takes_options(ImportOptions, "files")
 def import_files(options: ImportOptions) -> "OpenedRun":
-    """Make a run of an evaluation set that was made elsewhere, as `groundset import` does.
+    """Make a run from an evaluation set of another tool, as `groundset import` does.
 
     Raises:
         InputError: a file, a row or an option is wrong; the message names it, and nothing was written.
@@ -113,10 +112,10 @@ def import_files(options: ImportOptions) -> "OpenedRun":
 
 @takes_options(MergeOptions, "runs")
 def merge(options: MergeOptions) -> "OpenedRun":
-    """Make one run of several, as `groundset merge` does.
+    """Merge runs into a new run, as `groundset merge` does.
 
     Raises:
-        InputError: they do not go together; the message names the run, and nothing was written.
+        InputError: the runs cannot be merged; the message names the run, and nothing was written.
     """
     from groundset.sets.transforms.merge import merge_runs
 
@@ -126,10 +125,10 @@ def merge(options: MergeOptions) -> "OpenedRun":
 
 @for_python
 def compare(runs: "Sequence[str | Path | Run]") -> Compared:
-    """Compare runs with the first of them: their figures, and which differences are real.
+    """Compare runs with the first one: their figures, and which differences are significant.
 
     Raises:
-        InputError: fewer than two are named, one is named twice, or one holds no run.
+        InputError: there are fewer than two runs, a run is named twice, or a folder holds no run.
     """
     from groundset.report.comparison import compare_runs
 
@@ -155,10 +154,10 @@ def judge(
 ) -> list[dict[str, Any]]:
     """Judge chunks or questions, each by itself.
 
-    ``kind`` says what the rows hold: ``"chunks"`` a ``text``, ``"questions"`` a ``question`` and a ``passage``, or
-    ``contexts`` as in samples.jsonl; other keys pass through. Every row comes back with ``probability`` (of being
-    good), ``verdict`` (``"good"`` or ``"bad"``), ``scores`` (what the critic says of each part), ``weakest`` (the part
-    with the lowest probability), and from the critic verdict ``reasons`` by part.
+    Rows of the kind ``"chunks"`` have a ``text``, rows of the kind ``"questions"`` a ``question`` and a ``passage``, or
+    ``contexts`` as in samples.jsonl; other keys are kept. Every returned row has ``probability`` (of being good),
+    ``verdict`` (``"good"`` or ``"bad"``), ``scores`` (of each criterion), ``weakest`` (the criterion with the lowest
+    probability), and with the critic verdict ``reasons`` by criterion.
 
     Raises:
         InputError: a row or an option is wrong; the message names it.

@@ -1,10 +1,9 @@
-"""Functions in child processes of their own, each call with limits on memory, processor time and output.
+"""Function calls in child processes, with limits on memory, CPU time and output size.
 
-For work on what strangers made: a file can be built so that reading it takes all memory or never ends, in more ways
-than rules can name. The system keeps the limits, so foreign and native code keep them too. A child serves many calls;
-one that was ended is replaced.
+For work on untrusted files, which can be built so that reading them takes all memory or never ends. The operating
+system enforces the limits, so they hold for native code too. A child serves many calls and is replaced when it dies.
 
-Memory is limited on Linux only, where the system counts what a process has written to.
+Memory is limited on Linux only, where ``RLIMIT_DATA`` counts all memory that a process has written to.
 """
 
 import json
@@ -27,18 +26,18 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _ROOT = str(Path(__file__).parents[1])
-# One processor is counted; threads of numeric libraries would only take memory for their stacks.
+# Threads of numeric libraries would only take memory for their stacks.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _LENGTH = 8
 _MEGABYTE = 1 << 20
 
 
 class Limits(NamedTuple):
-    """What one child may take.
+    """The limits of one child process.
 
     Attributes:
-        memory_mb: memory that it has written to, its libraries' included.
-        output_mb: size of what a call returns, as JSON.
+        memory_mb: memory written to, including that of libraries.
+        output_mb: size of a result as JSON.
     """
 
     memory_mb: int
@@ -46,14 +45,14 @@ class Limits(NamedTuple):
 
 
 class LimitError(Exception):
-    """A call was ended; the message says in a few words why: it took too much of something, or its process died."""
+    """A call exceeded a limit or its process died; the message says which, in a few words."""
 
 
 class BoundedProcess:
-    """A child process that calls one function, again and again; started at the first call."""
+    """A child process that serves calls of one function; started at the first call."""
 
     def __init__(self, function: str, limits: Limits) -> None:
-        """Serve ``function``, named ``module:name``; its argument and what it returns are JSON."""
+        """Serve ``function``, named ``module:name``; its argument and result are JSON."""
         self._function = function
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
@@ -61,15 +60,15 @@ class BoundedProcess:
         self._closed = False
 
     def __call__(self, argument: Any, seconds: float) -> Any:
-        """Return what the function returns.
+        """Call the function.
 
         Args:
-            argument: what it is called with.
-            seconds: the processor time that it may take.
+            argument: its argument.
+            seconds: the limit of CPU time.
 
         Raises:
-            LimitError: it took more than it may, or its process died.
-            RuntimeError: it raised an exception; the traceback is a note.
+            LimitError: the call exceeded a limit, or its process died.
+            RuntimeError: the function raised an exception; the traceback is a note.
         """
         is_fresh = self._calls == 0
         try:
@@ -78,7 +77,7 @@ class BoundedProcess:
             self.end()
             if is_fresh or self._closed:
                 raise
-            return self(argument, seconds)  # what former calls left behind may have been the cause
+            return self(argument, seconds)  # state left by earlier calls may have been the cause
 
     def end(self) -> None:
         """End the process; the next call starts another."""
@@ -88,7 +87,7 @@ class BoundedProcess:
             _close(process)
 
     def close(self) -> None:
-        """End the process for good; a call that waits for it in another thread raises ``LimitError``."""
+        """End the process permanently; a call waiting for it in another thread raises ``LimitError``."""
         self._closed = True
         if self._process is not None:
             self._process.kill()
@@ -98,7 +97,7 @@ class BoundedProcess:
             self._process = self._start()
         if self._closed:
             self.end()
-            raise LimitError("was given up")
+            raise LimitError("was cancelled")
         self._calls += 1
         request = json.dumps([seconds, argument]).encode()
         try:
@@ -138,56 +137,56 @@ class BoundedProcess:
         status = _close(process)
         if status == -signal.SIGPROF:
             return LimitError(f"takes more than {seconds:.0f} s of processor time")
-        if status == -signal.SIGABRT:  # Python ends itself where there is no memory left to raise MemoryError
+        if status == -signal.SIGABRT:  # Python aborts when it has no memory left to raise MemoryError
             return _ProcessError(f"aborts its process or takes more than {_amount(self._limits.memory_mb)} of memory")
         name = signal.Signals(-status).name if status < 0 else f"status {status}"
         return _ProcessError(f"crashes its process ({name})")
 
 
 class BoundedPool:
-    """Threads with a child process each, all for one function; a block ends them."""
+    """Threads with one child process each, all for one function; use as a context manager."""
 
     def __init__(self, function: str, limits: Limits, processes: int) -> None:
-        """Serve ``function`` by at most this many processes; see :class:`BoundedProcess`."""
-        self._own = local()
-        self._all: list[BoundedProcess] = []
+        """Serve ``function`` with at most this many processes; see :class:`BoundedProcess`."""
+        self._thread_local = local()
+        self._processes: list[BoundedProcess] = []
         self._make = partial(BoundedProcess, function, limits)
         self._threads = ThreadPoolExecutor(processes, "bounded")
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Return the pool."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """End all processes, whatever they are doing."""
+        """End all processes, also in the middle of a call."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        for process in self._all:
+        for process in self._processes:
             process.close()
         self._threads.shutdown()
-        for process in self._all:
+        for process in self._processes:
             process.end()
 
     def submit(self, work: Callable[[BoundedProcess, T], R], item: T) -> "Future[R]":
-        """Do work on an item, with a process that calls the function, as soon as one is free."""
-        return self._threads.submit(self._do, work, item)
+        """Call ``work`` with the next free process and an item."""
+        return self._threads.submit(self._work, work, item)
 
-    def _do(self, work: Callable[[BoundedProcess, T], R], item: T) -> R:
-        if not hasattr(self._own, "process"):
-            self._own.process = self._make()
-            self._all.append(self._own.process)
-        return work(self._own.process, item)
+    def _work(self, work: Callable[[BoundedProcess, T], R], item: T) -> R:
+        if not hasattr(self._thread_local, "process"):
+            self._thread_local.process = self._make()
+            self._processes.append(self._thread_local.process)
+        return work(self._thread_local.process, item)
 
 
 def child_command(function: str, *arguments: str) -> list[str]:
-    """Return the command that calls a function, named ``module:name``, with texts, in a Python process of its own."""
+    """Return the command line that calls a function, named ``module:name``, with strings in a new Python process."""
     module, _, name = function.partition(":")
     start = f"import sys; sys.path.append(sys.argv[1]); from {module} import {name}; {name}(*sys.argv[2:])"
-    # -P: no module may come from the working folder. The root of ours comes last, so that it hides nothing.
+    # -P: no module is imported from the working folder. The package's root comes last, so that it hides no module.
     return [sys.executable, "-P", "-c", start, _ROOT, *arguments]
 
 
 def limit_memory(megabytes: int) -> None:
-    """Limit the memory that this process may write to, and let no crash leave an image of it on the disk."""
+    """Limit the memory that this process may write to, and disable core dumps."""
     if sys.platform == "linux":
         import resource
 
@@ -196,7 +195,7 @@ def limit_memory(megabytes: int) -> None:
 
 
 class _ProcessError(LimitError):
-    """A process ran out of memory or crashed, which an earlier call may have brought about."""
+    """A process ran out of memory or crashed; an earlier call may be the cause."""
 
 
 def _amount(megabytes: int) -> str:
@@ -211,7 +210,7 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
 
 def _close(process: "subprocess.Popen[bytes]") -> int:
     stdin, stdout = _pipes(process)
-    with suppress(BrokenPipeError):  # of a request that nobody read any more
+    with suppress(BrokenPipeError):  # the child may not have read the whole request
         stdin.close()
     stdout.close()
     return process.wait()
@@ -225,17 +224,17 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
 
 
 def _serve(function: str, memory_mb: str) -> None:
-    """Answer requests from standard input, one after the other, until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    """Serve requests from standard input until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    os.dup2(0, 1)  # what libraries print is no answer
+    os.dup2(0, 1)  # libraries may print to standard output
     limit_memory(int(memory_mb))
     module, _, name = function.partition(":")
     call: Callable[[Any], Any] = getattr(import_module(module), name)
     while length := requests.read(_LENGTH):
         seconds, argument = json.loads(requests.read(int.from_bytes(length, "big")))
-        signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends a process, native code too
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # SIGPROF ends native code too
         answer = _answer(call, argument)
         signal.setitimer(signal.ITIMER_PROF, 0)
         answers.write(len(answer).to_bytes(_LENGTH, "big"))
@@ -248,6 +247,6 @@ def _answer(call: Callable[[Any], Any], argument: Any) -> bytes:
         return json.dumps(["result", call(argument)]).encode()
     except MemoryError:
         return b'["memory", null]'
-    except Exception as error:  # noqa: BLE001 - it is raised again in the parent
+    except Exception as error:  # noqa: BLE001 - raised again in the parent
         content = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         return json.dumps(["error", content]).encode()

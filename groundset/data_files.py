@@ -1,4 +1,4 @@
-"""Where the files of `data/` lie: inside the installed package, or at the root of a checkout."""
+"""Paths of the files in `data/`: inside the installed package, or at the root of a checkout."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ _PACKAGE = Path(__file__).parent
 
 
 def data_path(*parts: str) -> Path:
-    """Return the path of a file or folder of groundset's own data, whether it exists or not.
+    """Return the path of a file or folder in `data/`, whether it exists or not.
 
-    A wheel carries the data inside the package; an editable install finds it beside the package.
+    In a wheel the data is inside the package, in an editable install beside it.
     """
     for folder in (_PACKAGE / "data", _PACKAGE.parent / "data"):
         if folder.is_dir():

@@ -1,8 +1,7 @@
-"""Files that appear whole or not at all: every file that groundset leaves behind is written here.
+"""Atomic writing of files; all output files are written with this module.
 
-A link that the user names stays, and the file that it points at is replaced. A stream (standard output, a device, a
-pipe) cannot be replaced: everything is poured into it once it is complete. Files that belong together are a folder: see
-:mod:`groundset.folders`.
+If the target is a symbolic link, the file it points to is replaced. A stream (standard output, a device, a pipe) gets
+the complete content at once. See :mod:`groundset.folders` for several files.
 """
 
 import errno
@@ -21,16 +20,16 @@ from groundset.working_folders import working_folder
 from programs.errors import InputError
 
 STANDARD_OUTPUT = Path("-")
-_STDOUT = 1  # its descriptor
-_LONGEST_NAME = 255  # bytes, on all common file systems
+_STDOUT = 1  # file descriptor
+_MAX_NAME_BYTES = 255  # on all common file systems
 
 
 @contextmanager
 def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
-    """Yield a path to write to; what was written becomes ``target``, or goes into the stream, when the block ends well.
+    """Yield a temporary path, and move it to ``target`` when the block succeeds.
 
-    Without ``follow``, whatever stands there is replaced itself, be it a link or a stream: for places that the user did
-    not name, in a folder that somebody else may have made.
+    Without ``follow``, a link or device at ``target`` is itself replaced: for paths that the user did not choose, in
+    folders that may be untrusted.
 
     Raises:
         InputError: the folder or the file cannot be written; the message names it.
@@ -42,21 +41,21 @@ def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
             with tempfile.TemporaryDirectory(prefix="groundset-") as folder:
                 aside = Path(folder, "part")
                 yield aside
-                _pour(aside, target)
+                _copy_to_stream(aside, target)
         else:
             with _beside(Path(os.path.realpath(target)) if follow else target) as aside:
                 yield aside
     except BrokenPipeError:
-        raise  # the reader has gone, and wants no more
+        raise  # the reader has closed the pipe
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
 
 
 def check_target(target: Path) -> None:
-    """Refuse what can neither be made, nor replaced, nor written into.
+    """Check that a file can be written.
 
     Raises:
-        InputError: it is a folder, or nothing that takes text, or it cannot be made.
+        InputError: it is a folder or a special file, or cannot be created.
     """
     if is_stream(target):
         return
@@ -75,44 +74,50 @@ def check_target(target: Path) -> None:
 
 
 def why_not_made(target: Path) -> str | None:
-    """Say why no file or folder can be made or replaced at a path, in a few words; None if nothing speaks against it.
-
-    Nothing is written to find out, so a full disk is not noticed.
-    """
+    """Return why no file or folder can be created or replaced at a path, or None; a full disk is not detected."""
     path = Path(os.path.realpath(target))
     try:
-        there = next(place for place in (path, *path.parents) if place.exists())
-        folder = there.parent if there == path and not there.is_dir() else there
+        existing = next(parent for parent in (path, *path.parents) if parent.exists())
+        folder = existing.parent if existing == path and not existing.is_dir() else existing
         if not folder.is_dir():
             return f"{folder} is a file, not a folder"
-        if not os.access(folder, os.W_OK | os.X_OK):
+        if not os.access(folder, os.W_OK | os.X_OK) or not _is_writable(folder):
             return f"{folder} cannot be written"
     except OSError as error:
         return error.strerror or str(error)
-    if any(len(os.fsencode(name)) > _LONGEST_NAME for name in path.relative_to(there).parts):
+    if any(len(os.fsencode(name)) > _MAX_NAME_BYTES for name in path.relative_to(existing).parts):
         return os.strerror(errno.ENAMETOOLONG)
     return None
 
 
+def _is_writable(folder: Path) -> bool:
+    """Return whether files can be created in a folder; in /proc they cannot, whatever ``os.access`` says."""
+    try:
+        with working_folder(folder):
+            return True
+    except OSError:
+        return False
+
+
 def is_stream(target: Path) -> bool:
-    """Return whether a path names what is written into and never replaced: standard output, a device, a pipe."""
+    """Return whether a path is standard output, a device or a pipe."""
     if is_standard_output(target):
         return True
     try:
         mode = target.stat().st_mode
     except OSError:
-        return False  # there is nothing yet
+        return False  # does not exist
     return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 
 def is_standard_output(target: Path) -> bool:
-    """Return whether a path is ``-``, or what standard output is connected with, such as ``/dev/stdout``."""
+    """Return whether a path is ``-``, or the file of standard output, such as ``/dev/stdout``."""
     if target == STANDARD_OUTPUT:
         return True
     try:
         return os.path.samestat(target.stat(), os.fstat(_STDOUT))
     except OSError:
-        return False  # there is no such file, or standard output is closed
+        return False  # the file does not exist, or standard output is closed
 
 
 @contextmanager
@@ -129,7 +134,7 @@ def write_text(target: Path, text: str, *, follow: bool = True) -> None:
 
 
 def write_rows(target: Path, rows: Iterable[Mapping[str, Any]], *, follow: bool = True) -> None:
-    """Write one JSON object in each line; see :func:`whole_file`."""
+    """Write one JSON object per line; see :func:`whole_file`."""
     with whole_text(target, follow=follow) as stream:
         stream.writelines(json_line(row) for row in rows)
 
@@ -140,31 +145,30 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    """Return a value as JSON that UTF-8 can hold, whatever its texts are."""
+    """Return a value as JSON that can be encoded as UTF-8."""
     return encodable(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def encodable(text: str) -> str:
-    """Return a text whose halves of characters are spelt as JSON spells them: names of files hold some for bytes."""
+    """Escape lone surrogates as in JSON; file names hold them in place of invalid bytes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 @contextmanager
-def _beside(place: Path) -> Iterator[Path]:
-    """Yield a path in the folder of a file, which takes the file's name when the block ends well."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with working_folder(place.parent) as folder:
+def _beside(target: Path) -> Iterator[Path]:
+    """Yield a temporary path on the same file system, and move it to ``target`` when the block succeeds."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with working_folder(target.parent) as folder:
         aside = folder / "part"
         aside.touch()
         yield aside
         with aside.open("rb") as file:
             os.fsync(file.fileno())
         aside.chmod(0o666 & ~new_file_mask())
-        aside.replace(place)
+        aside.replace(target)
 
 
-def _pour(aside: Path, target: Path) -> None:
-    """Write a complete file into a stream."""
+def _copy_to_stream(aside: Path, target: Path) -> None:
     with aside.open("rb") as source:
         if is_standard_output(target):
             sys.stdout.flush()
@@ -176,7 +180,7 @@ def _pour(aside: Path, target: Path) -> None:
 
 
 def new_file_mask() -> int:
-    """Return the mask of new files and folders; a temporary one is private, the result is an ordinary one."""
+    """Return the umask, for results of private temporary files."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

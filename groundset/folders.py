@@ -1,4 +1,4 @@
-"""Folders that appear whole: nobody sees files of two versions side by side, whenever a process is killed."""
+"""Atomic writing of folders: a killed process never leaves files of two versions side by side."""
 
 import ctypes
 import errno
@@ -17,31 +17,28 @@ from groundset.files import new_file_mask, why_not_made
 from groundset.working_folders import is_leftover, remove_leftovers, working_folder
 from programs.errors import InputError
 
-_WORKING_FOLDER = -100  # AT_FDCWD: paths are relative to the working folder, as everywhere
+_WORKING_FOLDER = -100  # AT_FDCWD: paths are relative to the working folder
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 
 
 @contextmanager
 def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
-    """Yield a folder to write files to; it takes the place of ``target`` and of all that is in it.
-
-    See :func:`whole_folders`.
-    """
+    """Yield a temporary folder that replaces ``target``; see :func:`whole_folders`."""
     with whole_folders({target: last}) as (aside,):
         yield aside
 
 
 @contextmanager
 def whole_folders(targets: Mapping[Path, str]) -> Iterator[list[Path]]:
-    """Yield a folder for each target to write files to; they take the places of the targets and of all in them.
+    """Yield a temporary folder for each target; they replace the targets when the block succeeds.
 
-    No other process can write the same targets meanwhile. Once all are complete, each changes places with its target
-    in one step, one right after the other. Where that cannot be done (the target is a mount point or the working
-    folder, or the file system knows no such step) the files move one by one: the one that ``targets`` name is removed
-    first and comes last, so that it never stands beside files of another version.
+    Each is exchanged with its target atomically, one right after the other; no other process can write the same targets
+    meanwhile. Where an exchange is impossible (the target is a mount point or the working folder, or the file system
+    does not support it) the files are moved one by one: the file named in ``targets`` is removed first and moved last,
+    so that it never lies beside files of another version.
 
     Raises:
-        InputError: something cannot be written, or another process is writing it; the message names the folder.
+        InputError: a target cannot be written, or another process is writing it; the message names the folder.
     """
     places = {target.resolve(): last for target, last in targets.items()}
     if len(places) < len(targets):
@@ -62,25 +59,25 @@ def whole_folders(targets: Mapping[Path, str]) -> Iterator[list[Path]]:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that can neither be made nor written, before any work is done for it.
+    """Check that a folder can be created or written, before any work is done.
 
     Raises:
-        InputError: it is a file, or cannot be made or written.
+        InputError: it is a file, or cannot be created or written.
     """
     if reason := "it is a file, not a folder" if folder.is_file() else why_not_made(folder):
         raise InputError(f"cannot write to {folder}: {reason}")
 
 
 def check_own(folder: Path, own: Collection[str]) -> None:
-    """Refuse a folder that holds anything else than files of ours, which may be replaced.
+    """Check that all files of a folder may be replaced.
 
     Args:
-        folder: need not be there.
-        own: glob patterns of our files. One without a slash is of a name at the top, and of all that is in that folder;
-            one with slashes is of a path below the folder.
+        folder: the folder; it need not exist.
+        own: glob patterns of files that may be replaced. A pattern without a slash matches a name at the top, with all
+            files in it; one with slashes matches a path below the folder.
 
     Raises:
-        InputError: it holds something else, or is no folder; the message names it.
+        InputError: it holds other files, or is not a folder; the message names them.
     """
     check_folder(folder)
 
@@ -90,18 +87,21 @@ def check_own(folder: Path, own: Collection[str]) -> None:
 
     try:
         if foreign := list(islice((path for path in _leaves(folder) if not is_own(path)), 3)):
-            raise InputError(f"{folder} holds other files ({', '.join(foreign)}); name an empty folder")
+            kind = "is the folder of a run" if "run.sqlite" in {path.name for path in folder.iterdir()} else ""
+            raise InputError(
+                f"{folder} {kind or 'holds other files (' + ', '.join(foreign) + ')'}; name an empty or a new folder"
+            )
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
 def fits(path: str, pattern: str) -> bool:
-    """Return whether a glob pattern is of a path, part by part: no ``*`` stands for a slash."""
+    """Return whether a glob pattern matches a path; ``*`` does not match a slash."""
     return path.count("/") == pattern.count("/") and fnmatchcase(path, pattern)
 
 
 def _leaves(folder: Path) -> Iterator[str]:
-    """Yield the paths of all files and empty folders below a folder but what killed processes left there."""
+    """Yield the paths of all files and empty folders below a folder, except leftovers of killed processes."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if is_leftover(path.name):
             continue
@@ -113,7 +113,7 @@ def _leaves(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _naming(target: Path) -> Iterator[None]:
-    """Turn what the file system refuses into an error that names the folder."""
+    """Turn an ``OSError`` into an error that names the folder."""
     try:
         yield
     except OSError as error:
@@ -122,7 +122,7 @@ def _naming(target: Path) -> Iterator[None]:
 
 @contextmanager
 def _aside(target: Path) -> Iterator[Path]:
-    """Yield a new folder beside the target, or inside it where nothing beside it can take its place."""
+    """Yield a new folder beside the target, or inside it if the target cannot be replaced."""
     target.parent.mkdir(parents=True, exist_ok=True)
     exists = target.is_dir()
     keeps_its_place = exists and (target.is_mount() or not os.access(target.parent, os.W_OK) or _is_working(target))
@@ -135,7 +135,7 @@ def _aside(target: Path) -> Iterator[Path]:
 
 
 def _complete(aside: Path) -> None:
-    """Let all files of a folder reach the disk, and be ordinary ones."""
+    """Sync all files of a folder to disk, and give them the usual permissions."""
     for path in aside.rglob("*"):
         if path.is_dir():
             path.chmod(0o777 & ~new_file_mask())
@@ -146,7 +146,7 @@ def _complete(aside: Path) -> None:
 
 
 def _is_working(folder: Path) -> bool:
-    """Return whether a folder is the working folder: a shell in it would be left in a removed one."""
+    """Return whether a folder is the working folder; replacing it would leave a shell in a removed folder."""
     return folder == Path.cwd().resolve()
 
 
@@ -183,10 +183,10 @@ def _remove(path: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> None:
-    """Let two folders change places in one step of the file system.
+    """Exchange two folders atomically.
 
     Raises:
-        OSError: the system or the file system cannot (``ENOSYS``, ``EINVAL``), or something else is wrong.
+        OSError: the system or the file system does not support it (``ENOSYS``, ``EINVAL``), or the exchange failed.
     """
     system: Any = ctypes.CDLL(None, use_errno=True) if sys.platform in ("linux", "darwin") else None
     paths = os.fsencode(first), os.fsencode(second)

@@ -1,4 +1,7 @@
-"""The Python function :func:`generate`, which makes the same run as the command."""
+"""The Python function :func:`generate`.
+
+A module of its own because its signature needs the recipes, which import DSPy.
+"""
 
 import inspect
 import signal
@@ -21,17 +24,17 @@ _PARAMETERS = sorted(generate_parameters(), key=lambda each: each.python_name !=
 def generate(*args: Any, **kwargs: Any) -> OpenedRun:
     """Make an evaluation set of questions, contexts and answers from documents.
 
-    The run is a folder; the same call goes on where it was stopped, even if it was killed, and returns a finished one
-    at once. Ctrl-C, or a notebook's stop button, ends it after the running call of the language model and returns what
-    there is: see ``Run.is_complete``. A second one does not wait. Before there is a folder, it is the usual
-    ``KeyboardInterrupt``. Fewer samples than were asked for are no error; ``Run.summary`` says why.
+    The run is a folder; the same call continues a stopped or killed run, and returns a finished one at once. Ctrl-C, or
+    a notebook's stop button, ends it after the running language model call and returns the unfinished run: see
+    ``Run.is_complete``. A second Ctrl-C does not wait, and before the folder exists ``KeyboardInterrupt`` is raised as
+    usual. A run with fewer samples than requested is not an error; ``Run.summary`` says why.
 
     Raises:
         InputError: the input, an option or the folder is wrong; the message names it, and nothing was written.
-        GroundsetError: the run cannot go on; what was done is stored.
+        GroundsetError: the run cannot continue; finished work is stored.
     """
     names = {*RunConfig.model_fields, *(each.python_name for each in _PARAMETERS)}
-    unknown = {name: value for name, value in kwargs.items() if name not in names}  # refused with the options of a run
+    unknown = {name: value for name, value in kwargs.items() if name not in names}  # make_config refuses them
     known = {name: value for name, value in kwargs.items() if name in names}
     values = unknown | as_values(_PARAMETERS, inspect.signature(generate).bind(*args, **known).arguments)
     own = {name: values.pop(name) for name in GenerateOptions.model_fields if name in values}
@@ -44,7 +47,7 @@ def generate(*args: Any, **kwargs: Any) -> OpenedRun:
         return open_run(options.out)
     ended_by = made.result.signal
     if ended_by is not None and ended_by != signal.SIGINT:
-        signal.raise_signal(ended_by)  # somebody ends this process; the run is stored
+        signal.raise_signal(ended_by)  # SIGTERM ends the process as usual; the run is stored
     if made.untracked:
         warnings.warn(as_parameters(made.untracked), stacklevel=3)
     return open_run(options.out)

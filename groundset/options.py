@@ -1,10 +1,10 @@
-"""Options: how they are declared, spelled on the command line and in Python, and refused.
+"""Declaration, spelling and validation of options.
 
-An option is a field of a pydantic model, declared once by :func:`option`. The command line, its help, the parameters of
-functions for Python and the options of ``--config`` are made from it.
+An option is a field of a pydantic model, declared by :func:`option`. The command line, its help, the parameters of
+Python functions and the options of ``--config`` are made from it.
 
-Messages spell an option as the command line does (`--chunk-size`), and put whole commands into backquotes. Whoever is
-called from Python has them spelled as parameters (`chunk_size`) by :func:`as_parameters`, so that each is written once.
+Messages spell an option as on the command line (`--chunk-size`), and whole commands in backquotes.
+:func:`as_parameters` spells options as parameters (`chunk_size`) for Python callers.
 """
 
 import functools
@@ -21,13 +21,29 @@ from programs.errors import GroundsetError, InputError
 
 DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
 WINDOW = 8
-"""Attempts may run this far ahead of the verdicts on those before them, so no more than that run at once."""
+"""Attempts may run this far ahead of the earliest undecided one, so at most this many run at once."""
 ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
 _CHOICE = re.compile(r"'(.*?)'")
-_SPELLED = re.compile(  # what is a part of a path is the user's
+_REASONS = {  # messages by type of pydantic error; other messages are its own
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_type": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "extra_forbidden": "there is no such option",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+}
+_SPELLED = re.compile(  # not inside paths
     r"(?P<command>`[^`]*`)|(?P<documents>(?<![\w/\\.-])DOCS(?![\w/\\.-]))"
     r"|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)"
 )
@@ -48,14 +64,14 @@ def option(
     """Declare an option as a field of a pydantic model.
 
     Args:
-        default: the default value; ``...`` if the option is required.
+        default: the default value; ``...`` for a required option.
         description: the help text.
-        metavar: what the help calls the value; by default its type or its choices.
-        names: how the command line spells the option, where that does not follow from the name of the field.
-        show_default: the default as the help tells it, where the value does not say it.
-        argument: an argument of the command, without a name.
-        only: an option of the command line or of Python alone.
-        parameter: what Python and the command line call it, where that is not the name of the field.
+        metavar: the placeholder of the value in the help; by default its type or choices.
+        names: flags of the command line, if they do not follow from the name of the field.
+        show_default: the text of the default in the help, if it is not the value.
+        argument: whether it is a positional argument of the command.
+        only: restricts the option to the command line or to Python.
+        parameter: the name of the parameter, if it is not the name of the field.
         **limits: constraints of pydantic's ``Field``, such as ``ge``.
     """
     extra: dict[str, Any] = {
@@ -75,7 +91,7 @@ class CommandOptions(BaseModel):
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:
-        """Build the options from values by name; those that are None were not given.
+        """Build the options from values by name; None means not given.
 
         Raises:
             InputError: an option is wrong; the message names it.
@@ -89,7 +105,7 @@ class CommandOptions(BaseModel):
 
 
 class ChunkingOptions(BaseModel):
-    """How documents become chunks. Without ``min_length`` the recipe of a run says how short chunks may be."""
+    """How documents are cut into chunks; in runs the default of ``min_length`` depends on the recipe."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -100,7 +116,7 @@ class ChunkingOptions(BaseModel):
         show_default="1000 characters, 200 words, 256 tokens",
         ge=1,
     )
-    chunk_overlap: int = option(0, "Shared by neighbours, same unit.", ge=0)
+    chunk_overlap: int = option(0, "Overlap of neighbouring chunks, in the same unit.", ge=0)
     merge: int = option(1, "Join this many consecutive chunks.", ge=1)
     min_length: int | None = option(
         None, "Drop shorter chunks, in characters.", show_default="200; roundtrip: 100", ge=0
@@ -108,14 +124,14 @@ class ChunkingOptions(BaseModel):
 
 
 class RecipeOption(NamedTuple):
-    """An option of recipes: its field in the first one that has it, and the names of all that have."""
+    """An option of recipes: its field in the first recipe that has it, and the names of all that do."""
 
     field: FieldInfo
     owners: list[str]
 
 
 def recipe_options() -> dict[str, RecipeOption]:
-    """Return the options of all recipes by name, in the order of the table."""
+    """Return the options of all recipes by name."""
     from programs.recipes import RECIPES
 
     found: dict[str, RecipeOption] = {}
@@ -138,20 +154,20 @@ def wrong_options(
     *,
     arguments: Collection[str] = (),
 ) -> InputError:
-    """Build one error that lists everything wrong with options.
+    """Build one error that lists all invalid options.
 
     Args:
-        error: what Pydantic found.
-        given: the options that were given, by name.
-        whole: what to name where several options do not go together.
-        file: where the options that were not given come from.
-        arguments: those that are arguments of the command, so that no flag names them.
+        error: the errors of pydantic.
+        given: the given options by name.
+        whole: the prefix for errors that concern several options.
+        file: the file of options that were not given.
+        arguments: the options that are positional arguments.
     """
     return InputError("; ".join(_explain(item, given, whole, file, arguments) for item in error.errors()))
 
 
 def reason_of(message: str) -> str:
-    """Return a message of Pydantic without its prefix."""
+    """Return a message of pydantic without its prefix."""
     return _PREFIX.sub("", message)
 
 
@@ -161,12 +177,14 @@ def _is_argument(field: FieldInfo) -> bool:
 
 
 def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None, arguments: Collection[str]) -> str:
-    place = [str(part) for part in error["loc"]]
     reason = reason_of(error["msg"])
     reason = reason[:1].lower() + reason[1:]
-    if not place:
+    if not error["loc"]:
         return f"{whole}: {reason}" if whole else reason
-    field = place[0]
+    field = str(error["loc"][0])
+    if template := _REASONS.get(error["type"]):
+        limits = error.get("ctx", {}).items()
+        reason = template.format(**{name: int(limit) if limit == int(limit) else limit for name, limit in limits})
     value = given.get(field, error["input"])
     if error["type"] == "literal_error":
         reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
@@ -176,16 +194,16 @@ def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None
 
 
 def paths_of(name: str, given: Any) -> tuple[Path, ...]:
-    """Return the paths of an option, given as one path, several, or runs; ``~`` is the user's home.
+    """Return the paths of an option, given as a path, a run or a list of them; ``~`` is the user's home.
 
     Raises:
-        InputError: it is nothing of the kind.
+        InputError: the value is not of these types, or a path is empty.
     """
     try:
-        several = [given] if isinstance(given, str | Path) or hasattr(given, "folder") else list(given)
-        if "" in several:
+        items = [given] if isinstance(given, str | Path) or hasattr(given, "folder") else list(given)
+        if "" in items:
             raise InputError(f"{option_name(name)}: the path is empty; name a file or a folder")
-        return tuple(Path(getattr(path, "folder", path)).expanduser() for path in several)
+        return tuple(Path(getattr(path, "folder", path)).expanduser() for path in items)
     except TypeError as error:
         raise InputError(f"{option_name(name)} {given}: give a path, or a list of paths") from error
 
@@ -204,7 +222,7 @@ def as_parameters(text: str) -> str:
 
 
 def for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Make a function part of the Python interface: set privacy defaults, and name parameters in errors."""
+    """Make a function part of the Python interface: set privacy defaults, and spell options as parameters in errors."""
 
     @functools.wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -1,4 +1,4 @@
-"""The samples of a run as HTML: a page for a browser, and a few lines for a notebook. Whatever is told is escaped."""
+"""The samples of a run as HTML: a page for a browser and a table for a notebook, with all text escaped."""
 
 import webbrowser
 from pathlib import Path
@@ -47,7 +47,7 @@ pre { white-space: pre-wrap; }
 <h2>{{ sample.question }}</h2>
 <p>{{ sample.answer }}</p>
 <p><small>{{ sample.evolution }}, {{ sample.language }}, score {{ "%.2f" | format(sample.probability) }}, \
-{{ "found at rank %d" | format(sample.retrieval.rank) if sample.retrieval.rank else "not found again" }}</small></p>
+{{ "rank %d" | format(sample.retrieval.rank) if sample.retrieval.rank else "not retrieved" }}</small></p>
 {% for chunk in sample.contexts %}
 <details><summary>{{ chunk.topic }} ({{ chunk.path }})</summary><pre>{{ chunk.text }}</pre></details>
 {% endfor %}
@@ -59,14 +59,14 @@ pre { white-space: pre-wrap; }
 
 
 def first_samples(run: "OpenedRun") -> str:
-    """Return the line of a run and its first samples as a piece of HTML."""
+    """Render the status and first samples of a run as an HTML fragment."""
     return _SAMPLES.render(run=run, first=_FIRST)
 
 
 def show_page(run: "OpenedRun") -> Path:
-    """Write a page of all samples into the folder of a run, open it in a browser and return the file.
+    """Write a page of all samples into the run folder, open it in a browser and return its path.
 
-    It holds passages, so it lies where they lie anyway, and goes with them. A link in its place is replaced.
+    A link in its place is replaced, not followed.
 
     Raises:
         InputError: the folder cannot be written.

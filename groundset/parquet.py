@@ -1,8 +1,7 @@
-"""Read parquet files from elsewhere, in a process of their own with a limit on its memory.
+"""Read untrusted parquet files in a child process with a memory limit.
 
-A few kilobytes of parquet can hold gigabytes in many ways: pages that were compressed, dictionaries, differences to the
-value before. The process writes each row as a line of JSON, so that here one row is in memory at a time. Memory is
-limited on Linux only, where the system counts what a process has written to.
+A few kilobytes of parquet can decompress to gigabytes in many ways (pages, dictionaries, delta encoding). The child
+writes each row as a line of JSON, so that only one row is in memory here. Memory is limited on Linux only.
 """
 
 import json
@@ -20,24 +19,24 @@ from groundset.rows import Row, plain_value
 from programs.errors import InputError
 from programs.untrusted import MAX_ROW, format_size, opened
 
-# A row group is read page by page, and its pages have about a megabyte; Arrow itself takes 0.2 GB.
+# A row group is read page by page, and a page is about a megabyte; Arrow itself takes 0.2 GB.
 _MEMORY_MB = 1024
-# Rows may hold this many times the bytes of the file, and so many from any file. Text that was compressed well has ten
-# times its bytes, and passages that many rows repeat a hundred.
-_TIMES, _ALWAYS = 200, 256 << 20
-_ROW_COST = 1024  # bytes that even an empty row takes as a chunk or a question
-_ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; more at once are hardly quicker
+# The maximum size of all rows: a multiple of the file size, or a fixed size if larger. Well compressed text has a ratio
+# of ten, passages repeated in many rows one of a hundred.
+_MAX_RATIO, _ALWAYS_ALLOWED = 200, 256 << 20
+_ROW_COST = 1024  # memory of an empty row as a chunk or a question
+_ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; larger batches are hardly faster
 
 
 def parquet_rows(file: Path) -> Iterator[Row]:
-    """Yield the rows of a parquet file; values that JSON does not know, such as dates, become text.
+    """Yield the rows of a parquet file; values without a JSON type, such as dates, become text.
 
     Raises:
-        InputError: it is not a parquet file, damaged, or holds far more than a file of its size should.
+        InputError: the file is not parquet, is damaged, or holds far more data than its size suggests.
         OSError: the file cannot be read.
     """
     size = file.stat().st_size
-    left = max(_ALWAYS, _TIMES * size)
+    left = max(_ALWAYS_ALLOWED, _MAX_RATIO * size)
     with closing(_lines(file)) as lines:
         next(lines)
         for number, line in enumerate(lines, 1):
@@ -60,7 +59,7 @@ def parquet_columns(file: Path) -> set[str]:
 
 
 def _lines(file: Path) -> Generator[bytes]:
-    """Yield what the process writes: the names of the columns, then a line for each row."""
+    """Yield the output of the child: the names of the columns, then a line for each row."""
     command = child_command("groundset.parquet:_write_rows")
     with (
         opened(file) as stream,
@@ -83,9 +82,9 @@ def _lines(file: Path) -> Generator[bytes]:
 
 
 def _write_rows() -> None:
-    """Write the rows of the parquet file on standard input as lines of JSON; the last is null, or why it failed."""
+    """Write the parquet file on standard input as lines of JSON; the last line is null, or the reason of a failure."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
-    os.dup2(2, 1)  # what libraries print is no row
+    os.dup2(2, 1)  # libraries may print to standard output
     limit_memory(_MEMORY_MB)
     import pyarrow
     from pyarrow import parquet
@@ -99,14 +98,14 @@ def _write_rows() -> None:
                     out.write(_line(fields) + "\n")
                     number += 1
     except MemoryError:
-        return  # what has no last line took too much
+        return  # without a last line, the parent reports the limit
     except pyarrow.ArrowException as error:
         failure = f" is not a parquet file ({_first_line(error)})"
     except UnicodeError:
         failure = ": its texts are not UTF-8"
-    except OSError as error:  # pyarrow's word for bytes that it cannot make anything of
+    except OSError as error:  # pyarrow raises it for invalid bytes
         failure = f" is damaged ({_first_line(error)})"
-    except (OverflowError, ValueError, RecursionError) as error:  # of a time after the year 9999
+    except (OverflowError, ValueError, RecursionError) as error:  # for example a date after the year 9999
         failure = f", after row {number}: {_first_line(error)}"
     out.write(json.dumps(failure) + "\n")
     out.flush()

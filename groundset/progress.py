@@ -28,55 +28,52 @@ if TYPE_CHECKING:
 
 LINE_EVERY_SECONDS = 10.0
 DRAW_EVERY_SECONDS = 0.5  # in a notebook
-PATIENCE_SECONDS = 0.8  # after which something that is usually done at once is told
+PATIENCE_SECONDS = 0.8  # a wait longer than this is announced
 _NAMED_FILES = 20
-# How fast samples come changes on the way: the time left follows from the latest of them, once there are a few.
-_FEWEST_FOR_PACE, _MOST_FOR_PACE = 3, 12
+# The rate of samples changes during a run, so the time left is estimated from the latest ones.
+_MIN_FOR_RATE, _MAX_FOR_RATE = 3, 12
 
 Usage = Callable[[], Mapping[str, float]]
 
 
 class Progress:
-    """Shows how far a run is: accepted and asked, tries and refusals of each step, calls, tokens, time left.
-
-    ``note`` works at any time, the rest once ``start`` was called.
-    """
+    """Shows the state of a run: accepted samples, candidates of each step, calls, tokens, time left."""
 
     def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
-        """Write to ``console``, by default standard error; with ``quiet`` to nowhere."""
+        """Write to ``console``, by default standard error; with ``quiet`` nowhere."""
         self._console = console or Console(stderr=True, quiet=quiet)
-        # Rich draws in a notebook by widgets. Without them, and where output is no terminal, there are lines.
+        # In notebooks Rich draws with widgets. Without them, and outside terminals, plain lines are printed.
         self._in_notebook = self._console.is_jupyter and importlib.util.find_spec("ipywidgets") is not None
         self._draws = (self._console.is_terminal or self._in_notebook) and not self._console.quiet
         self._live: Live | None = None
         self._guard = threading.Lock()
-        self._asked = self._accepted = self._attempts = 0
+        self._requested = self._accepted = self._attempts = 0
         self._tried: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
         self._usage: Usage = dict
         self._elapsed: Callable[[], float] = time.monotonic
-        self._times: deque[float] = deque(maxlen=_MOST_FOR_PACE + 1)  # of the start and of the latest samples
+        self._times: deque[float] = deque(maxlen=_MAX_FOR_RATE + 1)  # of the start and the latest samples
         self._shown = time.monotonic()
 
     def start(
         self,
         *,
-        asked: int,
+        requested: int,
         accepted: int,
         attempts: int,
         counts: Mapping[str, Mapping[str, int]],
         usage: Usage,
         elapsed: Callable[[], float],
     ) -> None:
-        """Start the display of a run from its present state.
+        """Start the display of a run with its current state.
 
         Args:
-            asked, accepted, attempts: samples requested and accepted, and attempts decided.
-            counts: records and refusals of each step.
+            requested, accepted, attempts: requested and accepted samples, and decided attempts.
+            counts: tried and refused candidates of each step.
             usage: returns the calls and tokens of the run.
-            elapsed: returns its seconds.
+            elapsed: returns the elapsed seconds.
         """
-        self._asked, self._accepted, self._attempts = asked, accepted, attempts
+        self._requested, self._accepted, self._attempts = requested, accepted, attempts
         for step, count in counts.items():
             self._tried[step], self._refused[step] = count["tried"], count["refused"]
         self._usage, self._elapsed = usage, elapsed
@@ -88,7 +85,7 @@ class Progress:
                 console=self._console,
                 refresh_per_second=2,
                 transient=True,
-                # A notebook takes what a thread of Rich draws for output of whichever cell runs: tick does it there.
+                # A notebook attributes drawing of a Rich thread to the running cell, so tick draws there.
                 auto_refresh=not self._in_notebook,
             )
             self._live.start()
@@ -99,7 +96,7 @@ class Progress:
 
     @contextmanager
     def waiting(self, doing: str) -> Iterator[None]:
-        """Print what the block does, if it takes long."""
+        """Print ``doing`` if the block takes long."""
         timer = threading.Timer(PATIENCE_SECONDS, self.note, [f"{doing}."])
         timer.daemon = True
         timer.start()
@@ -108,21 +105,21 @@ class Progress:
         finally:
             timer.cancel()
 
-    def going_on(self, folder: Path, accepted: int, asked: int | None, attempts: int) -> None:
-        """Print that a run is continued, and what it has; ``asked`` is None where the chunks decide it."""
-        self.note(f"Continuing {folder}: {of_asked(accepted, asked)} after {counted(attempts, 'attempt')}.")
+    def continuing(self, folder: Path, accepted: int, requested: int | None, attempts: int) -> None:
+        """Print that a run is continued; ``requested`` is None if it depends on the chunks."""
+        self.note(f"Continuing {folder}: {of_requested(accepted, requested)} after {counted(attempts, 'attempt')}.")
 
-    def finished(self, folder: Path, accepted: int, asked: int) -> None:
-        """Print that a run was finished before."""
-        more = "; a larger --size adds to it" if accepted >= asked else ""
-        self.note(f"The run in {folder} is finished: {accepted} of {asked} samples{more}.")
+    def finished(self, folder: Path, accepted: int, requested: int) -> None:
+        """Print that a run is already finished."""
+        more = "; a larger --size adds to it" if accepted >= requested else ""
+        self.note(f"The run in {folder} is finished: {accepted} of {requested} samples{more}.")
 
     def reading(self, path: str) -> None:
-        """Print which file is read."""
+        """Print the name of a file."""
         self.note(f"Reading {path}")
 
     def read(self, corpus: Corpus, *, every_file: bool) -> None:
-        """Print the counts of documents and chunks, and the skipped files: each, or the first ones."""
+        """Print the counts of documents and chunks, and all or the first skipped files."""
         named = corpus.skipped if every_file else corpus.skipped[:_NAMED_FILES]
         for skipped in named:
             self.note(f"Skipped {skipped.path}: {skipped.reason}.")
@@ -136,11 +133,11 @@ class Progress:
 
     def failed(self) -> None:
         """Print that a failed run can be continued."""
-        self.note("What was done so far is stored; the same command or call continues from there.")
+        self.note("Finished work is stored; the same command or call continues from there.")
 
     @contextmanager
     def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
-        """Show a phase of ``total`` items; call the yielded function with how many more are done."""
+        """Show a phase of ``total`` items; the yielded function advances it."""
         if self._draws:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             with PhaseBar(*columns, console=self._console, transient=True, auto_refresh=not self._in_notebook) as bar:
@@ -204,19 +201,19 @@ class Progress:
         self.stop()
 
     def _state(self) -> str:
-        return f"{self._accepted} of {self._asked} samples, {counted(self._attempts, 'attempt')}"
+        return f"{self._accepted} of {self._requested} samples, {counted(self._attempts, 'attempt')}"
 
     def _spent(self) -> str:
         usage = self._usage()
         parts = [
             counted(round(usage.get("calls", 0)), "call"),
-            f"{usage.get('prompt_tokens', 0):,.0f} tokens read ({usage.get('evaluated_tokens', 0):,.0f} of them anew)",
-            f"{usage.get('completion_tokens', 0):,.0f} written",
+            f"{usage.get('prompt_tokens', 0):,.0f} prompt tokens ({usage.get('evaluated_tokens', 0):,.0f} uncached)",
+            f"{usage.get('completion_tokens', 0):,.0f} generated",
             f"{duration(self._elapsed())} elapsed",
         ]
         done = len(self._times) - 1
-        if done >= _FEWEST_FOR_PACE:
-            left = (time.monotonic() - self._times[0]) / done * (self._asked - self._accepted)
+        if done >= _MIN_FOR_RATE:
+            left = (time.monotonic() - self._times[0]) / done * (self._requested - self._accepted)
             parts.append(f"about {roughly(left)} left")
         return ", ".join(parts)
 
@@ -229,29 +226,29 @@ class Progress:
                 tried, refused = self._tried[step], self._refused[step]
                 kept = f"{max(0, tried - refused) / tried:.0%}" if tried and refused else ""
                 steps.add_row(Text(printable(step)), f"{tried or ''}", f"{refused or ''}", kept)
-            bar = ProgressBar(total=max(1, self._asked), completed=self._accepted, width=40)
+            bar = ProgressBar(total=max(1, self._requested), completed=self._accepted, width=40)
             return Group(self._state(), bar, steps, self._spent())
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count with its noun, as text."""
+    """Format a count with its noun."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def of_asked(accepted: int, asked: int | None) -> str:
-    """Return as text how many samples were accepted, of how many requested if that is known."""
-    return f"{accepted} samples" if asked is None else f"{accepted} of {asked} samples"
+def of_requested(accepted: int, requested: int | None) -> str:
+    """Format accepted samples, with the requested number if it is known."""
+    return f"{accepted} samples" if requested is None else f"{accepted} of {requested} samples"
 
 
 def roughly(seconds: float) -> str:
-    """Return an estimated time, rounded to tens of seconds or to minutes."""
+    """Format an estimated time, rounded to tens of seconds or to minutes."""
     if seconds < 55:
         return duration(max(10, round(seconds, -1)))
     return duration(60 * round(seconds / 60)).removesuffix(" 00 s")
 
 
 def duration(seconds: float) -> str:
-    """Return a time as a person reads it."""
+    """Format a time in hours, minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

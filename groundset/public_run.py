@@ -1,4 +1,4 @@
-"""A run with the methods of the Python interface, as ``generate`` and ``open_run`` return it."""
+"""The run class of the Python interface, returned by ``generate`` and ``open_run``."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 
 class OpenedRun(Run):
-    """The samples of a run, and all that is known of it; each part is read when it is first asked for.
+    """A run: a sequence of its samples, with everything stored about it; each part is read on first access.
 
     Attributes:
-        folder: where it lies.
-        samples: what was kept, in order; the run itself is a sequence of them.
+        folder: its folder.
+        samples: the accepted samples, in order.
         rejects: refused candidates, each with the step and the reason.
         record: the content of ``run.json``: configuration, models, counts, tokens, seconds.
-        summary: how many were accepted and refused, why, and the cost, in a few lines.
+        summary: a few lines on accepted samples, rejects with their reasons, and cost.
     """
 
     @cached_property
     def summary(self) -> str:
-        """Return how many samples were accepted and refused, why, and the cost, in a few lines."""
+        """Return a few lines on accepted samples, rejects with their reasons, and cost."""
         return as_parameters("\n".join(self.summary_lines))
 
     @property
     def status(self) -> str:
         """Return ``complete``, ``short`` (fewer were possible), ``interrupted``, ``failed`` or ``running``.
 
-        A run that was killed stays ``running``. The call that made a run goes on with it if more can be made.
+        A killed run stays ``running``. The call that started an unfinished run continues it.
         """
         return str(self.record["status"])
 
     @property
     def is_complete(self) -> bool:
-        """Return whether there are as many samples as were asked for."""
+        """Return whether all requested samples were made."""
         return self.status == "complete"
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -58,13 +58,13 @@ class OpenedRun(Run):
         | column | what it holds |
         |---|---|
         | `id`, `question`, `answer` | texts |
-        | `contexts` | the texts of the passages that the question was made from, a list |
-        | `chunk_ids`, `paths` | their chunks and files, lists as long |
+        | `contexts` | the list of texts of the chunks that the question was made from |
+        | `chunk_ids`, `paths` | lists of the ids and files of these chunks |
         | `retrieval_gt` | the chunks that the question needs: a list of groups, one chunk of each group |
-        | `rank` | where the question finds its passage among all chunks, from 1; missing beyond the search depth |
-        | `probability` | of being good, by the critics |
-        | `evolution`, `language` | the kind of the question; the ISO 639-1 code of its passage |
-        | `split` | the split of its document; missing unless the run has splits |
+        | `rank` | the retrieval rank of its chunk among all chunks, from 1; missing beyond the search depth |
+        | `probability` | the critics' probability that the question is good |
+        | `evolution`, `language` | the evolution of the question; the ISO 639-1 code of its chunk |
+        | `split` | the split of its document; missing if the run has no splits |
         """
         import pandas as pd
 
@@ -75,12 +75,12 @@ class OpenedRun(Run):
 
     @takes_options(ExportOptions, "format", "out")
     def export(self, options: ExportOptions) -> "Exported":
-        """Write the run in the format of another tool, to a folder, and return how much it wrote.
+        """Write the run in the format of another tool to a folder, and return what was written.
 
-        ``format`` may name several, with commas between them; each then gets a folder in ``out``.
+        ``format`` may be a comma-separated list; each format then gets its own folder in ``out``.
 
         Raises:
-            InputError: there is no such format, or the folder cannot be written.
+            InputError: the format is unknown, or the folder cannot be written.
         """
         from groundset.sets.exporting import export_run
 
@@ -95,13 +95,13 @@ class OpenedRun(Run):
 
     @takes_options(PushOptions, "repo")
     def push(self, options: PushOptions) -> "Pushed":
-        """Put the run on the Hugging Face Hub as a dataset, and return what has changed.
+        """Upload the run to the Hugging Face Hub as a dataset, and return what has changed.
 
-        The token is that of ``HF_TOKEN`` or of ``hf auth login``. With ``dry_run``, nobody is asked.
+        The token is taken from ``HF_TOKEN`` or ``hf auth login``. With ``dry_run``, the Hub is not contacted.
 
         Raises:
             InputError: an option is wrong, or the folder cannot be written.
-            HubError: the Hub cannot be reached or refuses something.
+            HubError: the Hub cannot be reached or rejects a request.
         """
         from groundset.printing import say
         from groundset.sets.hub.push import push_run
@@ -110,7 +110,7 @@ class OpenedRun(Run):
 
     @for_python
     def report(self, out: str | Path | None = None) -> Path:
-        """Write a page that shows what the run is worth, by default ``report.html`` in its folder; return its file.
+        """Write a report on the quality of the run, by default ``report.html`` in its folder, and return its path.
 
         Raises:
             InputError: the file cannot be written.
@@ -123,13 +123,13 @@ class OpenedRun(Run):
 
     @takes_options(SampleOptions, "size")
     def sample(self, options: SampleOptions) -> "OpenedRun":
-        """Draw some samples into a new run, from as many documents as possible, and return it.
+        """Draw samples into a new run, from as many documents as possible, and return it.
 
-        With ``by``, each evolution (or kind, document, language) gives one sample first, and of the rest its share. The
-        same call draws the same samples.
+        With ``by``, each evolution (or kind, document, language) gets one sample first, and then its share of the rest.
+        The same call draws the same samples.
 
         Raises:
-            InputError: there are fewer samples, or an option or the folder is wrong.
+            InputError: there are too few samples, or an option or the folder is wrong.
         """
         from groundset.sets.transforms.draw import sample_run
 
@@ -138,12 +138,12 @@ class OpenedRun(Run):
 
     @for_python
     def split(self, splits: str | Mapping[str, float], *, out: str | Path, seed: int = 0) -> "OpenedRun":
-        """Put every sample into a split in a new run, so that nothing leaks between splits, and return it.
+        """Assign samples to splits without leakage in a new run, and return it.
 
         ``splits`` are shares that add up to 1: a mapping, or a text such as ``train=0.8,test=0.2``.
 
         Raises:
-            InputError: too much hangs together, or an option or the folder is wrong.
+            InputError: too many samples share documents, or an option or the folder is wrong.
         """
         from groundset.sets.transforms.splits import split_run
 
@@ -153,7 +153,7 @@ class OpenedRun(Run):
 
     @takes_options(DropOptions, "where")
     def drop(self, options: DropOptions) -> "OpenedRun":
-        """Drop the samples that a condition holds for, such as ``kind == "time" and rank > 1``, and return the new run.
+        """Drop the samples that match a condition, such as ``kind == "time" and rank > 1``, and return the new run.
 
         Raises:
             InputError: nothing would be left, or the condition or the folder is wrong.
@@ -167,9 +167,9 @@ class OpenedRun(Run):
 
     @takes_options(RelabelOptions, "critic")
     def relabel(self, options: RelabelOptions) -> "OpenedRun":
-        """Let another critic judge the questions again, and return the new run.
+        """Judge the questions again with another critic, and return the new run.
 
-        What it refuses becomes a reject, unless ``keep`` says otherwise.
+        Refused samples become rejects, unless ``keep`` is set.
 
         Raises:
             InputError: nothing would be left, or an option or the folder is wrong.
@@ -182,9 +182,9 @@ class OpenedRun(Run):
 
     @takes_options(UpdateOptions, "docs")
     def update(self, options: UpdateOptions) -> "OpenedRun":
-        """Keep the samples that still rest on documents which have changed, and return the new run.
+        """Keep the samples whose chunks are still in the changed documents, and return the new run.
 
-        What has nothing to rest on any more is a reject of the step ``update``.
+        The other samples become rejects of the step ``update``.
 
         Raises:
             InputError: nothing would be left, or a document or the folder is wrong.
@@ -197,7 +197,7 @@ class OpenedRun(Run):
 
     @for_python
     def open_in_browser(self) -> Path:
-        """Show the samples as a page in a browser on this machine, and return its file, ``samples.html`` in the folder.
+        """Show the samples in a browser, and return the path of the page, ``samples.html`` in the folder.
 
         Raises:
             InputError: the folder cannot be written.
@@ -207,13 +207,13 @@ class OpenedRun(Run):
         return show_page(self)
 
     def __repr__(self) -> str:
-        """Return one line: the folder, how many samples, the status."""
-        from groundset.progress import of_asked
+        """Return the folder, number of samples and status in one line."""
+        from groundset.progress import of_requested
 
-        return f"<Run {self.folder}: {of_asked(len(self), self.record['asked'])}, {self.status}>"
+        return f"<Run {self.folder}: {of_requested(len(self), self.record['asked'])}, {self.status}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: that line, and the first samples."""
+        """Return the first samples as HTML for notebooks."""
         from groundset.page import first_samples
 
         return first_samples(self)

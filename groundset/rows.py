@@ -1,4 +1,4 @@
-"""Rows of files from elsewhere, each with its file and line for messages, and the checks of their columns."""
+"""Read and validate rows of untrusted files; every row comes with its file and line for messages."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from programs.errors import InputError
 from programs.untrusted import MAX_NAME, MAX_TEXT, numbered_lines, small_text
 
 Row = tuple[str, Mapping[str, Any]]
-# Pydantic reads JSON up to a depth of 200, and what is stored of a run holds metadata several levels down.
+# Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
 _MAX_DEPTH = 100
 _MAX_HEADINGS = 100  # HTML knows six levels
 _NAMES = ("path", "title", "evolution", "language", "split", "document_id")
@@ -28,7 +28,7 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
         if not line.strip():
             continue
         where = f"{file}, line {number}"
-        fields = _parsed(where, line)
+        fields = _parse(where, line)
         if not isinstance(fields, dict):
             raise InputError(f"{where}: not a JSON object")
         yield where, fields
@@ -38,10 +38,10 @@ def array_rows(file: Path, most: int) -> Iterator[Row]:
     """Yield the objects of a JSON array in a file of at most ``most`` bytes.
 
     Raises:
-        InputError: it is no array of objects, or too long; the message names the file.
+        InputError: it is not an array of objects, or too long; the message names the file.
         OSError: the file cannot be read.
     """
-    rows = _parsed(str(file), small_text(file, most).encode())
+    rows = _parse(str(file), small_text(file, most).encode())
     if not isinstance(rows, list):
         raise InputError(f"{file}: not a JSON array")
     for number, fields in enumerate(rows, 1):
@@ -50,10 +50,10 @@ def array_rows(file: Path, most: int) -> Iterator[Row]:
         yield f"{file}, row {number}", fields
 
 
-def _parsed(where: str, text: bytes) -> Any:
+def _parse(where: str, text: bytes) -> Any:
     try:
         value = json.loads(text.decode())
-        json.dumps(value, ensure_ascii=False).encode()  # half a character, as "\ud800" is, cannot be written
+        json.dumps(value, ensure_ascii=False).encode()  # fails for lone surrogates such as "\ud800"
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8 text") from error
     except UnicodeError as error:
@@ -66,10 +66,10 @@ def _parsed(where: str, text: bytes) -> Any:
 
 
 def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
-    """Return the text in the first of some columns that has a value; an id may be a number.
+    """Return the text in the first named column that has a value; an id may be a number.
 
     Raises:
-        InputError: there is no text; the message begins with ``where``.
+        InputError: there is no valid text; the message begins with ``where``.
     """
     name = next((name for name in names if fields.get(name) is not None), names[0])
     value = fields.get(name)
@@ -87,7 +87,7 @@ def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
 
 
 def optional(where: str, fields: Mapping[str, Any], name: str) -> str | None:
-    """Return the text in a column, None if there is none or it is blank; see :func:`required`."""
+    """Return the text in a column, None if it is missing or blank; see :func:`required`."""
     value = fields.get(name)
     is_blank = value is None or (isinstance(value, str) and not value.strip())
     return None if is_blank else required(where, fields, name)
@@ -100,7 +100,7 @@ def check_length(where: str, text: str, most: int = MAX_TEXT) -> None:
 
 
 def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts in ``headings``, none if there is no such column."""
+    """Return the texts in ``headings``, empty if there is no such column."""
     headings = fields.get("headings") or []
     if not isinstance(headings, list) or not all(isinstance(heading, str) for heading in headings):
         raise InputError(f"{where}, column headings: must be a list of texts")
@@ -111,7 +111,7 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the two offsets in ``start_end_idx``, or in ``start`` and ``end``, None if there are none."""
+    """Return the offsets in ``start_end_idx``, or in ``start`` and ``end``, or None."""
     span = fields.get("start_end_idx")
     if span is None and None not in (fields.get("start"), fields.get("end")):
         span = [fields["start"], fields["end"]]
@@ -123,13 +123,13 @@ def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object in ``metadata`` as JSON knows it, empty if there is none."""
+    """Return the object in ``metadata`` with JSON values, empty if it is missing."""
     metadata = fields.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")
     if _is_nested(metadata, _MAX_DEPTH):
         raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
-    # Parquet holds dates and other values that JSON does not know.
+    # Parquet has dates and other types that JSON lacks.
     as_json = json.dumps(metadata or {}, ensure_ascii=False, default=plain_value)
     check_length(f"{where}, column metadata", as_json)
     plain: dict[str, Any] = json.loads(as_json)
@@ -148,5 +148,5 @@ def _is_nested(value: object, depth: int) -> bool:
 
 
 def plain_value(value: object) -> str:
-    """Return a value that JSON does not know as text."""
+    """Return a value without a JSON type as text."""
     return value.isoformat() if isinstance(value, datetime) else str(value)

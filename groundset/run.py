@@ -1,8 +1,8 @@
 """A run: its samples and everything stored with them, read from its folder part by part.
 
-Every command, export, report and page takes a :class:`Run`. A command that changes one is
-``save_run(out, change(Run.loaded(folder)), lineage)``. What a model wrote and cost stays with the run that was
-generated: a run that is saved holds no attempts, no calls and no time, and says what it was made from.
+Every command, export, report and page takes a :class:`Run`. A transform is
+``save_run(out, change(Run.loaded(folder)), lineage)``. A saved run holds a lineage instead of the attempts, calls and
+time of the generated run that it was made from.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ _Value = TypeVar("_Value")
 
 
 class RunParts(TypedDict, total=False):
-    """Parts of a run that can be passed instead of being read from its folder."""
+    """Parts of a run that can be given instead of being read from its folder."""
 
     samples: Sequence[Sample]
     question_vectors: Vectors
@@ -55,11 +55,11 @@ class Run(Sequence[Sample]):
     """A run, a sequence of its samples; each part is read on first access, and cached.
 
     Attributes:
-        folder: where the run lies.
+        folder: its folder.
     """
 
     def __init__(self, folder: Path, **parts: Unpack[RunParts]) -> None:
-        """Describe the run in a folder without reading it; parts that are given are not read."""
+        """Refer to the run in a folder without reading it; given parts are not read."""
         self.folder = folder
         self._checked = False
         self.__dict__.update(parts)
@@ -72,7 +72,7 @@ class Run(Sequence[Sample]):
 
     @classmethod
     def loaded(cls, folder: Path) -> Self:
-        """Read all parts of a run at once, and check that they belong together.
+        """Read all parts of a run at once, and check its references.
 
         Raises:
             InputError: the folder holds no run, or one without samples.
@@ -116,7 +116,7 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def samples(self) -> Sequence[Sample]:
-        """Return the samples, in the order in which they were accepted."""
+        """Return the samples, in the order of acceptance."""
         return self._read(lambda store: list(store.results.samples()))
 
     @cached_property
@@ -126,7 +126,7 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def rejects(self) -> Sequence[Reject]:
-        """Return the rejects. Reviews refer to them by position, from 1, so new ones are added at the end."""
+        """Return the rejects; reviews refer to them by position, from 1."""
         return self._read(lambda store: list(store.results.rejects()))
 
     @cached_property
@@ -146,7 +146,7 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def reviews(self) -> Sequence[Review]:
-        """Return every review in order, withdrawn ones among them."""
+        """Return every review in order, including withdrawn ones."""
         return self._read(lambda store: store.reviews.all())
 
     @cached_property
@@ -156,32 +156,32 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
-        """Return ``configuration``, ``models``, ``compiled``, ``corpus`` and ``skipped`` as ``run.json`` has them."""
+        """Return the entries of ``run.json`` that derived runs keep: see ``SETTINGS``."""
         return self._read(_settings)
 
     @cached_property
     def parents(self) -> tuple[Parent, ...]:
-        """Return this run as the parent of a run that is made from it."""
+        """Return this run as the parent of a derived run."""
         return self._read(lambda store: (_parent(store, self.folder, len(self.samples)),))
 
     @cached_property
     def identity(self) -> str | None:
-        """Return the digest of everything that makes two runs the same."""
+        """Return the digest of the run's identity."""
         found: str | None = self._read(lambda store: store.meta("digest"))
         return found
 
     @cached_property
     def started(self) -> datetime | None:
-        """Return when the run was started."""
+        """Return the start time of the run."""
         started, _ = self._read(RunStore.spent)
         return datetime.fromisoformat(started) if started else None
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """Return what ``run.json`` holds: configuration, models, counts, tokens, seconds; made anew if it is missing.
+        """Return the content of ``run.json``, computed from the database if the file is missing.
 
         Raises:
-            InputError: it cannot be read, or is damaged.
+            InputError: the file cannot be read, or is damaged.
         """
         if run_files(self.folder).record.exists():
             return read_record(self.folder)
@@ -207,9 +207,9 @@ class Run(Sequence[Sample]):
         return self.replace(samples=samples, question_vectors=self.question_vectors[chosen])
 
     def reviewed(self, *, signed: bool = False) -> Self:
-        """Return the reviewed run: with corrections, and without refused samples.
+        """Return the run with the reviewers' corrections, and without samples that they refused.
 
-        A sample that nobody reviewed stays, and so does one that reviewers dispute; ``signed`` leaves out both.
+        Unreviewed and disputed samples are kept, unless ``signed`` is set.
         """
         places, samples = [], []
         for place, sample in enumerate(self.samples):
@@ -221,11 +221,11 @@ class Run(Sequence[Sample]):
         return self.only(places).replace(samples=samples)
 
     def lineage(self, command: str, **options: Any) -> Lineage:
-        """Return the lineage of a run that a command makes from this one."""
+        """Return the lineage of a run derived from this one by a command."""
         return Lineage(command=command, options=options, parents=self.parents)
 
     def __len__(self) -> int:
-        """Return how many samples there are."""
+        """Return the number of samples."""
         return len(self.samples)
 
     @overload
@@ -235,7 +235,7 @@ class Run(Sequence[Sample]):
     def __getitem__(self, place: slice) -> Sequence[Sample]: ...
 
     def __getitem__(self, place: int | slice) -> Sample | Sequence[Sample]:
-        """Return a sample by its place, or several by a slice."""
+        """Return a sample by its position, or several by a slice."""
         return self.samples[place]
 
     def _read(self, part: Callable[[RunStore], _Value]) -> _Value:
@@ -255,20 +255,20 @@ def reject_sample(sample: Sample, step: str, reason: str) -> Reject:
 
 
 def unused_id(name: str, taken: Collection[str]) -> str:
-    """Return an id, with a number after it if it is taken."""
+    """Return an id, with a number appended if it is taken."""
     numbered = (f"{name}-{number}" for number in itertools.count(2))
     return next(candidate for candidate in itertools.chain([name], numbered) if candidate not in taken)
 
 
 def save_run(out: Path, run: Run, lineage: Lineage) -> list[str]:
-    """Write a run to a new folder, whole or not at all, and return its summary.
+    """Write a run to a new folder atomically, and return its summary.
 
-    Reviews of samples and rejects that the run does not hold are left out.
+    Reviews of samples and rejects that are not in the run are left out.
 
     Raises:
-        ValueError: there is not one vector for each sample and each chunk.
-        InputError: the folder holds something already, or cannot be made.
-        RunError: it cannot be written.
+        ValueError: the number of vectors differs from that of samples or chunks.
+        InputError: the folder is not empty, or cannot be created.
+        RunError: the run cannot be written.
     """
     check_free(out)
     for what, items, rows in (
@@ -287,7 +287,7 @@ def save_run(out: Path, run: Run, lineage: Lineage) -> list[str]:
         "ending": "complete",
     }
     with whole_folder(out, last=database_path(out).name) as aside:
-        check_free(out)  # another process may have made a run there before this one was alone
+        check_free(out)  # another process may have made a run there before the folder was locked
         try:
             with RunStore.create(aside, meta=meta, documents=run.documents, chunks=run.chunks) as store:
                 _fill(store, run)
@@ -296,11 +296,11 @@ def save_run(out: Path, run: Run, lineage: Lineage) -> list[str]:
         except GroundsetError as error:
             cause = error.__cause__ or error
             reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else cause
-            raise RunError(f"--out {out}: cannot be written, and nothing of it is left: {reason}") from error
+            raise RunError(f"--out {out}: cannot be written: {reason}; the incomplete run was removed") from error
 
 
 def _question_vectors(store: RunStore, samples: int) -> Vectors:
-    # A process that works on the run may have added some since the samples were read.
+    # A running process may have added some since the samples were read.
     rows = list(store.results.vectors())[:samples]
     return np.stack(rows) if rows else np.empty((0, 0), np.float32)
 
@@ -321,7 +321,7 @@ def _parent(store: RunStore, folder: Path, samples: int) -> Parent:
 
 def _fill(store: RunStore, run: Run) -> None:
     ids = (chunk.chunk_id for chunk in run.chunks)
-    store.learn("vector", ((name, row.tobytes()) for name, row in zip(ids, run.chunk_vectors, strict=True)))
+    store.store_column("vector", ((name, row.tobytes()) for name, row in zip(ids, run.chunk_vectors, strict=True)))
     store.results.add(zip(run.samples, run.question_vectors, strict=True), run.rejects)
     items = {
         "sample": {sample.id for sample in run.samples},
@@ -332,7 +332,7 @@ def _fill(store: RunStore, run: Run) -> None:
 
 
 def _digest(run: Run) -> str:
-    """Return one SHA-256 of the content, which does not depend on how the run was made."""
+    """Return the SHA-256 of the content, regardless of how the run was made."""
     total = hashlib.sha256(json.dumps(run.settings["models"], sort_keys=True).encode())
     for items in (run.samples, run.chunks, run.rejects):
         total.update(f"{len(items)}\n".encode())
@@ -344,18 +344,18 @@ def _digest(run: Run) -> str:
 def check_references(
     store: RunStore, samples: Sequence[Sample], chunks: Sequence[Chunk], documents: Sequence[Document]
 ) -> None:
-    """Refuse a run whose samples refer to chunks, or whose chunks to documents, that it does not hold.
+    """Check that the documents of all chunks and the chunks of all samples are in the run.
 
     Raises:
-        DamagedRunError: the message names the sample or the chunk.
+        DamagedRunError: a reference is invalid; the message names the sample or the chunk.
     """
     sources, known = {document.doc_id for document in documents}, {chunk.chunk_id: chunk.doc_id for chunk in chunks}
     for chunk in chunks:
         if chunk.doc_id not in sources:
-            raise store.damaged(f"chunk {chunk.chunk_id} is of a document that it does not hold")
+            raise store.damaged(f"the document of chunk {chunk.chunk_id} is missing")
     for sample in samples:
         groups = sample.retrieval_gt
-        is_held = all(known.get(chunk.chunk_id) == chunk.doc_id for chunk in sample.contexts)
-        is_found = all(group and known.keys() >= set(group) for group in groups)
-        if not (sample.contexts and groups and is_held and is_found):
-            raise store.damaged(f"sample {sample.id} rests on a chunk that it does not hold")
+        contexts_exist = all(known.get(chunk.chunk_id) == chunk.doc_id for chunk in sample.contexts)
+        groups_exist = all(group and known.keys() >= set(group) for group in groups)
+        if not (sample.contexts and groups and contexts_exist and groups_exist):
+            raise store.damaged(f"a chunk of sample {sample.id} is missing")

@@ -1,7 +1,6 @@
-"""Statistics: estimates with 95 % intervals, tests, corrections for several tests, and what a test can detect.
+"""Estimates with 95 % intervals, significance tests, multiple-test corrections, and minimum detectable effects.
 
-What scipy and scikit-learn have is theirs; here stand the cases that they leave open (nothing counted, no spread) and
-the procedures that they lack.
+Built on scipy and scikit-learn; this module adds edge cases (no data, no variance) and procedures that they lack.
 """
 
 import math
@@ -22,10 +21,10 @@ _SEED = 0
 _RESAMPLES = 5000
 _PERMUTATIONS = 9999
 _FEWEST_DOCUMENTS = 10
-_FEWEST_VALUES = 2  # of a run, to say anything of their spread
-_GRID = 1001  # gains that are tried; finer than what is shown
-_NEGLIGIBLE = 1e-7  # probability, on either side, of the numbers of disagreements that are left out
-_BISECTIONS = 14  # more digits than anybody reads
+_FEWEST_VALUES = 2  # of a run, to estimate a variance
+_GRID = 1001  # gains to test; finer than the displayed digits
+_NEGLIGIBLE = 1e-7  # tail probability of ignored numbers of disagreements
+_BISECTIONS = 14  # more precise than the displayed digits
 
 
 class Estimate(NamedTuple):
@@ -36,17 +35,17 @@ class Estimate(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        """Return the value and its bounds, two digits each."""
-        value, low, high = (f"{round(part, 2) + 0.0:.2f}" for part in self)  # no minus before a zero
+        """Format the value and its bounds with two digits."""
+        value, low, high = (f"{round(part, 2) + 0.0:.2f}" for part in self)  # avoids -0.00
         return f"{value} ({low} to {high})"
 
 
 class Contrast(NamedTuple):
-    """How far the values of one run lie above those of another.
+    """The difference between the values of two runs.
 
-    ``gain`` is the difference of two shares; for other values it is how much more often than one half a value of the
-    one is higher than a value of the other. ``low`` and ``high`` bound its 95 % interval. ``detectable`` returns the
-    minimum detectable effect of so many tests together: the largest gain there can be, if they detect none.
+    ``gain`` is the difference of two shares, or for other values the probability that a value of one run is higher than
+    a value of the other, minus one half. ``low`` and ``high`` bound its 95 % interval. ``detectable`` returns the
+    minimum detectable effect for a number of tests, at most the largest possible gain.
     """
 
     gain: float
@@ -57,7 +56,7 @@ class Contrast(NamedTuple):
 
 
 def wilson(part: int, whole: int) -> Estimate | None:
-    """Estimate a share with Wilson's interval; None of nothing."""
+    """Estimate a share with Wilson's interval; None if ``whole`` is 0."""
     from scipy.stats import binomtest
 
     if not whole:
@@ -67,11 +66,10 @@ def wilson(part: int, whole: int) -> Estimate | None:
 
 
 def resampling_units(documents: Sequence[str]) -> tuple[Units, bool]:
-    """Return what a bootstrap draws together, a number for each question, and whether these are documents.
+    """Return the resampling unit of each question, and whether units are documents.
 
-    Questions about one document are easy or hard together, so whole documents are drawn, if there are ten or more. With
-    fewer the questions themselves are: so few draws of documents would say little, and the interval is for these
-    documents only.
+    Questions about one document are correlated, so whole documents are resampled if there are at least ten. With fewer,
+    questions are resampled, and the interval holds for these documents only.
     """
     names = list(dict.fromkeys(documents))
     if _FEWEST_DOCUMENTS <= len(names) < len(documents):
@@ -82,8 +80,8 @@ def resampling_units(documents: Sequence[str]) -> tuple[Units, bool]:
 def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Estimate:
     """Estimate a mean of values between ``lowest`` and 1 with its percentile bootstrap interval.
 
-    Where all values are the same, resampling shows nothing; the interval is then as wide as Wilson's for that many
-    equal outcomes. Where all units have the same mean, values are drawn instead.
+    If all values are equal, the interval is as wide as Wilson's for as many equal outcomes. If all units have the same
+    mean, values are resampled instead.
     """
     from scipy.stats import binomtest, bootstrap
 
@@ -99,15 +97,12 @@ def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Esti
         return drawn_sums.sum(axis=axis) / drawn_counts.sum(axis=axis)
 
     options: dict[str, Any] = {"n_resamples": _RESAMPLES, "batch": 500, "method": "percentile", "rng": _SEED}
-    found = bootstrap((sums, counts), ratio, paired=True, vectorized=True, **options).confidence_interval
-    return Estimate(value, float(found.low), float(found.high))
+    interval = bootstrap((sums, counts), ratio, paired=True, vectorized=True, **options).confidence_interval
+    return Estimate(value, float(interval.low), float(interval.high))
 
 
 def mcnemar(gains: Values) -> float:
-    """Return the exact p-value of McNemar's test for gains of -1, 0 and 1, one for each question.
-
-    Other gains count by their sign: then it is the sign test.
-    """
+    """Return the exact p-value of McNemar's test for gains of -1, 0 and 1; for other gains, of the sign test."""
     from scipy.stats import binomtest
 
     won, lost = int((gains > 0).sum()), int((gains < 0).sum())
@@ -115,7 +110,7 @@ def mcnemar(gains: Values) -> float:
 
 
 def permutation(before: Values, after: Values, units: Units) -> float:
-    """Return the p-value of a paired permutation test: the two values of each unit are swapped at random."""
+    """Return the p-value of a paired permutation test that swaps the two values of units at random."""
     from scipy.stats import permutation_test
 
     if np.array_equal(before, after):
@@ -137,7 +132,7 @@ def fisher(before: Values, after: Values) -> float:
 
 
 def holm(pvalues: Sequence[float]) -> list[float]:
-    """Correct p-values for how many there are.
+    """Correct p-values for multiple tests by Holm's method.
 
     Source: S. Holm, A simple sequentially rejective multiple test procedure (1979).
     """
@@ -149,12 +144,12 @@ def holm(pvalues: Sequence[float]) -> list[float]:
 
 
 def p_text(p: float) -> str:
-    """Return a p-value as a reader reads it."""
+    """Format a p-value."""
     return "p<0.001" if p < 0.001 else f"p={p:.2g}"
 
 
 def kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
-    """Return Cohen's kappa of two reviews of the same; None where one of them says the same of everything."""
+    """Return Cohen's kappa of two reviewers; None if one of them gives only one verdict."""
     if len(set(first)) == 1 or len(set(second)) == 1:
         return None
     from sklearn.metrics import cohen_kappa_score
@@ -163,7 +158,7 @@ def kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
 
 
 def contrast_shares(before: Values, after: Values) -> Contrast | None:
-    """Compare two shares by Fisher's exact test; values are 0 or 1. None where a run has none.
+    """Compare two shares by Fisher's exact test; values are 0 or 1. None if a run has no values.
 
     Source: R. G. Newcombe, Interval estimation for the difference between independent proportions (1998), method 10.
     """
@@ -181,7 +176,7 @@ def contrast_shares(before: Values, after: Values) -> Contrast | None:
 
 
 def contrast_values(before: Values, after: Values) -> Contrast | None:
-    """Compare two sets of values by Mann's and Whitney's test. None where a run has fewer than two.
+    """Compare two sets of values by the Mann-Whitney test. None if a run has fewer than two.
 
     Source: E. R. DeLong et al., Comparing the areas under two or more correlated ROC curves (1988), for the interval.
     """
@@ -192,23 +187,21 @@ def contrast_values(before: Values, after: Values) -> Contrast | None:
         return None
     above, below = _placements(after, before), 1 - _placements(before, after)
     gain = float(above.mean()) - 0.5
-    spread_if_alike = math.sqrt((few + many + 1) / (12 * few * many))
-    spread = math.sqrt(above.var(ddof=1) / many + below.var(ddof=1) / few) or spread_if_alike
-    reach = _quantile(ALPHA / 2) * spread
+    null_error = math.sqrt((few + many + 1) / (12 * few * many))
+    error = math.sqrt(above.var(ddof=1) / many + below.var(ddof=1) / few) or null_error
+    reach = _quantile(ALPHA / 2) * error
     p = float(mannwhitneyu(after, before).pvalue) if np.ptp(np.concatenate([before, after])) else 1.0
-    return Contrast(
-        gain, max(-0.5, gain - reach), min(0.5, gain + reach), p, partial(_detectable_pairs, spread_if_alike)
-    )
+    return Contrast(gain, max(-0.5, gain - reach), min(0.5, gain + reach), p, partial(_detectable_pairs, null_error))
 
 
 def detectable_gain(gain: Estimate, questions: int, tests: int, *, counted: bool) -> float:
-    """Return the minimum detectable gain at 80 % power, judged by the interval of a gain.
+    """Return the minimum detectable gain at 80 % power, estimated from the interval of a gain.
 
-    ``tests`` is how many tests are corrected for; ``counted`` says that gains are of whole questions, of which an exact
-    test needs a few before it can detect anything.
+    ``tests`` is the number of tests to correct for. ``counted`` means that gains are counts of questions, so an exact
+    test needs a minimum number of them.
     """
-    hurdle = _quantile(ALPHA / 2 / tests) + _quantile(1 - POWER)
-    smallest = hurdle * (gain.high - gain.low) / (2 * _quantile(ALPHA / 2))
+    threshold = _quantile(ALPHA / 2 / tests) + _quantile(1 - POWER)
+    smallest = threshold * (gain.high - gain.low) / (2 * _quantile(ALPHA / 2))
     if counted:
         smallest = max(smallest, math.ceil(math.log2(2 * tests / ALPHA)) / questions)
     return min(1.0, smallest)
@@ -217,8 +210,8 @@ def detectable_gain(gain: Estimate, questions: int, tests: int, *, counted: bool
 def mcnemar_power(questions: int, disagreement: float) -> Callable[[float], float]:
     """Return a function from a difference in hit rate to the power of McNemar's exact test, two-sided at 5 %.
 
-    Two retrievers answer the same questions, which count as independent; of a share of them, the disagreement, exactly
-    one of the two finds the passage.
+    ``disagreement`` is the share of questions for which exactly one of two retrievers finds the passage. Questions are
+    assumed independent.
 
     Source: Q. McNemar, Note on the sampling error of the difference between correlated proportions (1947), exact.
     """
@@ -226,7 +219,7 @@ def mcnemar_power(questions: int, disagreement: float) -> Callable[[float], floa
 
     low, high = (int(binom.ppf(tail, questions, disagreement)) for tail in (_NEGLIGIBLE, 1 - _NEGLIGIBLE))
     counts = np.arange(low, high + 1)
-    # The most wins of the worse one that still reject, for each number of disagreements; -1 where nothing does.
+    # The most wins of the worse retriever that are significant, by number of disagreements; -1 if none are.
     most = binom.ppf(ALPHA / 2, counts, 0.5)
     most = np.where(binom.cdf(most, counts, 0.5) <= ALPHA / 2, most, most - 1)
     counts, most = counts[most >= 0], most[most >= 0]
@@ -240,10 +233,7 @@ def mcnemar_power(questions: int, disagreement: float) -> Callable[[float], floa
 
 
 def detectable_difference(questions: int, disagreement: float) -> float | None:
-    """Return the smallest difference in hit rate with 80 % power, None if these questions detect none.
-
-    A difference cannot be larger than the share of questions on which two retrievers disagree.
-    """
+    """Return the minimum detectable difference in hit rate at 80 % power, None if even ``disagreement`` is not."""
     if questions < 1 or (power := mcnemar_power(questions, disagreement))(disagreement) < POWER:
         return None
     low, high = 0.0, disagreement
@@ -254,24 +244,25 @@ def detectable_difference(questions: int, disagreement: float) -> float | None:
 
 
 def questions_needed(difference: float, disagreement: float) -> int | None:
-    """Return how many questions detect a difference with 80 % power; None where it is larger than it can be.
+    """Return how many questions detect a difference with 80 % power; None if it is larger than ``disagreement``.
 
-    Source: R. J. Connor, Sample size for testing differences in proportions for the paired-sample design (1987), for
-    where to begin: his test is not exact, and needs fewer.
+    The search starts at the sample size of an approximate test, which is smaller.
+
+    Source: R. J. Connor, Sample size for testing differences in proportions for the paired-sample design (1987).
     """
     if difference > disagreement:
         return None
-    spread = _quantile(ALPHA / 2) * np.sqrt(disagreement)
-    spread += _quantile(1 - POWER) * np.sqrt(disagreement - difference**2)
-    start = int(np.ceil((spread / difference) ** 2))
+    error = _quantile(ALPHA / 2) * np.sqrt(disagreement)
+    error += _quantile(1 - POWER) * np.sqrt(disagreement - difference**2)
+    start = int(np.ceil((error / difference) ** 2))
     return next(size for size in count(start) if mcnemar_power(size, disagreement)(difference) >= POWER)
 
 
 def _detectable_share(before: float, few: int, many: int, tests: int) -> float:
-    """Return how far another share has to lie from ``before`` to be detected, upwards or downwards.
+    """Return the minimum detectable difference from the share ``before`` in either direction.
 
     Source: J. L. Fleiss et al., A simple approximation for calculating sample sizes for comparing independent
-    proportions (1980), with its correction for how cautious an exact test is.
+    proportions (1980), with the continuity correction.
     """
     gains = np.linspace(0, 1, _GRID)
     detected = [1.0]
@@ -286,8 +277,8 @@ def _detectable_share(before: float, few: int, many: int, tests: int) -> float:
     return min(detected)
 
 
-def _detectable_pairs(spread: float, tests: int) -> float:
-    return min(0.5, (_quantile(ALPHA / 2 / tests) + _quantile(1 - POWER)) * spread)
+def _detectable_pairs(error: float, tests: int) -> float:
+    return min(0.5, (_quantile(ALPHA / 2 / tests) + _quantile(1 - POWER)) * error)
 
 
 def _quantile(tail: float) -> float:
@@ -297,8 +288,8 @@ def _quantile(tail: float) -> float:
 
 
 def _placements(values: Values, others: Values) -> Values:
-    """Return for each value the share of the others that it is higher than; half of those that it equals count."""
+    """Return for each value the share of the others that are lower; equal ones count half."""
     ranked = np.sort(others)
     lower, upper = (np.searchsorted(ranked, values, side=side) for side in ("left", "right"))
-    placed: Values = (lower + upper) / (2 * len(others))
-    return placed
+    placements: Values = (lower + upper) / (2 * len(others))
+    return placements

@@ -1,7 +1,7 @@
-"""Working folders for what is not finished: each belongs to the process that fills it, and goes when that ends.
+"""Working folders for unfinished output: each belongs to one process and is removed when that ends.
 
-The owner holds a lock in its folder, which the operating system frees when the process dies, however it dies. So
-whoever finds such a folder can tell whether somebody is at work in it or it was left behind.
+The owner holds a lock in its folder, which the operating system releases when the process dies, so that other processes
+can tell a folder in use from a leftover.
 """
 
 import errno
@@ -17,23 +17,23 @@ from filelock import FileLock, Timeout
 
 _SUFFIX = ".groundset-part"
 _LOCK = "owner.lock"
-_PATIENCE_SECONDS = 1.0  # for whoever looks whether the owner lives, which takes no time
+_LOCK_TIMEOUT_SECONDS = 1.0  # another process may hold the lock briefly to see whether the owner lives
 _TRIES = 10
-_BUSY = "another process is writing it; wait until that has ended, or name another place"
+_BUSY = "another process is writing it; wait until it has ended, or choose another folder"
 
 
 @contextmanager
 def working_folder(place: Path, target: str | None = None) -> Iterator[Path]:
-    """Yield a private folder in a folder, and remove it with all that is still in it.
+    """Yield a private folder inside ``place``, and remove it afterwards.
 
-    What dead processes left in ``place`` is removed first.
+    Leftovers of dead processes in ``place`` are removed first.
 
     Args:
-        place: the folder to make it in; it has to be there.
-        target: what is made, by name; meanwhile nobody else can work on the same one in ``place``.
+        place: an existing folder.
+        target: a name that only one process can work on at a time.
 
     Raises:
-        OSError: the folder cannot be made, or another process works on the target.
+        OSError: the folder cannot be created, or another process works on the target.
     """
     remove_leftovers(place)
     folder, lock = _owned_folder(place, target)
@@ -45,14 +45,14 @@ def working_folder(place: Path, target: str | None = None) -> Iterator[Path]:
 
 
 def is_leftover(name: str) -> bool:
-    """Return whether a file of this name is unfinished work, or lies beside such a one."""
+    """Return whether a file of this name is unfinished output."""
     return name.startswith(".") and _SUFFIX in name
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the unfinished work of dead processes from a folder; what cannot be looked at or removed stays.
+    """Remove the unfinished output of dead processes from a folder, ignoring errors.
 
-    Files and links among it come from earlier versions, which had no owners.
+    Files and links come from earlier versions, which had no owners.
     """
     with suppress(OSError):
         for path in list(folder.iterdir()):
@@ -61,7 +61,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _remove_if_dead(path: Path) -> None:
-    with suppress(OSError):  # it is at work (Timeout is an OSError too), or somebody else's
+    with suppress(OSError):  # in use (Timeout is an OSError), or owned by another user
         if path.is_symlink() or not path.is_dir():
             path.unlink()
             return
@@ -74,15 +74,15 @@ def _owned_folder(place: Path, target: str | None) -> tuple[Path, FileLock]:
         if target is None:
             folder = Path(tempfile.mkdtemp(dir=place, prefix=".", suffix=_SUFFIX))
         else:
-            # A name of fixed length: that of the target may be as long as names can be.
+            # Hashed, because the name of the target may have the maximum length.
             folder = place / f".{hashlib.sha256(os.fsencode(target)).hexdigest()[:16]}{_SUFFIX}"
             folder.mkdir(mode=0o700, exist_ok=True)
         lock = FileLock(folder / _LOCK)
-        # Whoever met the folder before it was locked took it for a dead one, and removed it. The lock makes it again,
-        # for everybody to read, or finds no folder.
+        # Before it is locked, another process may remove the folder as a leftover. Locking then creates it again with
+        # the usual permissions, or fails.
         with suppress(FileNotFoundError):
             try:
-                lock.acquire(timeout=_PATIENCE_SECONDS)
+                lock.acquire(timeout=_LOCK_TIMEOUT_SECONDS)
             except Timeout as error:
                 raise OSError(errno.EBUSY, _BUSY) from error
             folder.chmod(0o700)

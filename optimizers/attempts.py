@@ -1,4 +1,4 @@
-"""Whole attempts: examples of labelled chunks, and what the outcome of one is worth."""
+"""Attempts on labelled chunks as examples for compiling a whole recipe, and the metric of an attempt."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ from programs.types import Attempt, Chunk, Context, Hit, StepRecord
 
 Near = Callable[[str, int], Sequence[Hit]]
 
-_MANY = 1000  # samples, of which every evolution of a mix has a share
+_SIZE = 1000  # samples; large enough that every evolution of a mix has a share
 
 
 def labelled_chunk(label: ChunkLabel) -> Chunk:
-    """Return a labelled chunk as a run would have it."""
+    """Convert a labelled chunk to the chunk of a run."""
     title, *headings = label.topic.split(" > ")
     return Chunk(
         chunk_id=label.id,
@@ -38,55 +38,53 @@ def labelled_chunk(label: ChunkLabel) -> Chunk:
 def attempt_examples(
     recipe: str, labels: Sequence[ChunkLabel], languages: Languages, near: Near, *, seed: int = 0, **options: Any
 ) -> dict[Split, list[dspy.Example]]:
-    """Return the first attempts that a run would make of good chunks, by split, in an order that the seed fixes.
+    """Return the first attempts that a run would make on good chunks, by split, shuffled by the seed.
 
-    An example has one input, ``attempt``, and plain fields for models that read it: ``topic``, ``passage``, ``id``,
-    ``document``, ``language`` and ``wanted``. What a person called good is not scored again by a critic.
+    An example has one input, ``attempt``, and the fields ``topic``, ``passage``, ``id``, ``document``, ``language`` and
+    ``wanted`` for optimizers that read examples. No critic scores the labelled chunks again.
 
-    Bad chunks are passed over. ``near`` returns the chunks nearest to one, as a run's search finds them; only ``multi``
-    asks, and those of other splits are passed over.
+    ``near`` searches the chunks nearest to one; only ``multi`` calls it, and results from other splits are ignored.
     """
     row = RECIPES[recipe]
-    chosen = row.options(**options)
-    found: dict[Split, list[dspy.Example]] = {}
+    recipe_options = row.options(**options)
+    by_split: dict[Split, list[dspy.Example]] = {}
     for split, kept in splits_of(label for label in labels if label.good).items():
         contexts = [_read(label, languages) for label in kept]
-        agenda = row.agenda(Material(contexts, near, languages), chosen, _MANY)
+        agenda = row.agenda(Material(contexts, near, languages), recipe_options, _SIZE)
         offers = [offer for key in agenda.keys for offer in _first_offers(agenda, key).items()]
         examples = [
             _example(Attempt(number=number, contexts=offered, wanted=wanted, seed=seed + number))
             for number, (wanted, offered) in enumerate(offers)
         ]
         random.Random(seed).shuffle(examples)
-        found[split] = examples
-    return found
+        by_split[split] = examples
+    return by_split
 
 
 def _first_offers(agenda: Agenda, key: str) -> Mapping[str, tuple[Context, ...]]:
-    """Return what is offered first: a chunk that can only be asked for what many others can too waits some rounds."""
+    """Return the first offers; chunks with only common question kinds come in later rounds."""
     rounds = (agenda.offers(key, round_, ()) for round_ in range(KEPT_ROUNDS + 1))
     return next(filter(None, rounds), {})
 
 
-def attempt_worth(
+def attempt_metric(
     gold: dspy.Example, pred: dspy.Prediction, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None
 ) -> Any:
-    """Return 0 where an attempt gave no draft, else the probability that its draft is good.
+    """Return the probability that the draft of an attempt is good, 0 without a draft.
 
-    That probability is what the critics say: the least of the judge's, that the question is good, and, where the recipe
-    checks answers, the critic of grounding's, that the passage supports the answer. So the mean over attempts is the
-    expected number of good samples for each attempt, as far as critics can be believed. An optimizer finds what pleases
-    a critic, too: read samples before you believe a gain.
+    It is the lowest probability of the judge and, if the recipe checks answers, of grounding. The mean over attempts
+    estimates the number of good samples per attempt. Optimizers may exploit weaknesses of a critic: read samples before
+    you rely on a gain.
 
-    For GEPA, which names the predictor that it works on, the number comes with what the steps refused, as feedback.
+    If ``pred_name`` is given, as by GEPA, the score comes with the rejects as feedback.
     """
     del gold, trace, pred_trace
     value = float(pred.probability)
     if pred_name is None:
         return value
-    refused = [f"{reject['step']} refused{_quoted(reject)}: {reject['reason']}." for reject in pred.rejects]
+    rejected = [f"{reject['step']} refused{_quoted(reject)}: {reject['reason']}." for reject in pred.rejects]
     accepted = [f"Accepted: {pred.question} (good with probability {value:.2f})."] if pred.drafts else []
-    feedback = " ".join([*accepted, *refused]) or "Nothing was made or refused."
+    feedback = " ".join([*accepted, *rejected]) or "Nothing was made or refused."
     return ScoreWithFeedback(score=value, feedback=feedback)
 
 

@@ -1,4 +1,4 @@
-"""Labels: chunks and question-chunk pairs that a person called good or bad, with the reason."""
+"""Labels: chunks and question-chunk pairs annotated as good or bad, with the reason."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Protocol, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from optimizers.rows import Problem, first_fault, refuse_problems, valid_rows
+from optimizers.rows import Problem, first_problem, raise_first, valid_rows
 from programs.errors import LeakError
 from programs.features import KINDS
 from programs.reasons import AnswerLabel, ChunkReason, QuestionReason
@@ -15,11 +15,11 @@ from programs.text import plain
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-_DEV, _TEST = 20, 20  # of a hundred documents whose rows name no split
+_DEV, _TEST = 20, 20  # percent of the documents whose rows have no split
 
 
 class LabelledAnswer(BaseModel):
-    """An answer to a question, itself called correct, incomplete or unsupported."""
+    """An answer annotated as correct, incomplete or unsupported."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
@@ -28,7 +28,7 @@ class LabelledAnswer(BaseModel):
 
 
 class _Label(BaseModel):
-    """What both kinds of labels have; a key that no kind knows is a fault, for it may be a misspelt one."""
+    """The fields of both kinds of labels; unknown keys are errors, because they may be misspelt."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -47,32 +47,32 @@ class _Label(BaseModel):
 
     @property
     def key(self) -> tuple[str, int]:
-        """Return what no other label has: the id within an annotation pass."""
+        """Return the unique key: the id within an annotation pass."""
         return self.id, self.annotation_pass
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the document that it comes from."""
+        """Return the source document."""
         return (self.document,)
 
     @model_validator(mode="before")
     @classmethod
     def _assign_split(cls, row: Any) -> Any:
-        """Put a document whose rows name no split into one by the hash of its name."""
+        """Assign a missing split by the hash of the document's name."""
         if isinstance(row, dict) and row.get("split") is None and isinstance(row.get("document"), str):
             return {**row, "split": split_of(row["document"])}
         return row
 
     @model_validator(mode="after")
-    def _reason_fits(self) -> Self:
+    def _check_reason(self) -> Self:
         reason = getattr(self, "reason", None)
         if (reason == "ok") != self.good:
-            raise ValueError(f"label {self.label} does not go with reason {reason}")
+            raise ValueError(f"label {self.label} conflicts with reason {reason}")
         return self
 
 
 class ChunkLabel(_Label):
-    """A chunk called good or bad: ``text`` alone was judged; ``topic`` is its title and headings in one line."""
+    """A labelled chunk: only ``text`` was judged; ``topic`` is its title and headings in one line."""
 
     text: str = Field(min_length=1)
     reason: ChunkReason
@@ -80,21 +80,21 @@ class ChunkLabel(_Label):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Return what a critic is asked about: the text, as if it had no title."""
+        """Return the inputs of the critic: the text without its title."""
         return {"topic": "", "passage": self.text}
 
 
 def _check_kind(kind: str) -> str:
     if kind not in KINDS:
-        raise ValueError(f"no kind of question is called {kind!r}; there are {', '.join(KINDS)}")
+        raise ValueError(f"unknown kind of question {kind!r}; choose one of {', '.join(KINDS)}")
     return kind
 
 
 class QuestionLabel(_Label):
-    """A question called good or bad for its ``passage``; ``origin`` tells who wrote it: a person or a model.
+    """A labelled question about its ``passage``; ``origin`` names the model that wrote it, or "written" for a person.
 
-    ``chunk`` is the id of the label of its passage, if that has one. ``kind`` is what the question asks for, where a
-    run wrote it and all of its other steps let it pass: what a threshold promises is measured on these.
+    ``chunk`` is the id of the label of its passage, if any. ``kind`` is the question kind; it is set only for questions
+    that a run generated and all its other steps accepted. The precision of a threshold is measured on these.
     """
 
     question: str = Field(min_length=1)
@@ -108,12 +108,12 @@ class QuestionLabel(_Label):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Return what a critic is asked about."""
+        """Return the inputs of the critic."""
         return {"passage": self.passage, "question": self.question}
 
 
 class AnsweredLabel(_Label):
-    """An answer to a good question, called good if it is right and complete: ``reason`` says what is wrong."""
+    """An answer to a good question; it is good if it is correct and complete."""
 
     question: str
     passage: str
@@ -122,12 +122,12 @@ class AnsweredLabel(_Label):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Return what a critic is asked about."""
+        """Return the inputs of the critic."""
         return {"passage": self.passage, "question": self.question, "answer": self.text}
 
     @classmethod
     def of(cls, label: QuestionLabel) -> Self | None:
-        """Return what a label of a question says of its answer, None if that says nothing."""
+        """Build the label of a question's answer; None if the answer is not labelled or the question is bad."""
         if label.answer is None or not label.good:
             return None
         good = label.answer.label == "correct"
@@ -141,16 +141,16 @@ _OneLabel = TypeVar("_OneLabel", ChunkLabel, QuestionLabel)
 
 
 class Labelled(Protocol):
-    """A row that a critic can be fitted to: a label, or a gold row that says what is decided about it."""
+    """A row that a critic can be fitted to: a label, or a gold row of a step that decides."""
 
     @property
     def id(self) -> str:
-        """Return what no other row of its kind has."""
+        """Return the unique id of the row."""
         ...
 
     @property
     def document(self) -> str:
-        """Return the document that it comes from."""
+        """Return the source document."""
         ...
 
     @property
@@ -160,17 +160,17 @@ class Labelled(Protocol):
 
     @property
     def good(self) -> bool:
-        """Return whether the decision about it is yes."""
+        """Return whether the expected decision is yes."""
         ...
 
     @property
     def reason(self) -> str:
-        """Return why it is no, "ok" where it is yes."""
+        """Return the reason for a no, "ok" for a yes."""
         ...
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Return what a critic is asked about."""
+        """Return the inputs of the critic."""
         ...
 
 
@@ -179,15 +179,15 @@ _AnyLabelled = TypeVar("_AnyLabelled", bound=Labelled)
 
 def split_of(document: str) -> Split:
     """Return the split of a document: 60 % train, 20 % dev, 20 % test, by the SHA-256 of its name."""
-    place = int.from_bytes(hashlib.sha256(document.encode()).digest()[:4]) % 100
-    return "test" if place < _TEST else "dev" if place < _TEST + _DEV else "train"
+    bucket = int.from_bytes(hashlib.sha256(document.encode()).digest()[:4]) % 100
+    return "test" if bucket < _TEST else "dev" if bucket < _TEST + _DEV else "train"
 
 
 def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]:
-    """Return the labels of one kind, one for each id: the lowest annotation pass. Other rows are passed over.
+    """Return the labels of one kind, for each id the one of the lowest annotation pass; other rows are ignored.
 
     Raises:
-        LabelError: a file cannot be read or breaks a rule.
+        LabelError: a file cannot be read or has an invalid row.
     """
     first: dict[str, _OneLabel] = {}
     for label in read_all(files):
@@ -199,19 +199,19 @@ def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]
 
 
 def read_all(files: Sequence[Path]) -> list[Label]:
-    """Return the labels of all files and annotation passes, in their order. Gold rows are passed over.
+    """Return the labels of all files and annotation passes, in order; gold rows are ignored.
 
     Raises:
-        LabelError: the first problem of the files.
+        LabelError: names the first problem.
     """
-    found: tuple[list[Label], list[Problem]] = valid_rows(files, _label_in)
-    labels, problems = found
-    refuse_problems(problems)
+    result: tuple[list[Label], list[Problem]] = valid_rows(files, _parse)
+    labels, problems = result
+    raise_first(problems)
     return labels
 
 
 def hashes_of(files: Sequence[Path]) -> list[dict[str, str]]:
-    """Return name and SHA-256 of each file, as the record of a compile keeps them."""
+    """Return the name and SHA-256 of each file, for the record of a compile."""
     hashes = []
     for file in files:
         with file.open("rb") as stream:
@@ -221,30 +221,30 @@ def hashes_of(files: Sequence[Path]) -> list[dict[str, str]]:
 
 def splits_of(labels: Iterable[_AnyLabelled]) -> dict[Split, list[_AnyLabelled]]:
     """Return the labels of each split."""
-    found: dict[Split, list[_AnyLabelled]] = {"train": [], "dev": [], "test": []}
+    by_split: dict[Split, list[_AnyLabelled]] = {"train": [], "dev": [], "test": []}
     for label in labels:
-        found[label.split].append(label)
-    return found
+        by_split[label.split].append(label)
+    return by_split
 
 
 def refuse_test_rows(labels: Iterable[Labelled]) -> None:
-    """Raise if labels that are about to be trained on hold a row of the test split.
+    """Raise an error if training labels contain a row of the test split.
 
     Raises:
         LeakError: names the first such row.
     """
     for label in labels:
         if label.split == "test":
-            raise LeakError(f"label {label.id} belongs to the test split: it cannot be trained on")
+            raise LeakError(f"label {label.id} is in the test split; train on rows of train and dev only")
 
 
-def _label_in(row: dict[str, Any]) -> Label | str | None:
+def _parse(row: dict[str, Any]) -> Label | str | None:
     return None if "step" in row and "label" not in row else parse_label(row)
 
 
 def parse_label(row: dict[str, Any]) -> Label | str:
-    """Return the label of a row, or what is wrong with it."""
+    """Return the label of a row, or an error message."""
     try:
         return QuestionLabel.model_validate(row) if "question" in row else ChunkLabel.model_validate(row)
     except ValidationError as error:
-        return first_fault(error)
+        return first_problem(error)

@@ -1,4 +1,4 @@
-"""Fitting a linear head to labelled rows."""
+"""Fitting a linear head to labelled rows by logistic regression."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -17,30 +17,30 @@ _SMALLEST_WEIGHT = 0.005
 
 
 class Rows(NamedTuple):
-    """What a head is fitted to: one entry for each row, in the same order."""
+    """The data that a head is fitted to, one entry per row."""
 
     features: list[dict[str, float]]
     vectors: npt.NDArray[np.float32]
     texts: list[str]
     documents: list[str]
 
-    def at(self, places: Sequence[int] | npt.NDArray[np.intp]) -> "Rows":
-        """Return the rows at these places."""
+    def at(self, indices: Sequence[int] | npt.NDArray[np.intp]) -> "Rows":
+        """Return the rows at these indices."""
         return Rows(
-            [self.features[p] for p in places],
-            self.vectors[places],
-            [self.texts[p] for p in places],
-            [self.documents[p] for p in places],
+            [self.features[n] for n in indices],
+            self.vectors[indices],
+            [self.texts[n] for n in indices],
+            [self.documents[n] for n in indices],
         )
 
 
 class FitOptions(NamedTuple):
-    """How a head is fitted.
+    """The options of a fit.
 
     Attributes:
         strength: inverse strength of the L2 penalty.
-        embedding: whether the vectors are evidence.
-        shapes: in how many documents a word or a run of a shape must occur to count; 0 for no shapes.
+        embedding: whether the vectors are used.
+        shapes: in how many documents a word or shape n-gram must occur to be used; 0 for no shapes.
     """
 
     strength: float = 0.03
@@ -49,10 +49,10 @@ class FitOptions(NamedTuple):
 
 
 def fit_head(rows: Rows, true: Sequence[bool], options: FitOptions, seed: int = 0) -> LinearHead:
-    """Return the head that tells the true rows from the others.
+    """Fit a head that separates the true rows from the others.
 
-    The vectors enter as one feature, a logistic regression of their own whose values for fitting come from
-    documents it was not fitted to; otherwise the head would trust it too much.
+    The vectors enter as one feature: the score of a separate logistic regression. For fitting it is computed out of
+    fold, because in-fold scores would get too much weight.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -90,13 +90,13 @@ def fit_head(rows: Rows, true: Sequence[bool], options: FitOptions, seed: int = 
 
 
 def held_out_probabilities(rows: Rows, true: Sequence[bool], options: FitOptions, seed: int = 0) -> list[float]:
-    """Return each row's probability by a head that was fitted without the row's document (five folds)."""
-    found = np.zeros(len(rows.texts))
+    """Return the out-of-fold probability of each row (five folds, grouped by document)."""
+    scores = np.zeros(len(rows.texts))
     target = np.asarray(true, dtype=bool)
     for rest, fold in _folds(rows.documents, target, seed):
         head = fit_head(rows.at(rest), target[rest], options, seed)
-        found[fold] = probabilities(head, rows.at(fold))
-    return [float(value) for value in found]
+        scores[fold] = probabilities(head, rows.at(fold))
+    return [float(value) for value in scores]
 
 
 def probabilities(head: LinearHead, rows: Rows) -> list[float]:
@@ -107,8 +107,8 @@ def probabilities(head: LinearHead, rows: Rows) -> list[float]:
     ]
 
 
-# Folds keep documents whole, and as far as that goes the share of true rows the same.
 def _folds(documents: Sequence[str], target: npt.NDArray[np.bool_], seed: int) -> list[tuple[Any, Any]]:
+    """Split rows into folds, grouped by document and stratified by target."""
     from sklearn.model_selection import StratifiedGroupKFold
 
     splitter = StratifiedGroupKFold(_FOLDS, shuffle=True, random_state=seed)
@@ -120,9 +120,9 @@ def _embedding_feature(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     from sklearn.linear_model import LogisticRegression
 
-    def fit(places: Any) -> npt.NDArray[np.float64]:
+    def fit(indices: Any) -> npt.NDArray[np.float64]:
         model = LogisticRegression(C=_EMBEDDING_C, max_iter=1000, random_state=seed)
-        return np.asarray(model.fit(rows.vectors[places], target[places]).coef_[0], dtype=float)
+        return np.asarray(model.fit(rows.vectors[indices], target[indices]).coef_[0], dtype=float)
 
     held_out = np.zeros(len(target))
     for rest, fold in _folds(rows.documents, target, seed):
@@ -131,7 +131,7 @@ def _embedding_feature(
 
 
 def _known_grams(rows: Rows, fewest: int) -> tuple[frozenset[str], list[str]]:
-    """Return the words that occur in enough documents, and the runs that then do."""
+    """Return the words that occur in enough documents, and the shape n-grams that occur often enough."""
     seen: dict[str, set[str]] = defaultdict(set)
     for text, document in zip(rows.texts, rows.documents, strict=True):
         for word in words_of(text):
@@ -142,10 +142,10 @@ def _known_grams(rows: Rows, fewest: int) -> tuple[frozenset[str], list[str]]:
 
 
 def _gram_matrix(texts: Sequence[str], vocabulary: frozenset[str], known: Sequence[str]) -> npt.NDArray[np.float64]:
-    place = {gram: column for column, gram in enumerate(known)}
+    columns = {gram: column for column, gram in enumerate(known)}
     matrix = np.zeros((len(texts), len(known)))
     for row, text in enumerate(texts):
         for gram in grams(shape(text, vocabulary)) if known else ():
-            if gram in place:
-                matrix[row, place[gram]] = 1.0
+            if gram in columns:
+                matrix[row, columns[gram]] = 1.0
     return matrix

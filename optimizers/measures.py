@@ -1,4 +1,4 @@
-"""Measures against labels, with intervals, and which gains are beyond noise. Higher is better; all lie in 0 to 1."""
+"""Measures of decisions and scores against labels, with intervals, from 0 to 1 (best)."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,36 +13,35 @@ Flags = Sequence[bool]
 Scores = Sequence[float]
 Measure = Callable[[npt.NDArray[np.bool_], npt.NDArray[np.float64]], float]
 _DRAWS = 1000
-_FEWEST_ROWS = 3  # of which differences say anything of their spread
-_FEWEST_DOCUMENTS = 5  # that a champion must have been measured on: of fewer all may gain by luck
+_FEWEST_ROWS = 3  # to estimate the deviation of differences
+_FEWEST_DOCUMENTS = 5  # to compare with a champion; fewer may all gain by chance
 
 
 class Interval(NamedTuple):
-    """A figure with the bounds of its 95 % confidence interval."""
+    """An estimate with the bounds of its 95 % confidence interval."""
 
     value: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        """Return the figure with its bounds, two digits each."""
-        value, low, high = (round(part, 2) + 0.0 for part in self)  # no minus before a zero
+        """Format the estimate and its bounds with two digits."""
+        value, low, high = (round(part, 2) + 0.0 for part in self)  # avoids -0.00
         return f"{value:.2f} ({low:.2f}{' to ' if low < 0 else '-'}{high:.2f})"
 
 
 def recorded(measures: Mapping[str, Mapping[str, Interval]]) -> dict[str, dict[str, list[float]]]:
-    """Return measures as a state's record keeps them: figures and bounds with four digits."""
+    """Convert measures for the record of a state, with four digits."""
     return {
-        key: {name: [round(part, 4) for part in figure] for name, figure in found.items()}
-        for key, found in measures.items()
+        key: {name: [round(part, 4) for part in figure] for name, figure in figures.items()}
+        for key, figures in measures.items()
     }
 
 
 def area_under_roc(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]) -> float:
-    """Return the probability that a good row gets more than a bad one (ties count half).
+    """Return the probability that a good row scores higher than a bad one (ties count half).
 
-    Worked out from ranks, which a thousand draws can afford; the metrics of scikit-learn check their input for longer
-    than they count.
+    Computed from ranks, because input validation makes the functions of scikit-learn too slow for a bootstrap.
 
     Source: H. B. Mann and D. R. Whitney, On a test of whether one of two random variables is stochastically larger
     than the other (1947).
@@ -55,10 +54,7 @@ def area_under_roc(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.floa
 
 
 def average_precision(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]) -> float:
-    """Return the mean precision over the recall steps, rows of one probability being one step.
-
-    A constant guess reaches the share of good rows.
-    """
+    """Return the mean precision over the recall steps; a constant score gives the share of good rows."""
     order = np.argsort(-probability, kind="stable")
     steps = np.append(np.flatnonzero(np.diff(probability[order])), len(order) - 1)
     passed = np.cumsum(good[order])[steps]
@@ -68,10 +64,10 @@ def average_precision(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.f
 def bootstrap(measure: Measure, good: Flags, probability: Scores, units: Sequence[str] | None = None) -> Interval:
     """Return a measure with its percentile bootstrap interval.
 
-    With ``units``, the documents of the rows, whole documents are drawn; else good and bad rows are, apart.
+    With ``units``, the documents of the rows, whole documents are resampled, else good and bad rows separately.
 
     Raises:
-        ValueError: if all rows are good, or all are bad.
+        ValueError: all rows are good, or all are bad.
     """
     flags, scores = np.asarray(good, dtype=bool), np.asarray(probability, dtype=float)
     if flags.all() or not flags.any():
@@ -82,10 +78,9 @@ def bootstrap(measure: Measure, good: Flags, probability: Scores, units: Sequenc
 def paired_gain(
     measure: Measure, good: Flags, before: Scores, after: Scores, units: Sequence[str] | None = None
 ) -> Interval:
-    """Return by how much ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
+    """Return the difference of a measure between ``after`` and ``before``, from -1 to 1, with its paired interval.
 
-    Both are measured on the same draws, so what makes rows easy or hard cancels out. Here the value may lie
-    between -1 and 1. ``units``: see :func:`bootstrap`.
+    Both are measured on the same resamples. ``units``: see :func:`bootstrap`.
     """
     flags = np.asarray(good, dtype=bool)
     old, new = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
@@ -107,49 +102,48 @@ def _interval(value: float, drawn: Scores | npt.NDArray[np.float64]) -> Interval
 def mean(values: Scores, units: Sequence[str] | None = None) -> Interval:
     """Return the mean of scores with its percentile bootstrap interval.
 
-    With ``units``, the documents of the rows, whole documents are drawn, because rows of one are alike; if all rows
-    are of one document, rows are.
+    With ``units``, the documents of the rows, whole documents are resampled, because rows of one document are similar.
+    If there is only one document, rows are resampled.
 
     Raises:
-        ValueError: if there are none.
+        ValueError: there are no scores.
     """
     scores = np.asarray(values, dtype=float)
     if not len(scores):
         raise ValueError("a mean needs scores")
-    places = _places(units, len(scores))
-    sums, counts = np.bincount(places, weights=scores), np.bincount(places)
+    numbers = _document_numbers(units, len(scores))
+    sums, counts = np.bincount(numbers, weights=scores), np.bincount(numbers)
     drawn = np.random.default_rng(0).integers(0, len(sums), (_DRAWS, len(sums)))
     return _interval(scores.mean(), sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
 
 
 def mean_gain(before: Scores, after: Scores, units: Sequence[str] | None = None) -> Interval:
-    """Return by how much the mean of ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
+    """Return the difference of the means of ``after`` and ``before``, from -1 to 1, with its paired interval.
 
-    Here the value may lie between -1 and 1. ``units``: see :func:`mean`.
+    ``units``: see :func:`mean`.
     """
     return mean([new - old for old, new in zip(before, after, strict=True)], units)
 
 
 def certain_gain(before: Scores, after: Scores, units: Sequence[str], best_of: int = 1) -> Interval:
-    """Return the gain of :func:`mean_gain` with an interval that something can be decided by.
+    """Return the gain of :func:`mean_gain` with an interval for decisions.
 
-    Drawing few documents again shows too little of their spread, so this is Student's interval of a ratio over
-    documents. For what was chosen on these rows as the ``best_of`` several it is at 5 % divided by their number
-    (Bonferroni's correction).
+    With few documents bootstrap intervals are too narrow, so this is Student's interval of a ratio over documents. If
+    ``after`` is the best of several on these rows, ``best_of`` is their number for Bonferroni's correction.
 
     Source: W. G. Cochran, Sampling Techniques (1977), 6.4, the variance of a ratio.
 
     Raises:
-        ValueError: the rows are of one document.
+        ValueError: there is only one document.
     """
     from scipy.stats import t
 
     documents = len(set(units))
     if documents < 2:
-        raise ValueError("what documents have in common cannot be told from one")
+        raise ValueError("at least two documents are needed")
     gains = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
-    places = _places(units, len(gains))
-    sums, counts = np.bincount(places, weights=gains), np.bincount(places)
+    numbers = _document_numbers(units, len(gains))
+    sums, counts = np.bincount(numbers, weights=gains), np.bincount(numbers)
     value = float(gains.mean())
     error = np.sqrt(documents / (documents - 1) * np.sum((sums - value * counts) ** 2)) / len(gains)
     reach = float(t.ppf(1 - 0.025 / best_of, documents - 1) * error)
@@ -157,7 +151,7 @@ def certain_gain(before: Scores, after: Scores, units: Sequence[str], best_of: i
 
 
 def share(count: int, total: int) -> Interval:
-    """Return a share with its Wilson interval.
+    """Return a share with its Wilson interval, 0 to 1 without any rows.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
@@ -165,7 +159,7 @@ def share(count: int, total: int) -> Interval:
 
 
 def lower_bound(count: int, total: int) -> float:
-    """Return the one-sided lower 95 % Wilson bound of a share; 0 for none of none."""
+    """Return the one-sided lower 95 % Wilson bound of a share, 0 without any rows."""
     return _wilson(count, total, "greater")[0] if total else 0.0
 
 
@@ -177,10 +171,10 @@ def _wilson(count: int, total: int, alternative: str) -> tuple[float, float]:
 
 
 def detectable_gain(deviation: float, rows: int) -> float:
-    """Return the smallest true gain of a mean that is found with 80 % power by a paired, two-sided test at 5 %.
+    """Return the minimum detectable gain of a mean: 80 % power of a paired, two-sided test at 5 %.
 
-    ``deviation`` is the standard deviation of the paired differences of rows. Rows of one document are alike, so what
-    few documents can tell from noise is a little more than this.
+    ``deviation`` is the standard deviation of the paired differences. The test assumes independent rows; with few
+    documents the detectable gain is larger.
 
     Source: J. Cohen, Statistical power analysis for the behavioral sciences (1988), in the normal approximation.
     """
@@ -190,7 +184,7 @@ def detectable_gain(deviation: float, rows: int) -> float:
 
 
 def paired_deviation(before: Scores, others: Sequence[Scores]) -> float | None:
-    """Return the standard deviation of paired differences on the same rows, over several candidates (root mean square).
+    """Return the standard deviation of paired differences, pooled over candidates.
 
     None without candidates or with fewer than three rows.
     """
@@ -200,7 +194,7 @@ def paired_deviation(before: Scores, others: Sequence[Scores]) -> float | None:
 
 
 class Score(NamedTuple):
-    """What a row was worth, with the document that it comes from."""
+    """The score of a row, with its document."""
 
     value: float
     document: str
@@ -209,17 +203,17 @@ class Score(NamedTuple):
 def gains_over(
     old: Mapping[tuple[str, str], Score], new: Mapping[tuple[str, str], Score], tried: int
 ) -> dict[str, Interval]:
-    """Return the gain of a compile on the dev rows, and on the test rows, that two were measured on.
+    """Return the gains of a compile over another on their common dev and test rows; empty without common dev rows.
 
-    Test rows decide nothing, so theirs is only reported. That on dev rows can be decided by: the best of ``tried``
-    candidates on them is lucky too, so its interval is as much wider. Nothing if they have no dev row in common.
+    The interval on dev rows is corrected for choosing the best of ``tried`` candidates there. The gain on test rows
+    is only reported.
 
     Args:
         old, new: the scores by split and id.
         tried: how many candidates were compared on dev rows.
 
     Raises:
-        PromotionError: the dev rows are of too few documents, or the gain on them is within noise.
+        PromotionError: the dev rows are from too few documents, or the gain on them is not significant.
     """
 
     def common(split: str) -> tuple[list[float], list[float], list[str]]:
@@ -231,18 +225,18 @@ def gains_over(
         return {}
     if (documents := len(set(dev[2]))) < _FEWEST_DOCUMENTS:
         raise PromotionError(
-            f"the dev rows to compare it on, {len(dev[0])}, are of too few documents ({documents} of "
-            f"{_FEWEST_DOCUMENTS}); compile again with the labels and --seed of the champion, or with more labels"
+            f"the {len(dev[0])} common dev rows are from too few documents ({documents}, at least {_FEWEST_DOCUMENTS} "
+            "are needed); compile again with the labels and --seed of the champion, or with more labels"
         )
     gain = certain_gain(*dev, tried)
     if not gain.low > 0:
-        best = f", the best of {tried} candidates on them," if tried > 1 else ","
-        raise PromotionError(f"the gain on dev rows, {gain}{best} is within noise")
+        corrected = f", corrected for the best of {tried} candidates" if tried > 1 else ""
+        raise PromotionError(f"the gain on dev rows is not significant: {gain}{corrected}")
     return {"dev": gain} | ({"test": mean_gain(*test)} if test[0] else {})
 
 
-def _places(units: Sequence[str] | None, count: int) -> npt.NDArray[np.intp]:
-    """Return for each row the number of its document; its own number where documents say nothing."""
+def _document_numbers(units: Sequence[str] | None, count: int) -> npt.NDArray[np.intp]:
+    """Return the document number of each row, or the row number if there are fewer than two documents."""
     if units is None or len(set(units)) < 2:
         return np.arange(count)
     numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
@@ -250,16 +244,16 @@ def _places(units: Sequence[str] | None, count: int) -> npt.NDArray[np.intp]:
 
 
 def _document_draws(flags: npt.NDArray[np.bool_], units: Sequence[str]) -> list[npt.NDArray[np.intp]]:
-    """Draw documents until so many draws hold good and bad rows; rows, where too few documents do."""
-    random, places = np.random.default_rng(0), _places(units, len(flags))
-    rows = [np.flatnonzero(places == number) for number in range(places.max() + 1)]
-    found = []
+    """Resample documents so that each draw has good and bad rows; resample rows if too few draws do."""
+    random, numbers = np.random.default_rng(0), _document_numbers(units, len(flags))
+    rows = [np.flatnonzero(numbers == number) for number in range(numbers.max() + 1)]
+    draws = []
     for _ in range(2 * _DRAWS):
         drawn = np.concatenate([rows[number] for number in random.integers(0, len(rows), len(rows))])
         if flags[drawn].any() and not flags[drawn].all():
-            found.append(drawn)
-        if len(found) == _DRAWS:
-            return found
+            draws.append(drawn)
+        if len(draws) == _DRAWS:
+            return draws
     return _draws(flags)
 
 

@@ -1,4 +1,4 @@
-"""What came of a compile: for the terminal, for MLflow, and for whoever promotes it."""
+"""Reports of compiles, for the terminal and for MLflow."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,31 +7,48 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from optimizers.measures import Interval
+import dspy
+
+from optimizers.ledger import Candidate, Ledger
+from optimizers.measures import (
+    Interval,
+    area_under_roc,
+    average_precision,
+    bootstrap,
+    detectable_gain,
+    mean,
+    mean_gain,
+    paired_deviation,
+    recorded,
+)
+from optimizers.steps.base import Compiling
 from programs.critics.states import CompiledState, dspy_version, signature_hash
+from programs.deciding import deciding_output
+from programs.nearest import ALWAYS
 from programs.steps import STEPS
 
 Row = Mapping[str, Any]
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 _BINS = 8
+_DEMO_KEYS = ("language", "explanation", "augmented", ALWAYS)
 
 
 @dataclass(frozen=True)
 class CompileReport:
-    """One compile of one step.
+    """The result of compiling one step.
 
     Attributes:
-        state: what was found.
-        measures: ``before``, ``after`` and ``gain``, each with figures by name (``dev``, ``test``, ...).
+        state: the compiled state.
+        measures: ``before``, ``after`` and ``gain``, each with intervals by name (``dev``, ``test``, ...).
         rows: for each dev and test example ``split``, ``id``, ``document``, ``before_score`` and ``after_score`` from
             0 to 1, and the outputs; of a critic also ``fit``, ``before_probability`` and ``after_probability``.
-        candidates: for each one tried its ``number``, its mean on dev and what it was.
-        prompt: the prompt with the inputs as ``{{variables}}``, for a step that has one.
-        parameters: what it was made with.
+        candidates: for each one its ``number``, mean on dev, number of demos and instructions.
+        prompt: the prompt with the inputs as ``{{variables}}``, None for heads and weights.
+        parameters: the options of the compile.
         figures: calls, tokens and seconds; ``compared`` counts the candidates that were evaluated on all dev rows,
-            ``detectable_gain`` is the smallest gain that these rows can tell from noise.
-        curves: what was measured along the way, by name: steps and values.
-        files: what belongs to the state beside its JSON, such as trained weights.
+            ``detectable_gain`` is the minimum detectable gain.
+        curves: values measured during training, by name: steps and values.
+        files: further files of the state, such as trained weights.
         ending: ``complete``, ``budget`` or ``interrupted``.
     """
 
@@ -48,22 +65,22 @@ class CompileReport:
 
     @property
     def step(self) -> str:
-        """Return what was compiled."""
+        """Return the name of the step."""
         return self.state.step
 
     @property
     def untested(self) -> bool:
-        """Return whether no candidate was compared with the step as it was, so that nothing was found out."""
+        """Return whether no candidate was compared on all dev rows."""
         return self.figures.get("compared") == 0
 
     @property
     def summary(self) -> str:
-        """Return what was found, in one sentence."""
-        return f"{self.step} for {self.state.model} by {self.state.optimizer}: {self._finding()}."
+        """Return the result in one line."""
+        return f"{self.step} for {self.state.model} by {self.state.optimizer}: {self._result()}."
 
     @property
     def table(self) -> Table:
-        """Return the figures before and after, with the gain."""
+        """Return the measures before and after, with the gain."""
         versions = [version for version in ("before", "after", "gain") if version in self.measures]
         names = dict.fromkeys(name for version in versions for name in self.measures[version])
         rows = [
@@ -74,32 +91,32 @@ class CompileReport:
 
     @property
     def one_line(self) -> str:
-        """Return the gains in a few words."""
+        """Return the gains, for the summary of several steps."""
         if not self.state.record.get("chosen", 1):
-            return f"{self.step}: as it was"
+            return f"{self.step}: unchanged"
         gains = ", ".join(f"{name.replace('_', ' ')} {gain}" for name, gain in self.measures.get("gain", {}).items())
-        return f"{self.step}: by {self.state.optimizer}, gain {gains or 'not measured'}"
+        return f"{self.step}: {self.state.optimizer}, gain {gains or 'not measured'}"
 
-    def _finding(self) -> str:
+    def _result(self) -> str:
         state, figures = self.state, self.figures
         if state.target_precision is not None:
-            return f"accepts from {state.threshold:.3f} on, promises {state.target_precision:.0%}"
+            return f"threshold {state.threshold:.3f}, precision >= {state.target_precision:.0%} (95% confidence)"
         minutes = figures["seconds"] / 60
         if state.adapter is not None:
             return f"trained on {state.record['rows']['train']} gold rows in {minutes:.0f} minutes"
         chosen, tried = state.record["chosen"], len(self.candidates) - 1
         if self.untested:
-            found = f"not tested (none of {tried} candidates was compared on all dev rows: raise --budget)"
+            result = f"not tested (0 of {tried} candidates compared on all dev rows; raise --budget)"
         else:
-            found = f"candidate {chosen} is the best" if chosen else "the step as it was is the best"
-            found += f" ({figures['compared']:.0f} of {tried} candidates compared on all dev rows)"
-            found += f"; a gain of {figures['detectable_gain']:.2f} could have been told from noise"
-        return f"{found}; {figures['calls']:.0f} calls, {minutes:.1f} minutes of the model"
+            result = f"candidate {chosen} is the best" if chosen else "the original step is the best"
+            result += f" ({figures['compared']:.0f} of {tried} candidates compared on all dev rows)"
+            result += f"; minimum detectable gain {figures['detectable_gain']:.2f}"
+        return f"{result}; {figures['calls']:.0f} calls, {minutes:.1f} minutes of model time"
 
 
-def new_state(step: str, **found: Any) -> CompiledState:
-    """Return the compiled state of a step as it is now, under this version of DSPy."""
-    return CompiledState(step=step, signature=signature_hash(STEPS[step].signature), dspy=dspy_version(), **found)
+def new_state(step: str, **fields: Any) -> CompiledState:
+    """Build a compiled state for the current signature of a step and version of DSPy."""
+    return CompiledState(step=step, signature=signature_hash(STEPS[step].signature), dspy=dspy_version(), **fields)
 
 
 def versions_of(*libraries: str) -> dict[str, str]:
@@ -108,13 +125,13 @@ def versions_of(*libraries: str) -> dict[str, str]:
 
 
 def state_text(state: CompiledState) -> str:
-    """Return a state as the JSON of its file; the same state gives the same text."""
+    """Serialise a state as deterministic JSON."""
     row = json.loads(state.model_dump_json(exclude_none=True))
     return json.dumps(row, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
 
 
 def draw_critic(rows: Sequence[Row], folder: Path) -> list[Path]:
-    """Draw precision against recall and the calibration on test rows, before and after, into a folder."""
+    """Plot precision-recall and calibration on test rows, before and after, and return the image files."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from sklearn.calibration import CalibrationDisplay
@@ -125,12 +142,12 @@ def draw_critic(rows: Sequence[Row], folder: Path) -> list[Path]:
     files = []
     for name, display in (("precision-recall", PrecisionRecallDisplay), ("calibration", CalibrationDisplay)):
         figure = Figure(figsize=(5, 4))
-        FigureCanvasAgg(figure)  # needs no display, and leaves no trace in pyplot's list
+        FigureCanvasAgg(figure)  # works without a display, and does not register with pyplot
         axes = figure.add_subplot()
         for version in ("before", "after"):
             probability = [float(row[f"{version}_probability"]) for row in test]
-            more: dict[str, Any] = {"n_bins": _BINS, "strategy": "quantile"} if name == "calibration" else {}
-            display.from_predictions(good, probability, ax=axes, name=version, **more)
+            options: dict[str, Any] = {"n_bins": _BINS, "strategy": "quantile"} if name == "calibration" else {}
+            display.from_predictions(good, probability, ax=axes, name=version, **options)
         axes.set_title(f"{name.replace('-', ' and ')}, {len(test)} test rows")
         figure.tight_layout()
         files.append(folder / f"{name}.png")
@@ -139,10 +156,150 @@ def draw_critic(rows: Sequence[Row], folder: Path) -> list[Path]:
 
 
 def confusion(rows: Sequence[Row], threshold: float) -> dict[str, dict[str, int]]:
-    """Return how many good and bad test rows pass the threshold and how many do not."""
+    """Return how many good and bad test rows are accepted and refused at the threshold."""
     counts = {label: {"accepted": 0, "refused": 0} for label in ("good", "bad")}
     for row in rows:
         if row["split"] == "test":
             verdict = "accepted" if row["after_probability"] >= threshold else "refused"
             counts["good" if row["fit"] else "bad"][verdict] += 1
     return counts
+
+
+def prompt_report(
+    compiling: Compiling,
+    ledger: Ledger,
+    best: Candidate,
+    parts: Mapping[str, Sequence[dspy.Example]],
+    *,
+    start: dspy.Predict,
+    adapter: Any,
+    nearest: int,
+    record: Mapping[str, Any],
+    used: Mapping[str, float],
+    **fields: Any,
+) -> CompileReport:
+    """Build the report of a search for a prompt, without parameters and ending.
+
+    Args:
+        compiling: the step.
+        ledger: all candidates; the first is the original step.
+        best: the chosen candidate.
+        parts: the examples that the first and the best candidate were evaluated on, by split, including ``dev``.
+        start: the predictor that the search started from.
+        adapter: renders the prompt.
+        nearest: how many of the state's demos each call selects, 0 for all.
+        record, fields: the record of the state, and its other fields.
+        used: calls, tokens and seconds of the model.
+    """
+    before, dev = ledger.candidates[0], parts["dev"]
+    predictor = _complete_state(best.state, start)
+    compared = [candidate for candidate in ledger.candidates[1:] if candidate.mean(dev) is not None]
+    deviation = paired_deviation(_values(before, dev), [_values(candidate, dev) for candidate in compared])
+    # Observed standard deviation, else the step's prior one.
+    detectable = round(detectable_gain(deviation or compiling.deviation, len(dev)), 4)
+    measures = {
+        "before": _measures(before, parts, compiling.step.decides),
+        "after": _measures(best, parts, compiling.step.decides),
+        "gain": {
+            name: mean_gain(_values(before, rows), _values(best, rows), _documents(rows))
+            for name, rows in parts.items()
+        },
+    }
+    count = len(ledger.candidates)
+    state = new_state(
+        compiling.step.name,
+        **fields,
+        predictor=predictor,
+        nearest=nearest or None if best.number else None,
+        threshold=predictor.get("fields", {}).get(deciding_output(compiling.step.signature), {}).get("threshold"),
+        record={
+            **record,
+            "calls": ledger.calls,
+            "candidates": count,
+            "compared": len(compared),
+            "detectable_gain": detectable,
+            "chosen": best.number,
+            "versions": versions_of("dspy", "xllamacpp", "gepa"),
+            "measures": recorded(measures),
+        },
+    )
+    figures = {"calls": ledger.calls, "tried": count - 1, "compared": len(compared), "detectable_gain": detectable}
+    return CompileReport(
+        state=state,
+        measures=measures,
+        rows=[_row(example, name, before, best) for name, rows in parts.items() for example in rows],
+        candidates=[_summary(candidate, dev) for candidate in ledger.candidates],
+        prompt=_rendered(predictor, start, adapter),
+        figures={**used, **figures},
+    )
+
+
+def _complete_state(state: Mapping[str, Any], start: dspy.Predict) -> dict[str, Any]:
+    """Convert a candidate's state to a state of the step.
+
+    Demos keep only fields of the signature, and languages without compiled demos keep their original ones. A critic
+    was compiled for its overall output only; its other outputs stay unchanged.
+    """
+    keys = {*start.signature.fields, *_DEMO_KEYS}
+    demos = [{key: value for key, value in dict(demo).items() if key in keys} for demo in state["demos"]]
+    covered = {demo.get("language", "en") for demo in demos}
+    originals = [demo.toDict() for demo in start.demos if demo.get("language") not in covered] if demos else []
+    whole: dict[str, Any] = start.dump_state()
+    signature = {**whole["signature"], "instructions": state["signature"]["instructions"]}
+    fields = {"fields": state["fields"]} if state.get("fields") else {}
+    return {**whole, **fields, "signature": signature, "demos": [*demos, *originals]}
+
+
+def _values(candidate: Candidate, rows: Sequence[dspy.Example]) -> list[float]:
+    return [candidate.scores[example.id].value for example in rows]
+
+
+def _documents(rows: Sequence[dspy.Example]) -> list[str]:
+    return [example.get("document", example.id) for example in rows]
+
+
+def _measures(candidate: Candidate, parts: Mapping[str, Sequence[dspy.Example]], decides: bool) -> dict[str, Interval]:
+    measures = {}
+    for name, rows in parts.items():
+        documents = _documents(rows)
+        measures[name] = mean(_values(candidate, rows), documents)
+        if decides:
+            good = [bool(example.fit) for example in rows]
+            probability = [candidate.outputs[example.id]["probability"] for example in rows]
+            measures[f"{name}_auc"] = bootstrap(area_under_roc, good, probability, documents)
+            measures[f"{name}_average_precision"] = bootstrap(average_precision, good, probability, documents)
+    return measures
+
+
+def _row(example: dspy.Example, split: str, before: Candidate, after: Candidate) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "split": split,
+        "id": example.id,
+        "document": example.get("document", example.id),
+        "inputs": str(example.inputs().toDict()),
+    }
+    if "fit" in example:
+        row["fit"] = bool(example.fit)
+    for name, candidate in (("before", before), ("after", after)):
+        output, scored = candidate.outputs[example.id], candidate.scores[example.id]
+        if "fit" in example:
+            row[f"{name}_probability"] = output["probability"]
+        row |= {f"{name}_output": str(output), f"{name}_score": scored.value, f"{name}_feedback": scored.feedback}
+    return row
+
+
+def _summary(candidate: Candidate, dev: Sequence[dspy.Example]) -> dict[str, Any]:
+    return {
+        "number": candidate.number,
+        "dev": candidate.mean(dev),
+        "demos": len(candidate.state["demos"]),
+        "instructions": candidate.state["signature"]["instructions"],
+    }
+
+
+def _rendered(state: Mapping[str, Any], start: dspy.Predict, adapter: Any) -> str:
+    """Render the prompt with the inputs as ``{{variables}}``."""
+    predict = dspy.Predict(start.signature).load_state(dict(state))
+    inputs = {name: f"{{{{{name}}}}}" for name in predict.signature.input_fields}
+    chat = adapter.format(predict.signature, [dict(demo) for demo in predict.demos], inputs)
+    return "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in chat)

@@ -1,4 +1,4 @@
-"""Annotated rows, labels or gold: files in JSONL, and what no row may break."""
+"""Reading and validating JSONL files of labels and gold rows."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +12,12 @@ from programs.untrusted import numbered_lines
 
 
 class Annotated(Protocol):
-    """A row that somebody wrote.
+    """A label or gold row.
 
     Attributes:
-        key: id and annotation pass, which no other row has.
-        sources: the documents that it comes from.
-        split: where it and every other row of these documents belongs.
+        key: the unique pair of id and annotation pass.
+        sources: the source documents.
+        split: the split of the source documents.
     """
 
     @property
@@ -34,37 +34,37 @@ _Row = TypeVar("_Row", bound=Annotated)
 
 
 class Problem(NamedTuple):
-    """What is wrong with a file; ``line`` counts from 1, 0 for the file as a whole."""
+    """A problem of a file; ``line`` counts from 1, 0 is the file as a whole."""
 
     file: Path
     line: int
     message: str
 
     def __str__(self) -> str:
-        """Return one line that names the place."""
-        place = f", line {self.line}" if self.line else ""
-        return f"{self.file}{place}: {self.message}"
+        """Return file, line and message in one line."""
+        line = f", line {self.line}" if self.line else ""
+        return f"{self.file}{line}: {self.message}"
 
 
 def valid_rows(
     files: Sequence[Path], parse: Callable[[dict[str, Any]], _Row | str | None]
 ) -> tuple[list[_Row], list[Problem]]:
-    """Return the rows that break no rule, in their order, and what is wrong with the others.
+    """Return the valid rows, in order, and the problems of the others.
 
-    ``parse`` makes a row of an object or says what is wrong with it; None passes it over. Ids that come twice and
-    documents in two splits are found over all files.
+    ``parse`` returns the row of a JSON object, an error message, or None to ignore it. Repeated ids and documents in
+    two splits are detected across all files.
 
     Raises:
         LabelError: a file cannot be read at all.
     """
-    sound: list[_Row] = []
+    valid: list[_Row] = []
     problems: list[Problem] = []
     seen: dict[tuple[str, int], str] = {}
     splits: dict[str, str] = {}
     for file in files:
-        found = 0
-        for line, value in _objects(file, problems):
-            found += 1
+        empty = True
+        for line, value in _json_lines(file, problems):
+            empty = False
             row = parse(value) if isinstance(value, dict) else "not a JSON object"
             if row is None:
                 continue
@@ -72,40 +72,42 @@ def valid_rows(
                 problems.append(Problem(file, line, row))
                 continue
             if row.key in seen:
-                problems.append(Problem(file, line, f"id {row.key[0]} was used before ({seen[row.key]})"))
+                problems.append(Problem(file, line, f"id {row.key[0]} is already used in {seen[row.key]}"))
                 continue
             seen[row.key] = f"{file.name}, line {line}"
-            astray = [name for name in row.sources if splits.setdefault(name, row.split) != row.split]
-            if astray:
-                message = f"document {astray[0]} is in two splits: {splits[astray[0]]} and {row.split}"
+            leaks = [name for name in row.sources if splits.setdefault(name, row.split) != row.split]
+            if leaks:
+                message = f"document {leaks[0]} is in two splits: {splits[leaks[0]]} and {row.split}"
                 problems.append(Problem(file, line, message))
                 continue
-            sound.append(row)
-        if not found:
-            problems.append(Problem(file, 0, "it holds no rows"))
-    return sound, problems
+            valid.append(row)
+        if empty:
+            problems.append(Problem(file, 0, "no rows"))
+    return valid, problems
 
 
-def refuse_problems(problems: Sequence[Problem]) -> None:
-    """Raise if there are any.
+def raise_first(problems: Sequence[Problem]) -> None:
+    """Raise an error for the first problem, if there are any.
 
     Raises:
-        LabelError: names the first.
+        LabelError: names the first problem.
     """
     if problems:
-        raise LabelError(f"{problems[0]} (groundset labels check names all {len(problems)})")
+        more = f"; `groundset labels check` lists all {len(problems)} problems" if len(problems) > 1 else ""
+        raise LabelError(f"{problems[0]}{more}")
 
 
-def first_fault(error: ValidationError) -> str:
-    """Return the first thing that is wrong with a row, with the key that it is about."""
+def first_problem(error: ValidationError) -> str:
+    """Return the first validation error of a row as `key: message`."""
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = "there is no such key" if first["type"] == "extra_forbidden" else str(first["msg"])
+    key = ".".join(str(part) for part in first["loc"])
+    message = "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"])
     message = message.removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
+    message = message[:1].lower() + message[1:]
+    return f"{key}: {message}" if key else message
 
 
-def _objects(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
+def _json_lines(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
     try:
         for number, line in numbered_lines(file):
             if not line.strip():

@@ -1,4 +1,4 @@
-"""A step as a program of its own, the way a recipe runs it, for optimizers to work on."""
+"""A single step as a program for DSPy's optimizers, run as in a recipe."""
 
 import copy
 import json
@@ -9,7 +9,7 @@ import dspy
 from dspy.utils.exceptions import ContextWindowExceededError
 
 from optimizers.ledger import Candidate, Ledger, State
-from programs.deciding import asking_only, explained, overall_of
+from programs.deciding import deciding_output, with_explanations, with_one_output
 from programs.demos import in_language
 from programs.errors import Stopped
 from programs.language_detection import language_of
@@ -17,16 +17,16 @@ from programs.nearest import Select
 
 
 class GeneratorStep(dspy.Module):
-    """One predictor that writes, given the demos in the language of its inputs.
+    """A predictor that writes, with demos in the language of its inputs.
 
-    ``kept`` are the demos that it started from. They are shown before those of the predictor, and optimizers, which
-    take all demos off a predictor before they give it others, do not reach them.
+    ``kept`` are the original demos, which precede those of the predictor. They are stored apart because optimizers
+    replace all demos of a predictor.
     """
 
     def __init__(self, predict: dspy.Predict, ledger: Ledger, adapter: Any) -> None:
         """Wrap a copy of a predictor; set ``select`` to choose among its demos for each input.
 
-        The adapter goes with the step, so that optimizers which ask a model of their own do it in their own way.
+        The adapter is used for this step only, not for the optimizer's own calls.
         """
         super().__init__()
         self.predict = predict.deepcopy()
@@ -34,11 +34,11 @@ class GeneratorStep(dspy.Module):
         self.predict.demos = []
         self._ledger = ledger
         self._adapter = adapter
-        self._writer = _called(dspy.settings.lm)
+        self._student_lm = _lm_key(dspy.settings.lm)
         self.select: Select | None = None
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Write once and note for which candidate."""
+        """Call the model, and mark the prediction with its candidate."""
         candidate = self.candidate()
         demos = in_language([*self.kept, *self.predict.demos], _language_of(inputs))
         if self.select is not None:
@@ -49,17 +49,17 @@ class GeneratorStep(dspy.Module):
         try:
             with dspy.context(adapter=self._adapter):
                 prediction = self.predict(demos=demos, **inputs)
-        except ContextWindowExceededError:  # too many demos, or a long row: as in a run, nothing comes of it
-            prediction = dspy.Prediction(**_nothing(self.predict.signature))
+        except ContextWindowExceededError:  # as in a run, the output is empty
+            prediction = dspy.Prediction(**_empty_outputs(self.predict.signature))
         except Exception as error:
             raise Stopped("the model failed") from error
-        if self._writer in ("", _called(lm)):  # not what a teacher wrote, or what was drawn at another temperature
+        if self._student_lm in ("", _lm_key(lm)):  # excludes teachers and calls at another temperature
             prediction._candidate = candidate
         return prediction
 
     def candidate(self) -> Candidate:
-        """Return the candidate that the step is now."""
-        for demo in self.predict.demos:  # those that a model wrote name no language
+        """Return the candidate for the current state."""
+        for demo in self.predict.demos:  # bootstrapped demos lack a language
             if "language" not in demo:
                 demo["language"] = _language_of({name: demo[name] for name in self.predict.signature.input_fields})
         whole = copy.copy(self.predict)
@@ -67,28 +67,27 @@ class GeneratorStep(dspy.Module):
         return self._ledger.candidate(whole)
 
     def load(self, state: State, select: Select | None = None) -> None:
-        """Become a candidate, whose state holds all its demos."""
+        """Load the state of a candidate, which includes the original demos."""
         self.kept, self.select = (), select
         self.predict.load_state(state)
 
-    def give_way(self, kind: Callable[[Mapping[str, Any]], str]) -> None:
-        """Drop for each demo of the predictor one that was kept of the same language and kind."""
+    def drop_replaced_demos(self, kind: Callable[[Mapping[str, Any]], str]) -> None:
+        """Drop one original demo of the same language and kind for each demo of the predictor."""
         kept = list(self.kept)
         for demo in self.predict.demos:
             same = (each for each in kept if each["language"] == demo["language"] and kind(each) == kind(demo))
-            if (found := next(same, None)) is not None:
-                kept.remove(found)
+            if (replaced := next(same, None)) is not None:
+                kept.remove(replaced)
         self.kept = tuple(kept)
 
 
-def _nothing(signature: Any) -> dict[str, Any]:
-    """Return empty outputs."""
+def _empty_outputs(signature: Any) -> dict[str, Any]:
     outputs = signature.output_fields.items()
     return {name: [] if get_origin(field.annotation) is list else "" for name, field in outputs}
 
 
-def _called(lm: Any) -> str:
-    """Return what tells a model and its settings from others, nothing for none."""
+def _lm_key(lm: Any) -> str:
+    """Return a key for a model with its settings, empty without a model."""
     return "" if lm is None else json.dumps([lm.model, lm.kwargs], sort_keys=True, default=str)
 
 
@@ -97,22 +96,22 @@ def _language_of(inputs: Mapping[str, Any]) -> str:
 
 
 class CriticStep(dspy.Module):
-    """One predictor that decides, asked only whether its input is fit."""
+    """A predictor that decides, reduced to its overall output."""
 
     def __init__(self, predict: dspy.Predict, ledger: Ledger, critic: Any) -> None:
-        """Wrap a predictor with the critic that serves it; the other outputs are left out."""
+        """Wrap a predictor with its critic; the other outputs are removed."""
         super().__init__()
-        self.predict = dspy.Predict(asking_only(predict.signature, overall_of(predict.signature)))
+        self.predict = dspy.Predict(with_one_output(predict.signature, deciding_output(predict.signature)))
         self._ledger = ledger
-        self._overall = overall_of(predict.signature)
-        self._critic = _Asked(critic, ledger, self._overall)
+        self._overall = deciding_output(predict.signature)
+        self._critic = _CachingCritic(critic, ledger, self._overall)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Decide once and note for which candidate."""
+        """Decide, and mark the prediction with its candidate."""
         candidate = self.candidate()
         try:
-            # Not `decide`: it collects evidence for itself, and ReAnchor must see it.
-            decided = self.predict(lm=self._critic, demos=explained(self.predict.demos), **inputs)
+            # ReAnchor traces this call, which `decide` would hide.
+            decided = self.predict(lm=self._critic, demos=with_explanations(self.predict.demos), **inputs)
         except Exception as error:
             raise Stopped("the critic failed") from error
         prediction = dspy.Prediction(fit=bool(decided[self._overall]), probability=self._critic.probability)
@@ -120,19 +119,19 @@ class CriticStep(dspy.Module):
         return prediction
 
     def candidate(self) -> Candidate:
-        """Return the candidate that the step is now."""
+        """Return the candidate for the current state."""
         return self._ledger.candidate(self.predict)
 
     def load(self, state: State, select: Select | None = None) -> None:
-        """Become a candidate; a critic shows all its demos."""
+        """Load the state of a candidate; critics use all its demos."""
         del select
         self.predict.load_state(state)
 
 
-class _Asked:
-    """A critic that is asked the same only once: moving a threshold does not change what it says.
+class _CachingCritic:
+    """A critic with a cache: candidates that differ in their threshold make the same calls.
 
-    ``probability`` is the latest that it gave to the overall output.
+    ``probability`` is the latest probability of the overall output.
     """
 
     supports_decision_requests = True
@@ -141,19 +140,19 @@ class _Asked:
         self._critic = critic
         self._overall = overall
         self._ledger = ledger
-        self._known: dict[str, Any] = {}
+        self._cache: dict[str, Any] = {}
         self.probability = 0.0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Stay one: optimizers copy programs, and a critic may hold a model."""
+        """Return self: optimizers copy programs, and a critic may hold a model."""
         return self
 
     def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> Any:
-        """Return the critic's evidence, from memory if it was asked before."""
+        """Return the critic's evidence, from the cache if possible."""
         key = json.dumps([state, questions], sort_keys=True, default=str)
-        if key not in self._known:
+        if key not in self._cache:
             self._ledger.spend(key)
-            self._known[key] = self._critic(state, questions)
-        evidence = self._known[key]
+            self._cache[key] = self._critic(state, questions)
+        evidence = self._cache[key]
         self.probability = float(evidence[self._overall]["noul"])
         return evidence

@@ -1,1 +1,1 @@
-"""How steps compose: ``dspy.Module`` classes, recipes and their types."""
+"""The programs that make samples: steps, stages, recipes, critics, and their types."""

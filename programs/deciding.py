@@ -1,4 +1,4 @@
-"""Asking a critic: predicted values together with the probabilities behind them."""
+"""Decisions of critics: predicted values with their probabilities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,10 +15,15 @@ UNREADABLE = "the critic's answer cannot be read"
 
 
 class Decision(BaseModel):
-    """What a critic said: ``values`` after thresholds, ``probabilities`` of true for yes/no outputs,
-    ``levels`` as expected level index for scores, if the critic judges those, ``reasons`` in words if it gives some.
+    """The decision of a critic.
 
-    Where a signature asks ``fit``, that output decides and the others say why; elsewhere all must be true.
+    If there is an output ``fit``, it decides and the others explain it; else all must be true.
+
+    Attributes:
+        values: yes/no outputs after thresholds.
+        probabilities: the probability of true, for yes/no outputs.
+        levels: the expected level, for scores, if the critic judges those.
+        reasons: reasons in words, if the critic gives any.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -30,55 +35,57 @@ class Decision(BaseModel):
 
     @property
     def good(self) -> bool:
-        """Return whether the overall output is true, or every one where there is none."""
+        """Return whether the overall output is true; without one, whether all are."""
         return self.values.get(OVERALL, all(self.values.values()))
 
     @property
     def probability(self) -> float:
-        """Return the probability of the overall output, or the smallest one where there is none."""
+        """Return the probability of the overall output; without one, the smallest."""
         return self.probabilities.get(OVERALL, min(self.probabilities.values()))
 
     @property
     def weakest(self) -> str:
-        """Return the name of the output with the smallest probability, the overall one left aside."""
+        """Return the output with the smallest probability, other than the overall one."""
         return min(self.probabilities, key=lambda name: (name == OVERALL, self.probabilities[name]))
 
     @property
-    def blamed(self) -> str:
-        """Return the name of the output that caused a refusal.
+    def failed_output(self) -> str:
+        """Return the output that caused a refusal.
 
-        Where a critic gives reasons and none of the others is false, it is the overall one: its reason tells why.
+        If the critic gives reasons and no other output is false, it is the overall one.
         """
         is_overall = bool(self.reasons) and OVERALL in self.values and self.values.get(self.weakest)
         return OVERALL if is_overall else self.weakest
 
     @property
-    def why(self) -> str:
-        """Return the critic's reason for a refusal, nothing if it gives none."""
-        return self.reasons.get(self.blamed, "")
+    def reason(self) -> str:
+        """Return the critic's reason for a refusal; empty if it gave none."""
+        return self.reasons.get(self.failed_output, "")
 
     @property
     def refusal(self) -> str:
-        """Return the reason that a reject records."""
-        return self.why if self.why == UNREADABLE else because(f"not {self.blamed.replace('_', '-')}", self.why)
+        """Return the reason for a reject."""
+        if self.reason == UNREADABLE:
+            return UNREADABLE
+        return with_reason(f"not {self.failed_output.replace('_', '-')}", self.reason)
 
     def as_output(self) -> dict[str, Any]:
-        """Return the figures as they go into a trail."""
+        """Return probabilities and levels as a trail records them."""
         figures = {**self.probabilities, **self.levels}
         return {name: round(value, 4) for name, value in figures.items()}
 
     def parts(self) -> dict[str, float]:
-        """Return the figures that say why: all but the overall one."""
+        """Return the figures of all outputs but the overall one."""
         return {name: value for name, value in self.as_output().items() if name != OVERALL}
 
 
-def because(what: str, why: str) -> str:
-    """Return what is wrong, with the critic's reason if it gave one."""
-    return f"{what}: {why}" if why else what
+def with_reason(problem: str, reason: str) -> str:
+    """Return a problem with the critic's reason, if it gave one."""
+    return f"{problem}: {reason}" if reason else problem
 
 
 class _Noul(BaseModel):
-    noul: Share
+    noul: Share  # DSPy's name for a yes/no decision, and the key of its probability
 
 
 class _Levels(BaseModel):
@@ -89,8 +96,8 @@ class _Levels(BaseModel):
 _EVIDENCE = TypeAdapter(dict[str, _Noul | _Levels])
 
 
-class _Checked:
-    """A critic whose answers are checked to be probabilities, because NaN passes or fails no threshold."""
+class _CheckedCritic:
+    """Checks that a critic's answers are probabilities, because comparisons with NaN are always false."""
 
     supports_decision_requests = True
 
@@ -103,28 +110,26 @@ class _Checked:
     async def acall(self, state: Any, questions: Any) -> Any:
         return self._checked(await self._critic.acall(state, questions))
 
-    def _checked(self, said: Any) -> Any:
+    def _checked(self, evidence: Any) -> Any:
         try:
-            _EVIDENCE.validate_python(said)
+            _EVIDENCE.validate_python(evidence)
         except ValidationError as error:
-            wrong = error.errors(include_url=False)[0]
+            first = error.errors(include_url=False)[0]
             raise CriticError(
-                f"the critic's answer to {wrong['loc'][0] if wrong['loc'] else 'a question'} is no probability "
-                f"({wrong['input']!r:.40}): its weights, its state (--compiled) or its server are damaged"
+                f"the critic's answer to {first['loc'][0] if first['loc'] else 'a question'} is not a probability "
+                f"({first['input']!r:.40}); check its weights, its state (--compiled) and its server"
             ) from error
-        return said
+        return evidence
 
 
 def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
-    """Ask a critic the decision outputs of one predictor.
-
-    Demos that carry an ``explanation`` show it with their yes or no.
+    """Let a critic decide the outputs of a predictor.
 
     Raises:
-        CriticError: what the critic says is no probability.
+        CriticError: an answer of the critic is not a probability.
     """
     with record_evidence() as log:
-        prediction = predict(lm=_Checked(critic), demos=explained(predict.demos), **inputs)
+        prediction = predict(lm=_CheckedCritic(critic), demos=with_explanations(predict.demos), **inputs)
     values, probabilities, levels, reasons = {}, {}, {}, {}
     for _, name, evidence in log:
         if evidence.get("reason"):
@@ -137,27 +142,27 @@ def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
     return Decision(values=values, probabilities=probabilities, levels=levels, reasons=reasons)
 
 
-def overall_of(signature: type[dspy.Signature]) -> str:
+def deciding_output(signature: type[dspy.Signature]) -> str:
     """Return the output of a signature that decides: the overall one, or the only one."""
     outputs = list(signature.output_fields)
     return OVERALL if OVERALL in outputs else outputs[0]
 
 
-def asking_only(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]:
-    """Return a signature that asks for one of its outputs alone."""
+def with_one_output(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]:
+    """Return a signature with only one of its outputs."""
     for name in list(signature.output_fields):
         if name != output:
             signature = signature.delete(name)
     return signature
 
 
-def explained(demos: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return demos whose yes or no comes with their explanation, where they carry one."""
-    explained_demos = []
+def with_explanations(demos: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return demos with their ``explanation``, if they have one, joined to their yes/no values."""
+    joined = []
     for demo in demos:
         fields = dict(demo)
-        why = fields.pop("explanation", "")
-        explained_demos.append(
-            {name: (value, why) if why and isinstance(value, bool) else value for name, value in fields.items()}
+        reason = fields.pop("explanation", "")
+        joined.append(
+            {name: (value, reason) if reason and isinstance(value, bool) else value for name, value in fields.items()}
         )
-    return explained_demos
+    return joined

@@ -1,4 +1,4 @@
-"""The few-shot turns that steps start from before anything is compiled, read from a folder of ``<step>.jsonl``."""
+"""The default few-shot demos of the steps, read from a folder of ``<step>.jsonl``."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -24,21 +24,20 @@ def read_demos(folder: Path) -> Demos:
     A row is a JSON object with the fields of the step's signature and its ``language`` (ISO 639-1).
 
     Raises:
-        DemoError: there is no such folder, a file is named like no step, or a row does not fit its step; the
-            message names file and line.
+        DemoError: the folder is missing, a file is not named after a step, or a row does not fit its step.
     """
     if not folder.is_dir():
-        raise DemoError(f"{folder}: no folder of demos")
+        raise DemoError(f"{folder}: not a folder of demos")
     found: dict[str, list[dspy.Example]] = {}
     for file in sorted(folder.glob("*.jsonl")):
         if file.stem not in STEPS:
-            raise DemoError(f"{file}: there is no step {file.stem}")
+            raise DemoError(f"{file}: no step is called {file.stem}")
         found[file.stem] = _read(file, STEPS[file.stem])
     return found
 
 
 def in_language(demos: list[dspy.Example], language: str) -> list[dspy.Example]:
-    """Return the demos in one language; the English ones where there are none, and all that name no language."""
+    """Return the demos in one language and those without a language; if there are none, the English ones."""
     chosen = [demo for demo in demos if demo.get(LANGUAGE, language) == language]
     return chosen or [demo for demo in demos if demo.get(LANGUAGE) == "en"]
 
@@ -52,13 +51,13 @@ def _read(file: Path, step: Step) -> list[dspy.Example]:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise DemoError(f"{file}, line {number}: not valid JSON in UTF-8") from error
-        if wrong := _fault(row, step):
-            raise DemoError(f"{file}, line {number}: {wrong}")
+        if problem := _row_error(row, step):
+            raise DemoError(f"{file}, line {number}: {problem}")
         demos.append(dspy.Example(**row))
     return demos
 
 
-def _fault(row: Any, step: Step) -> str:
+def _row_error(row: Any, step: Step) -> str:
     """Return why a row cannot be a demo of a step; empty if it can."""
     if not isinstance(row, dict):
         return "not a JSON object"
@@ -66,13 +65,13 @@ def _fault(row: Any, step: Step) -> str:
         return f"no {LANGUAGE}"
     if missing := [name for name, field in step.signature.fields.items() if name not in row and field.is_required()]:
         return f"no {missing[0]}"
-    return demo_fault(row, step.signature, (LANGUAGE,))
+    return demo_error(row, step.signature, (LANGUAGE,))
 
 
-def demo_fault(row: Mapping[str, Any], signature: type[dspy.Signature], extras: Collection[str]) -> str:
-    """Return why a row cannot be shown as a demo of a signature; empty if it can.
+def demo_error(row: Mapping[str, Any], signature: type[dspy.Signature], extras: Collection[str]) -> str:
+    """Return why a row cannot be a demo of a signature; empty if it can.
 
-    A demo may show some of the fields only, and carry what ``extras`` names.
+    A demo may lack fields, and may have the fields named in ``extras``.
     """
     fields = signature.fields
     if unknown := sorted(row.keys() - fields.keys() - set(extras)):

@@ -1,4 +1,4 @@
-"""Tables whose rows are found in a folder: one file each, and nobody types its name again."""
+"""Tables of the rows found in the modules of a package."""
 
 import pkgutil
 from importlib import import_module
@@ -8,20 +8,18 @@ Row = TypeVar("Row")
 
 
 def discover(package: str, attribute: str, kind: type[Row], *, by: str = "name") -> dict[str, Row]:
-    """Return the rows that the modules of a package hold, by their ``name`` or what else ``by`` names.
+    """Return the rows in the modules of a package by name, sorted by ``rank``, if they have one, then by module.
 
-    They come in the order of their ``rank`` where they have one, then of the names of the modules.
-
-    Modules and packages without the attribute, and those whose name begins with an underscore, are no rows.
+    Modules without the attribute, and those whose name begins with an underscore, are skipped.
 
     Args:
-        package: the dotted name of the package that holds the modules.
-        attribute: what each module calls its row, such as ``STEP``.
+        package: the dotted name of the package.
+        attribute: the name of the row in each module, such as ``STEP``.
         kind: the class of the rows.
-        by: the attribute of a row that names it.
+        by: the attribute of a row to use as its name.
 
     Raises:
-        TypeError: an attribute of that name is something else, or two rows share a name.
+        TypeError: a row has another class, or two rows have the same name.
     """
     rows: dict[str, Row] = {}
     for found in pkgutil.iter_modules(import_module(package).__path__):
@@ -31,9 +29,9 @@ def discover(package: str, attribute: str, kind: type[Row], *, by: str = "name")
         if row is None:
             continue
         if not isinstance(row, kind):
-            raise TypeError(f"{package}.{found.name}.{attribute} is no {kind.__name__}")
+            raise TypeError(f"{package}.{found.name}.{attribute} is not a {kind.__name__}")
         name = str(getattr(row, by))
         if name in rows:
-            raise TypeError(f"{package}.{found.name}: there is another {kind.__name__} named {name}")
+            raise TypeError(f"{package}.{found.name}: another {kind.__name__} has the name {name}")
         rows[name] = row
     return dict(sorted(rows.items(), key=lambda item: getattr(item[1], "rank", 0)))

@@ -1,8 +1,8 @@
-"""Everything that groundset raises on purpose: one tree, and the exit status of each branch."""
+"""The exceptions of groundset, with the exit status of each."""
 
 
 class GroundsetError(Exception):
-    """Base of every error that groundset raises on purpose; the message is one clear line."""
+    """Base of all errors of groundset; the message is one line."""
 
     exit_code = 1
 
@@ -30,7 +30,7 @@ class ModelError(GroundsetError):
 
 
 class UnknownModelError(ModelError, InputError):
-    """The model specification names nothing that groundset knows. Exit status 2."""
+    """The model specification is unknown. Exit status 2."""
 
     exit_code = 2
 
@@ -42,17 +42,17 @@ class UnreachableModelError(ModelError, InputError):
 
 
 class DamagedModelError(ModelError, InputError):
-    """What a folder holds is no model that can be loaded; the message names the file. Exit status 2."""
+    """A folder does not contain a loadable model; the message names the file. Exit status 2."""
 
     exit_code = 2
 
 
 class ChecksumError(ModelError):
-    """Bytes of a model are not those of the SHA-256 that is known of it; what was downloaded has been deleted."""
+    """The SHA-256 of a model file is not the expected one; a downloaded file was deleted."""
 
 
 class CriticError(ModelError, InputError):
-    """A critic says what is no probability; the message names what is damaged. Exit status 2."""
+    """An answer of a critic is not a probability; the message names what to check. Exit status 2."""
 
     exit_code = 2
 
@@ -66,7 +66,7 @@ class EngineError(ModelError):
 
 
 class WeightsError(EngineError, InputError):
-    """Weights that a user named cannot be loaded; the message names the file. Exit status 2."""
+    """Weights specified by the user cannot be loaded; the message names the file. Exit status 2."""
 
     exit_code = 2
 
@@ -82,51 +82,51 @@ class RunMismatchError(RunError, InputError):
 
 
 class DamagedRunError(RunError, InputError):
-    """What a run folder stores is not what a run writes; the message names the file. Exit status 2."""
+    """A run folder is damaged; the message names the file. Exit status 2."""
 
     exit_code = 2
 
 
 class TrackingError(GroundsetError):
-    """The MLflow store cannot be reached or refuses something; the message names it. Exit status 2."""
+    """The MLflow store cannot be reached or refuses a request; the message names it. Exit status 2."""
 
     exit_code = 2
 
 
 class HubError(GroundsetError):
-    """The Hugging Face Hub cannot be reached or refuses something; the message says how to fix it. Exit status 2."""
+    """The Hugging Face Hub cannot be reached or refuses a request; the message says how to fix it. Exit status 2."""
 
     exit_code = 2
 
 
 class OptimizerError(GroundsetError):
-    """Base of what compiling raises; the message is one clear line that says how to fix it. Exit status 2."""
+    """Base of the errors of compiling; the message says how to fix it. Exit status 2."""
 
     exit_code = 2
 
 
 class LabelError(OptimizerError):
-    """A label file cannot be read or breaks a rule; the message names the file and the line."""
+    """A label file cannot be read or is invalid; the message names the file and the line."""
 
 
 class LeakError(OptimizerError):
-    """A row of the test split was about to be trained on."""
+    """A row of the test split would be used for training."""
 
 
 class TargetPrecisionError(OptimizerError):
-    """The labels cannot support the precision that was asked for."""
+    """The labels do not support the requested precision."""
 
 
 class StrategyError(OptimizerError):
-    """A strategy lacks what it needs for a step: demos, a second model; the message names the option."""
+    """A strategy lacks something that it needs, such as demos or a second model; the message names the option."""
 
 
 class PromotionError(OptimizerError):
-    """A compile does not beat the champion, or is not known."""
+    """A compile does not beat the champion, or is unknown."""
 
 
 class Stopped(BaseException):
-    """Ends an optimizer from inside a call: the budget is spent, or the model failed (``__cause__`` says how).
+    """Ends an optimizer from inside a call: the budget is spent, or the model failed (see ``__cause__``).
 
-    It is no ``Exception``, because DSPy counts those as failed examples and goes on.
+    Not an ``Exception``, because DSPy counts those as failed examples and continues.
     """

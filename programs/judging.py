@@ -1,4 +1,4 @@
-"""Critics alone: chunks and question-passage pairs judged in bulk."""
+"""Judging chunks and question-passage pairs in bulk."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,25 +6,25 @@ from typing import Any
 from programs.critics import Critic
 from programs.deciding import Decision, decide
 from programs.steps import STEPS
-from programs.text import beginnings
+from programs.text import truncate
 
 State = dict[str, Any]
 
 
 def judge_chunks(texts: Sequence[str], critic: Critic, state: State | None = None) -> list[Decision]:
-    """Return what a critic says of each chunk, with a compiled state of the step."""
+    """Return a critic's decision on each chunk, with an optional compiled state of the step."""
     return judge_rows("chunk", [{"topic": "", "passage": text} for text in texts], critic, state)
 
 
 def judge_questions(pairs: Sequence[tuple[str, str]], critic: Critic, state: State | None = None) -> list[Decision]:
-    """Return what a critic says of each (question, passage) pair, with a compiled state."""
+    """Return a critic's decision on each (question, passage) pair, with an optional compiled state."""
     rows = [{"passage": passage, "question": question} for question, passage in pairs]
     return judge_rows("judge", rows, critic, state)
 
 
 def judge_rows(step: str, rows: Sequence[dict[str, str]], critic: Critic, state: State | None = None) -> list[Decision]:
-    """Return what a critic says of each row of inputs of a step that decides; it sees the beginning of long texts."""
-    rows = [beginnings(row) for row in rows]
+    """Return a critic's decision on each row of inputs of a step; long texts are truncated."""
+    rows = [truncate(row) for row in rows]
     predict = STEPS[step].predictor()
     if state is not None:
         predict.load_state(state)

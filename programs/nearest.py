@@ -7,29 +7,29 @@ import dspy
 from dspy.predict.knn import KNN
 
 Select = Callable[[Sequence[Any], Mapping[str, Any]], list[Any]]
-ALWAYS = "always"  # a demo that says so is in every call
+ALWAYS = "always"  # the field that marks demos to show in every call
 Encode = Callable[[Sequence[str]], Any]
 
 
 class Nearest:
-    """The demos that are always shown, and those whose inputs are most like those of a call, the most similar last.
+    """Chooses the demos marked ``always``, and those nearest to the inputs of a call, the most similar last.
 
-    Every call then has a prefix of its own, which a server must evaluate anew.
+    Prompts then differ from their beginning, so servers cannot reuse a cached prefix.
     """
 
     def __init__(self, count: int, encode: Encode) -> None:
-        """Choose ``count`` demos by embeddings of length one."""
+        """Choose ``count`` demos; ``encode`` returns unit vectors."""
         self._count = count
         self._encode = encode
         self._known: dict[tuple[str, ...], KNN] = {}
 
     def __call__(self, demos: Sequence[Any], inputs: Mapping[str, Any]) -> list[Any]:
-        """Return those of the demos that a call shows."""
+        """Return the demos to show in a call."""
         always = [demo for demo in demos if demo.get(ALWAYS)]
         others = [demo for demo in demos if not demo.get(ALWAYS)]
         if len(others) <= self._count:
             return [*always, *others]
-        names = sorted(inputs)  # one order, or a state's demos would be other texts than those it was compiled with
+        names = sorted(inputs)  # a fixed order, so that stored demos are encoded as when they were compiled
         key = tuple(str(dict(demo)) for demo in others)
         if key not in self._known:
             examples = [_ordered(demo, names).with_inputs(*names) for demo in others]
@@ -37,11 +37,11 @@ class Nearest:
         return [*always, *list(self._known[key](**{name: inputs[name] for name in names}))[::-1]]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return itself: optimizers copy programs, and an encoder is large."""
+        """Return self: optimizers copy programs, and the encoder is large."""
         return self
 
 
 def _ordered(demo: Mapping[str, Any], first: Sequence[str]) -> dspy.Example:
-    """Return a demo with some of its fields first, in that order."""
+    """Return a demo with some of its fields first."""
     fields = dict(demo)
     return dspy.Example({name: fields[name] for name in first if name in fields} | fields)

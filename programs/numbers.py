@@ -1,4 +1,4 @@
-"""Numbers within ranges: those that states and critics are made of, and those that every format can hold."""
+"""Ranges of numbers in compiled states and stored files, and the logistic function."""
 
 import math
 from typing import Annotated, TypeVar
@@ -9,17 +9,17 @@ from programs.errors import CriticError
 
 _Value = TypeVar("_Value")
 
-MOST = 1 << 31  # of what is counted: no text, corpus or run comes near it, and every format can hold it
+MOST = 1 << 31  # limit of counts; far above any real one, and supported by every format
 Count = Annotated[int, Field(ge=0, lt=MOST)]
 Rank = Annotated[int, Field(ge=1, lt=MOST)]
 
-# A fitted weight is below ten, and means are of counts in one text; deviations are rounded to six digits. So no sum of
-# numbers within these limits leaves what a computer can hold.
+# Fitted weights are below ten, means are of counts in one text, and deviations are rounded to six digits. Sums of
+# numbers within these limits cannot overflow.
 _LARGEST_WEIGHT = 1e6
 _LARGEST_MEAN = 1e9
 SMALLEST_DEVIATION = 1e-6
 _LARGEST = 1 << 63
-_SUREST = 30.0  # log-odds beyond which a probability is that of these
+_MAX_LOG_ODDS = 30.0
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=-_LARGEST_WEIGHT, le=_LARGEST_WEIGHT, allow_inf_nan=False)]
@@ -31,21 +31,21 @@ def logistic(odds: float) -> float:
     """Return the probability of log-odds.
 
     Raises:
-        CriticError: they are no number: what they were made of is damaged.
+        CriticError: they are NaN.
     """
     if math.isnan(odds):
         raise CriticError(
-            "the critic's evidence is no number (NaN), so it cannot decide: the weights of the --embedder are damaged, "
-            "or those of its state (--compiled)"
+            "the critic cannot decide, its evidence is not a number (NaN); check the weights of the --embedder and of "
+            "its state (--compiled)"
         )
-    return 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, odds))))
+    return 1 / (1 + math.exp(-max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, odds))))
 
 
 def check_numbers(value: _Value) -> _Value:
-    """Return a JSON value all of whose numbers are finite and fit 64 bits.
+    """Return a JSON value unchanged if all its numbers are finite and fit 64 bits.
 
     Raises:
-        ValueError: one of them is not, or does not.
+        ValueError: a number is not finite or too large.
     """
     if isinstance(value, dict):
         for each in value.values():

@@ -1,4 +1,4 @@
-"""Why chunks, questions and answers are called bad: the words of labels, and of readers of a run."""
+"""The reasons for bad chunks, questions and answers, in labels and reviews."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What holds for texts of any language: words, numbers, plain text, and the patterns that many measurements share."""
+"""Words, numbers and plain text in any language."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,15 +9,13 @@ NAME = r"[^\W\d_a-zß-ÿ][\w’'-]+"
 CAPITALISED = re.compile(rf"\b{NAME}")
 CODE = re.compile(r"[{}<>;=\\$_]|\(\)|::|->|\|")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
-# Characters of a text that programs, critics and the detection of its language look at; the rest of a longer one is not
-# read. It is twenty pages, ten times a large chunk; what is measured on more takes minutes.
+# Characters of a text that are read; longer texts are truncated. That is twenty pages, ten times a large chunk.
 MAX_READ = 50_000
-MAX_QUESTION = 5_000  # of a question; some patterns that tell a bad one take time with the square of its length
-_KEPT_TEXTS = 1_024  # every measurement of a passage looks at its words
+MAX_QUESTION = 5_000  # of a question; some patterns take quadratic time
+_CACHED_TEXTS = 1_024
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first space of a run only
-# The text of a link has an end: looked for from each of many brackets, one far away takes time with their square.
-# So does its target, which ends where another link's begins.
+_BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first of several spaces, or it takes quadratic time
+# The text of a link is limited, and its target ends where another one begins, or many brackets take quadratic time.
 _TARGET = r"[^)\s\]]*(?:\](?!\()[^)\s\]]*)*"
 _MARKUP = re.compile(
     rf"!?\[([^\]\n]{{0,500}})\]\({_TARGET}\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>"
@@ -31,22 +29,22 @@ def tokens(text: str) -> list[str]:
 
 
 def has_words(text: str, phrase: str) -> bool:
-    """Return whether a text holds the words of a phrase in a row; "Brock's" is the word "Brock"."""
+    """Return whether a text contains the words of a phrase in sequence; "Brock's" counts as "Brock"."""
     return _bare(phrase) in _bare(text)
 
 
-@lru_cache(_KEPT_TEXTS)
+@lru_cache(_CACHED_TEXTS)
 def _bare(text: str) -> str:
     return _POSSESSIVE.sub("", f" {_words(text)} ")
 
 
-@lru_cache(_KEPT_TEXTS)
+@lru_cache(_CACHED_TEXTS)
 def _words(text: str) -> str:
     return " ".join(_TOKEN.findall(text)).casefold()
 
 
 def numbers(text: str) -> frozenset[str]:
-    """Return the numbers of a text, without thousands separators."""
+    """Return the numbers in a text, without thousands separators."""
     return frozenset(re.sub(r"(?<=\d)[.,](?=\d{3}\b)", "", number) for number in NUMBER.findall(text))
 
 
@@ -56,22 +54,22 @@ def plain(text: str) -> str:
 
 
 def plain_passage(texts: Iterable[str]) -> str:
-    """Return Markdown texts as the one passage that critics see, without markup; of long ones the beginning."""
+    """Return Markdown texts as one passage without markup, as critics see it; long texts are truncated."""
     return "\n\n".join(plain(text[:MAX_READ]) for text in texts)
 
 
-def beginnings(inputs: Mapping[str, str]) -> dict[str, str]:
-    """Return texts by name, of long ones the beginning."""
+def truncate(inputs: Mapping[str, str]) -> dict[str, str]:
+    """Return inputs by name, with long texts truncated."""
     return {name: text[: MAX_QUESTION if name == "question" else MAX_READ] for name, text in inputs.items()}
 
 
 def title_of(topic: str) -> str:
-    """Return the title of a document from title and headings in one line, as :attr:`programs.types.Chunk.topic`."""
+    """Return the title in a topic; see :attr:`programs.types.Chunk.topic`."""
     return topic.split(" > ")[0]
 
 
 def without_brackets(text: str) -> str:
-    """Return a text without what stands in round brackets; parsers and questions do better without it."""
+    """Return a text without parentheses and their contents, which disturb parsers and questions."""
     return _BRACKETS.sub("", text)
 
 

@@ -1,4 +1,4 @@
-"""What a recipe works with: critics by step, a retriever, models by role, languages, demos and compiled states."""
+"""The tools that the programs of a run share: critics, retriever, models, languages, demos and compiled states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,19 +18,19 @@ GENERATOR, CRITIC = "generator", "critic"
 
 @dataclass(frozen=True)
 class Tools:
-    """What the programs of a run share.
+    """The tools that the programs of a run share.
 
     Attributes:
-        critics: what decides, by step.
+        critics: the critic of each step that decides.
         retriever: searches all chunks of the run.
-        models: language models by role; a role without one takes the model of ``dspy.context``.
-        languages: what is known of the languages of chunks, with their syntax.
-        demos: what each step that writes is shown, by step.
+        models: language models by role; the default is the model of ``dspy.context``.
+        languages: the known languages, with their syntax.
+        demos: the demos of each step that writes.
         states: compiled states of predictors, by step.
-        adapters: the name of the trained weights that a step is written with, by step.
-        selects: what chooses among the demos of a step for each of its inputs, by step.
-        mode: how the model is asked for questions, a name of :data:`programs.modes.MODES`.
-        least_score: of a chunk whose clarity, depth, structure and relevance the critic scores, the least mean.
+        adapters: names of LoRA adapters, by step.
+        selects: functions that choose the demos for a call, by step.
+        mode: a name in :data:`programs.modes.MODES`.
+        least_score: least mean of the scores of a chunk, if the critic gives scores.
     """
 
     critics: Mapping[str, Any]
@@ -45,11 +45,11 @@ class Tools:
     least_score: float = 0.0
 
     def with_models(self, models: Mapping[str, Any]) -> "Tools":
-        """Return the same tools with these models by role."""
+        """Return the tools with these models by role."""
         return replace(self, models=models)
 
     def predictor(self, step: str) -> dspy.Predict:
-        """Return a fresh predictor of a step, with its demos or as it was compiled."""
+        """Return a new predictor of a step, with its compiled state or its demos."""
         predict = STEPS[step].predictor(self.demos.get(step, ()))
         if step in self.states:
             predict.load_state(self.states[step])
@@ -64,10 +64,7 @@ class Tools:
         /,
         **inputs: Any,
     ) -> dspy.Prediction:
-        """Call a step that writes, with the demos in the language of its inputs.
-
-        ``sampling`` holds settings of the call that differ from the step's own: temperature and seed.
-        """
+        """Call a step that writes, with demos in a language; ``sampling`` overrides temperature and seed."""
         demos = self.shown(step, predict, language)
         if step in self.selects:
             demos = self.selects[step](demos, inputs)
@@ -78,10 +75,10 @@ class Tools:
         return predict(demos=demos, **settings, **inputs)
 
     def shown(self, step: str, predict: dspy.Predict, language: str) -> list[dspy.Example]:
-        """Return the demos that a step may be shown in a language: here those of its predictor."""
+        """Return the demos of a step in a language."""
         del step
         return in_language(predict.demos, language)
 
     def decide(self, step: str, predict: dspy.Predict, **inputs: Any) -> Decision:
-        """Call the critic of a step."""
+        """Let the critic of a step decide."""
         return decide(predict, self.critics[step], **inputs)

@@ -1,31 +1,36 @@
-"""The trail of one attempt: what its steps returned, and what they refused."""
+"""The trail of one attempt: the records and rejects of its steps."""
 
 from typing import Any, Literal
 
 from programs.types import Attempt, Context, Draft, Focus, Observer, Outcome, Reject, StepRecord
 
-NOTHING_TO_ASK = "no further sentence can carry a question"  # why a chunk is done with, rather than at fault
-_OF_ALL = frozenset({"chunk", "keyphrases"})  # steps that speak of the contexts, not of one candidate
+NOTHING_TO_ASK = "no further sentence can carry a question"  # the chunk is used up; it is not a bad chunk
+_CONTEXT_STEPS = frozenset({"chunk", "keyphrases"})  # their records concern the contexts, not one candidate
 
 
 class Trail:
-    """The records and rejects of an attempt's steps, passed on to the observer as they come.
+    """The records and rejects of an attempt; each record is passed on to the observer.
 
     Attributes:
-        attempt: what is wanted.
-        contexts: what the questions are asked about.
+        attempt: the attempt.
+        contexts: its contexts.
         language: ISO 639-1 code of the first context.
-        written: what questions were asked about, where that was not chosen before the attempt.
+        new_foci: foci that were found during the attempt and asked about.
     """
 
     def __init__(self, attempt: Attempt, observer: Observer) -> None:
         self.attempt = attempt
         self.contexts: tuple[Context, ...] = attempt.contexts
         self.language = attempt.contexts[0].language
+        self.new_foci: tuple[Focus, ...] = ()
         self._observer = observer
         self._records: list[StepRecord] = []
-        self.written: tuple[Focus, ...] = ()
         self._rejects: list[Reject] = []
+
+    @property
+    def earlier_questions(self) -> list[str]:
+        """Return the questions that earlier attempts asked about these contexts, where a model chose them."""
+        return [focus.wording for focus in self.attempt.used_foci if focus.wording]
 
     def record(
         self,
@@ -37,7 +42,7 @@ class Trail:
         good: bool | None = None,
         reason: str | None = None,
     ) -> None:
-        """Record what a step returned for a candidate."""
+        """Record the output of a step for a candidate."""
         verdict: Literal["good", "bad"] | None = None if good is None else ("good" if good else "bad")
         self.add(
             StepRecord(
@@ -51,7 +56,7 @@ class Trail:
         )
 
     def add(self, record: StepRecord) -> None:
-        """Record what a step returned before the attempt began."""
+        """Add a record that may come from before the attempt."""
         self._records.append(record)
         self._observer(record)
 
@@ -64,7 +69,7 @@ class Trail:
         question: str | None = None,
         context: Context | None = None,
     ) -> None:
-        """Record a candidate or context that a step refused; its chunk is the first one if none is named."""
+        """Record a reject: a candidate or context that a step refused. The context defaults to the first one."""
         self._rejects.append(
             Reject(
                 step=step,
@@ -76,14 +81,15 @@ class Trail:
         )
 
     def add_focus(self, focus: Focus) -> None:
-        """Add a focus that a question was asked about and that was not chosen before the attempt."""
-        self.written = (*self.written, focus)
+        """Add a focus that was found during the attempt and asked about."""
+        self.new_foci = (*self.new_foci, focus)
 
     def records_of(self, *candidates: int) -> tuple[StepRecord, ...]:
-        """Return the records of the contexts and of some candidates, in the order in which they came."""
-        return tuple(r for r in self._records if r.step in _OF_ALL or r.candidate in candidates)
+        """Return the records of the contexts and of some candidates, in order."""
+        return tuple(r for r in self._records if r.step in _CONTEXT_STEPS or r.candidate in candidates)
 
-    def outcome(self, *drafts: Draft | None, asked: tuple[Focus, ...] = (), exhausted: bool = False) -> Outcome:
+    def outcome(self, *drafts: Draft | None, used_foci: tuple[Focus, ...] = (), exhausted: bool = False) -> Outcome:
         """Return the attempt's outcome with all its rejects."""
         kept = tuple(draft for draft in drafts if draft is not None)
-        return Outcome(drafts=kept, rejects=tuple(self._rejects), asked=asked or self.written, exhausted=exhausted)
+        used_foci = used_foci or self.new_foci
+        return Outcome(drafts=kept, rejects=tuple(self._rejects), used_foci=used_foci, exhausted=exhausted)

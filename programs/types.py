@@ -1,8 +1,8 @@
-"""The domain types of programs, which the application fills and stores."""
+"""The domain types."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
@@ -10,7 +10,7 @@ from programs.numbers import Count, Rank, check_numbers
 
 
 def _check_stored(facts: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-    """Refuse numbers that no format holds where facts are read; those that a user brings are stored as null."""
+    """Refuse numbers outside JSON's range in stored facts; in facts from users they become null when stored."""
     return check_numbers(facts) if info.mode == "json" else facts
 
 
@@ -18,7 +18,9 @@ Facts = Annotated[dict[str, Any], AfterValidator(_check_stored)]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, validate_by_name=True, serialize_by_alias=True
+    )
 
 
 class Heading(_Frozen):
@@ -30,10 +32,7 @@ class Heading(_Frozen):
 
 
 class Document(_Frozen):
-    """A source text with a title, as parsed.
-
-    ``text`` is what every chunk's ``start`` and ``end`` index into.
-    """
+    """A parsed source text; the ``start`` and ``end`` of its chunks are offsets into ``text``."""
 
     doc_id: str
     path: str
@@ -44,11 +43,7 @@ class Document(_Frozen):
 
 
 class Chunk(_Frozen):
-    """A span of a document.
-
-    ``text == document.text[start:end]`` in characters; ``headings`` are those above the span, the
-    highest first.
-    """
+    """A span of a document: ``text == document.text[start:end]``; ``headings`` are those above it, outermost first."""
 
     chunk_id: str
     doc_id: str
@@ -62,25 +57,29 @@ class Chunk(_Frozen):
 
     @property
     def topic(self) -> str:
-        """Return title and headings as the one line that names the chunk's subject in prompts."""
+        """Return title and headings as one line, as prompts show them."""
         parts: list[str] = []
         for part in (self.title, *self.headings):
             cleaned = " ".join(part.split())
-            if cleaned and cleaned.casefold() not in {seen.casefold() for seen in parts}:
+            if cleaned and cleaned.casefold() not in {other.casefold() for other in parts}:
                 parts.append(cleaned)
         return " > ".join(parts)
 
 
 class Focus(_Frozen):
-    """What a question is asked about: a sentence of the chunk and the answer span inside it.
+    """The subject of a question: a sentence of the chunk and the answer span inside it.
 
-    A focus whose ``answer`` is empty is open: whoever asks about the sentence chooses the answer.
-    ``resolved`` is the sentence with a name in place of its subject "it", "he" or "she". ``opening`` holds the words
-    that its question begins with, as far as form and syntax give them; ``easy`` says whether they make a question
-    that is likely to be good, ``defines`` whether it asks what something is.
+    In mode ``free``, a focus requests a ``kind`` of question and has no sentence until the question is written.
 
-    Where a model asks freely, a focus without a sentence says only which ``kind`` of question is wanted. One with a
-    ``wording`` is what was asked, in these words: its sentence holds the words of the passage that the answer rests on.
+    Attributes:
+        sentence: the sentence; in mode ``free``, the evidence quoted from the passage.
+        answer: the answer span; if it is empty (an open focus), the model that asks chooses it.
+        resolved: the sentence with a name in place of its subject "it", "he" or "she".
+        opening: the first words of the question, as far as the form of the answer and the syntax determine them.
+        easy: whether these words make a question that is likely to be good.
+        defines: whether the question asks for a definition.
+        kind: the kind of question.
+        wording: the question already asked; ``sentence`` is then its evidence.
     """
 
     sentence: str
@@ -94,15 +93,15 @@ class Focus(_Frozen):
 
     @property
     def fact(self) -> str:
-        """Return the sentence so that it can be understood alone, as far as that is known."""
+        """Return the sentence with its subject named, if that is known."""
         return self.resolved or self.sentence
 
 
 class StepRecord(_Frozen):
-    """What one step said about one candidate: the unit of a sample's trail.
+    """The output of one step for one candidate; a sample's trail is a sequence of these.
 
-    ``probability`` is of the good outcome, where a critic decided; ``verdict`` is ``good``/``bad`` for
-    decisions and None for steps that only write; ``candidate`` counts from 0 within the attempt.
+    ``probability`` is that of the good outcome, if a critic decided; ``verdict`` is None for steps that only write;
+    ``candidate`` counts from 0 within the attempt.
     """
 
     step: str
@@ -122,10 +121,10 @@ class Hit(_Frozen):
 
 
 class Retrieval(_Frozen):
-    """The round trip: where the question finds its source chunk among all chunks of the run.
+    """The round trip: the rank of the source chunk when the question is the query.
 
-    ``rank`` counts from 1 and is None beyond the search depth; ``retrieved_id`` and
-    ``retrieved_content`` are the first hit; ``score`` is 1 if that hit is a ground-truth chunk, else 0.
+    ``rank`` counts from 1 and is None beyond the search depth; ``retrieved_id`` and ``retrieved_content`` are the first
+    hit; ``score`` is 1 if that hit is a ground-truth chunk, else 0.
     """
 
     rank: Rank | None
@@ -135,7 +134,7 @@ class Retrieval(_Frozen):
 
 
 class Reject(_Frozen):
-    """A candidate that a step refused, kept with the step's name and its reason."""
+    """A candidate that a step refused, with the reason."""
 
     step: str
     reason: str
@@ -145,19 +144,19 @@ class Reject(_Frozen):
 
 
 class Context(_Frozen):
-    """A chunk with everything that can be known of it without a language model.
+    """A chunk with its analysis, which needs no language model.
 
     Attributes:
-        chunk: the chunk itself.
+        chunk: the chunk.
         passage, topic: its text and its title with headings, without markup, as prompts and critics see them.
         language: ISO 639-1 code of the passage.
-        parsed: whether the syntax of its sentences was read.
-        foci: what it can be asked about, the most promising first; of an attempt, what to ask about now.
-        grows: for each evolution the places of the foci that can carry it.
-        score: what the critic of chunks said, where that costs no call.
+        parsed: whether its sentences were parsed.
+        foci: the possible foci, the most promising first; in an attempt, the foci to ask about.
+        evolvable: for each evolution, the indices of the foci that it can be applied to.
+        score: the decision of the chunk critic, if that needed no call.
         split: the split of its document, if documents are split.
-        names: names in it that few other chunks hold, for questions about several chunks.
-        before: what stands in the document just before it.
+        names: names in it that occur in few other chunks, for questions about several chunks.
+        before: the end of the text before it in the document.
     """
 
     chunk: Chunk
@@ -166,17 +165,24 @@ class Context(_Frozen):
     language: str
     parsed: bool = False
     foci: tuple[Focus, ...] = ()
-    grows: dict[str, tuple[Count, ...]] = Field(default_factory=dict)
+    # Stored runs have the key "grows".
+    evolvable: dict[str, tuple[Count, ...]] = Field(
+        default_factory=dict, validation_alias="grows", serialization_alias="grows"
+    )
     score: StepRecord | None = None
     split: str | None = None
     names: tuple[str, ...] = ()
     before: str = ""
 
+    def with_foci(self, *foci: Focus) -> Self:
+        """Return the context of an attempt on some foci; without any, the program looks for foci."""
+        return self.model_copy(update={"foci": foci, "evolvable": {}})
+
 
 class Draft(_Frozen):
-    """A question with its answer that passed every step of a program, before duplicates are refused.
+    """A question with its answer that passed every step, before the check for duplicates.
 
-    ``relevant`` holds a group of chunk ids for each chunk that is needed: any one of a group will do.
+    ``relevant`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
     """
 
     question: str
@@ -192,43 +198,46 @@ class Draft(_Frozen):
 
 
 class Attempt(_Frozen):
-    """One unit of work: one or more contexts, what is wanted of them and the seed that fixes all sampling.
+    """One unit of work: contexts and the evolution wanted of them.
 
     Attributes:
         number: counts from 0 within a run.
-        contexts: one chunk or several, each with the foci to ask about now; without foci, the program looks for some.
+        contexts: one chunk or several, with the foci to ask about; if there are none, the program looks for some.
         wanted: the name of an evolution.
-        asked: foci of these contexts that earlier attempts asked about.
+        used_foci: foci of these contexts that earlier attempts asked about.
         round: how often these contexts were drawn before.
-        seed: fixes what is drawn.
+        seed: the seed of all sampling.
     """
 
     number: int
     contexts: tuple[Context, ...]
     wanted: str
-    asked: tuple[Focus, ...] = ()
+    used_foci: tuple[Focus, ...] = ()
     round: int = 0
     seed: int = 0
 
 
 class Outcome(_Frozen):
-    """What a program made of an attempt.
+    """The result of an attempt.
 
-    ``drafts`` come in the order in which they are wanted: an evolved question before the seed that it grew from. One
-    of them becomes a sample. ``asked`` are the foci that were asked about; ``exhausted`` says that no further attempt
-    on these contexts can succeed.
+    Attributes:
+        drafts: in order of preference, an evolved question before its seed; at most one becomes a sample.
+        rejects: the refused candidates.
+        used_foci: the foci that were asked about.
+        exhausted: whether no further attempt on these contexts can succeed.
     """
 
     drafts: tuple[Draft, ...] = ()
     rejects: tuple[Reject, ...] = ()
-    asked: tuple[Focus, ...] = ()
+    # Stored runs have the key "asked".
+    used_foci: tuple[Focus, ...] = Field(default=(), validation_alias="asked", serialization_alias="asked")
     exhausted: bool = False
 
 
 class Sample(_Frozen):
     """An accepted question, its contexts, ground-truth answer, evolution and provenance.
 
-    ``retrieval_gt`` holds a group of chunk ids for each chunk that is needed; any one of a group will do.
+    ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
     """
 
     id: str
@@ -253,40 +262,40 @@ class Retriever(Protocol):
         ...
 
     def rank(self, query: str, relevant: Sequence[Sequence[str]]) -> Retrieval:
-        """Return the round trip of ``query``: the rank at which the last group of ``relevant`` is found.
+        """Return the round trip of ``query``: the rank of the last group of ``relevant``.
 
-        A group is found where the first of its chunks is.
+        The rank of a group is that of its first chunk to be found.
         """
         ...
 
 
 class Parse(Protocol):
-    """Reads the syntax of sentences."""
+    """Parses sentences."""
 
     def __call__(self, sentence: str, language: str) -> Any | None:
-        """Return the sentence as a spaCy document, or None for a language that is not known."""
+        """Return the sentence as a spaCy document, None if the language is not supported."""
         ...
 
     def read_ahead(self, sentences: Iterable[str], language: str) -> None:
-        """Parse sentences in one batch before they are asked for one by one; ignore unknown languages."""
+        """Parse and cache sentences in one batch; ignore unsupported languages."""
         ...
 
     def reads(self, language: str) -> bool:
-        """Return whether the parser knows a language."""
+        """Return whether the parser supports a language."""
         ...
 
 
 class Observer(Protocol):
-    """Receives each step as it happens, so that nothing that was paid for is lost."""
+    """Receives each record as its step ends, so that it can be stored at once."""
 
     def __call__(self, record: StepRecord) -> None:
-        """Take one finished step."""
+        """Receive the record of a finished step."""
         ...
 
 
 class Program(Protocol):
-    """The steps of a recipe: one attempt in, one outcome out. Implementations are ``dspy.Module`` classes."""
+    """The program of a recipe. Implementations are ``dspy.Module`` classes."""
 
     def __call__(self, *, attempt: Attempt, observer: Observer) -> Outcome:
-        """Run every step of the recipe on one attempt."""
+        """Run one attempt."""
         ...

@@ -1,7 +1,4 @@
-"""Untrusted files: opened safely and read line by line, with limits on their lines and texts.
-
-At most one line is in memory at a time.
-"""
+"""Reading untrusted files safely: line by line, with limits on the length of lines and texts."""
 
 import stat
 from collections.abc import Iterator
@@ -12,23 +9,20 @@ from typing import BinaryIO
 
 from programs.errors import InputError
 
-# Characters of a question, an answer, a passage or metadata: those of a long book, and a hundred times those of what a
-# search is worth doing over.
-MAX_TEXT = 1_000_000
-# Characters of an id, a path or a title: the longest path that systems know has 4,096.
-MAX_NAME = 10_000
-# Bytes of a row: several of the longest texts, or a thousand passages. Its objects take up to 25 times as much memory.
+MAX_TEXT = 1_000_000  # characters of a question, an answer, a passage or metadata: a long book
+MAX_NAME = 10_000  # characters of an id, a path or a title; the longest paths have 4,096
+# Bytes of a row: several of the longest texts, or a thousand passages. Parsed, it takes up to 25 times as much memory.
 MAX_ROW = 8 << 20
 _BOM = b"\xef\xbb\xbf"
-_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # what a shell has opened for this process
+_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # pipes that the shell opened for this process
 
 
 @contextmanager
 def opened(file: Path) -> Iterator[BinaryIO]:
-    """Open a file to be read: a regular one, or a pipe that the shell has connected with this process.
+    """Open a regular file, or a pipe from the shell, for reading.
 
     Raises:
-        InputError: it is something else, such as a device or a named pipe, which may have no end.
+        InputError: it is a device or a named pipe, which may be endless.
         OSError: it cannot be read.
     """
     mode = file.stat().st_mode
@@ -40,7 +34,7 @@ def opened(file: Path) -> Iterator[BinaryIO]:
 
 
 def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    r"""Yield the lines of a file with their numbers from 1, without ``\n`` and a byte-order mark.
+    r"""Yield the numbered lines of a file, from 1, without ``\n`` and byte-order mark.
 
     Raises:
         InputError: a line has more than ``MAX_ROW`` bytes; or see :func:`opened`.
@@ -57,10 +51,10 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def small_text(file: Path, most: int) -> str:
-    """Return the text of a file of at most this many bytes.
+    """Return the text of a file of at most ``most`` bytes.
 
     Raises:
-        InputError: it has more, or is not UTF-8; or see :func:`opened`.
+        InputError: it is larger, or not UTF-8; or see :func:`opened`.
         OSError: it cannot be read.
     """
     with opened(file) as stream:
@@ -70,7 +64,7 @@ def small_text(file: Path, most: int) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8 text") from error
+        raise InputError(f"{file}: not UTF-8 text") from error
 
 
 def format_size(size: int) -> str:

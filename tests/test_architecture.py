@@ -1,4 +1,4 @@
-"""House rules that no linter checks."""
+"""House rules that linters do not check."""
 
 import ast
 import subprocess
@@ -16,7 +16,7 @@ del sys.argv[0]
 runpy.run_path(sys.argv[0], {}, "__main__")
 print([name for name in sys.modules if name.partition(".")[0] == "optimizers"])
 """
-NAMELESS = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
+GENERIC = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
@@ -25,14 +25,14 @@ def test_modules_stay_under_400_lines(module):
     assert len(module.read_text(encoding="utf-8").splitlines()) < 400
 
 
-def test_every_folder_of_modules_is_a_package_with_types():
+def test_folders_are_typed_packages():
     for folder in {path.parent for path in MODULES}:
         assert (folder / "__init__.py").is_file()
     for package in PACKAGES:
         assert (ROOT / package / "py.typed").is_file()
 
 
-def test_a_run_needs_no_optimizers(tmp_path):
+def test_generate_does_not_import_optimizers(tmp_path):
     document, driver = tmp_path / "ferry.md", ROOT / "tests" / "packaging" / "scripted_generate.py"
     document.write_text("# The ferry\n\n" + "The ferry Henn first crossed Tollvik Sound in 1931, as people say. " * 3)
     command = [sys.executable, "-c", WATCHED, str(driver), str(document), str(tmp_path / "run")]
@@ -40,7 +40,7 @@ def test_a_run_needs_no_optimizers(tmp_path):
     assert ran.stdout.split("\n") == ["complete", "[]", ""], ran.stderr
 
 
-def test_no_two_public_classes_share_a_name():
+def test_public_class_names_are_unique():
     places = defaultdict(list)
     for module in MODULES:
         for node in ast.walk(ast.parse(module.read_bytes())):
@@ -49,14 +49,14 @@ def test_no_two_public_classes_share_a_name():
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
-def test_no_module_is_named_after_nothing():
-    places = [path for folder in (*PACKAGES, "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
-    assert [path for path in places if path.stem.strip("_") in NAMELESS] == []
+def test_no_generic_module_names():
+    paths = [path for folder in (*PACKAGES, "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
+    assert [path for path in paths if path.stem.strip("_") in GENERIC] == []
 
 
-def test_only_the_application_names_languages():
-    """Whoever reads text is handed its language, so that one more is a file and a row."""
+def test_only_groundset_imports_languages():
+    """Other packages get languages as arguments."""
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     own = {module for module in graph.modules if module.startswith("programs.languages")}
-    knowing = graph.find_downstream_modules("programs.languages") - own
-    assert {module.partition(".")[0] for module in knowing} == {"groundset"}
+    importers = graph.find_downstream_modules("programs.languages") - own
+    assert {module.partition(".")[0] for module in importers} == {"groundset"}

@@ -1,4 +1,4 @@
-"""The end of a run of the tests names what was not tested."""
+"""The summary of skipped tests at the end of a test run."""
 
 import os
 import subprocess

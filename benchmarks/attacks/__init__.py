@@ -1,6 +1,6 @@
-"""Attacks on groundset, by area: one module each, whose ``ATTACKS`` are functions of a target and an empty folder.
+"""Attacks on groundset, one module per area with a tuple ``ATTACKS`` of functions.
 
-An attack returns what is wrong, in a few words, or an empty text if groundset held. Its name is the row of the table.
+An attack gets a target and an empty folder. It returns the fault in a few words, empty if the attack was repelled.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Documents that were built to take all memory or never to end: each is skipped by name, and the others are read."""
+"""Documents built to exhaust memory or time: each is skipped by name, and the others are read."""
 
 import io
 import struct
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attacks.target import Target
 
-# A process that parses may take 1 GB, and the one that waits for it 200 MB.
+# 1 GB for the parsing process, 200 MB for its parent.
 _MEMORY_MIB = 1_400
 _SECONDS = 240
 _GOOD = "The ferry leaves Brannock pier at seven each morning, and the last boat returns at nine in the evening. "
@@ -28,20 +28,20 @@ _WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
 def _skipped(target: Target, folder: Path, name: str, data: bytes) -> str:
-    """Return what is wrong when one file among others is an attack."""
+    """Chunk a folder with a hostile file, which must be skipped, and a good one; return the fault."""
     docs = folder / "docs"
     docs.mkdir()
     (docs / name).write_bytes(data)
     (docs / "good.txt").write_text(_GOOD * 20, encoding="utf-8")
     out = folder / "out.jsonl"
     outcome = target.run("chunk", docs, "--out", out, seconds=_SECONDS, memory_mib=_MEMORY_MIB)
-    fault = outcome.fault(0, says=f"Skipped {name}: ")
+    fault = outcome.fault(0, message=f"Skipped {name}: ")
     target.last_line = next((line for line in outcome.text.splitlines() if line.startswith("Skipped")), "")
     return fault or ("" if "ferry" in out.read_text(encoding="utf-8") else "the other file was not read")
 
 
 def _read(target: Target, folder: Path, name: str, data: bytes, memory_mib: float) -> str:
-    """Return what is wrong when a large but harmless file is read."""
+    """Chunk a large but harmless file; return the fault."""
     (folder / name).write_bytes(data)
     out = folder / "out.jsonl"
     outcome = target.run("chunk", folder / name, "--out", out, seconds=_SECONDS, memory_mib=memory_mib)
@@ -49,7 +49,7 @@ def _read(target: Target, folder: Path, name: str, data: bytes, memory_mib: floa
 
 
 def _pdf(dictionary: bytes, stream: bytes, start: bytes = b"stream\n") -> bytes:
-    """Return a PDF of one page, drawn by a stream with this dictionary."""
+    """Return a PDF with one page and a content stream."""
     return b"".join(
         (
             b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n",
@@ -61,18 +61,17 @@ def _pdf(dictionary: bytes, stream: bytes, start: bytes = b"stream\n") -> bytes:
     )
 
 
-def _zeros(size: int) -> bytes:
-    """Return as many spaces as bytes, compressed."""
-    packer = zlib.compressobj(9)
-    return b"".join([*(packer.compress(b" " * (1 << 20)) for _ in range(size >> 20)), packer.flush()])
+def _compressed_spaces(size: int) -> bytes:
+    compressor = zlib.compressobj(9)
+    return b"".join([*(compressor.compress(b" " * (1 << 20)) for _ in range(size >> 20)), compressor.flush()])
 
 
 def _archive(files: Mapping[str, str | bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
 def _docx(body: str, **parts: str) -> bytes:
@@ -87,38 +86,38 @@ def _docx(body: str, **parts: str) -> bytes:
     return _archive(files | {f"word/{name}.xml": content for name, content in parts.items()})
 
 
-def pdf_stream_that_calls_itself_an_image(target: Target, folder: Path) -> str:
-    """Put the words of a picture into the dictionary of what draws the page."""
-    data = _pdf(b"/X/Image/Filter/FlateDecode", _zeros(2 << 30))
+def pdf_content_stream_marked_as_image(target: Target, folder: Path) -> str:
+    """Mark a content stream as an image."""
+    data = _pdf(b"/X/Image/Filter/FlateDecode", _compressed_spaces(2 << 30))
     return _skipped(target, folder, "bomb.pdf", data)
 
 
-def pdf_packed_in_hexadecimal_first(target: Target, folder: Path) -> str:
-    """Hide a compressed bomb behind a filter that a search for compressed data does not know."""
-    data = _pdf(b"/Filter[/ASCIIHexDecode/FlateDecode]", _zeros(1 << 30).hex().encode() + b">")
+def pdf_bomb_in_hexadecimal(target: Target, folder: Path) -> str:
+    """Encode a compressed bomb as hexadecimal."""
+    data = _pdf(b"/Filter[/ASCIIHexDecode/FlateDecode]", _compressed_spaces(1 << 30).hex().encode() + b">")
     return _skipped(target, folder, "bomb.pdf", data)
 
 
 def pdf_stream_after_a_lone_carriage_return(target: Target, folder: Path) -> str:
-    """Begin a stream as the specification forbids and readers allow."""
-    data = _pdf(b"/Filter/FlateDecode", _zeros(1 << 30), b"stream\r")
+    """Start a stream in a way that the specification forbids and readers accept."""
+    data = _pdf(b"/Filter/FlateDecode", _compressed_spaces(1 << 30), b"stream\r")
     return _skipped(target, folder, "bomb.pdf", data)
 
 
-def pdf_packed_by_run_lengths(target: Target, folder: Path) -> str:
+def pdf_bomb_of_run_lengths(target: Target, folder: Path) -> str:
     """Repeat each of four million bytes 128 times."""
     data = _pdf(b"/Filter/RunLengthDecode", b"\x81 " * (4 << 20) + b"\x80")
     return _skipped(target, folder, "bomb.pdf", data)
 
 
-def pdf_page_that_draws_without_end(target: Target, folder: Path) -> str:
+def pdf_page_with_ten_million_letters(target: Target, folder: Path) -> str:
     """Draw ten million letters on one page."""
     data = _pdf(b"/Filter/FlateDecode", zlib.compress(b"BT /F1 9 Tf " + b"(abcdefghij) Tj " * 1_000_000 + b"ET"))
     return _skipped(target, folder, "full.pdf", data)
 
 
 def docx_with_entities_in_its_styles(target: Target, folder: Path) -> str:
-    """Declare entities of entities, ten to the ninth characters in all."""
+    """Declare nested entities that expand to 10^9 characters."""
     entities = '<!ENTITY e0 "' + "A" * 1000 + '">'
     entities += "".join(f'<!ENTITY e{level} "{f"&e{level - 1};" * 10}">' for level in range(1, 7))
     styles = f'<!DOCTYPE s [{entities}]><w:styles {_WORD}><w:style w:styleId="&e6;"/></w:styles>'
@@ -126,78 +125,78 @@ def docx_with_entities_in_its_styles(target: Target, folder: Path) -> str:
 
 
 def docx_with_entities_of_elements(target: Target, folder: Path) -> str:
-    """Repeat an entity of small elements as often as a parser's limit on growth lets pass."""
+    """Repeat an entity of small elements as often as the parser's limit on growth allows."""
     declared = f'<!ENTITY e "{"<a/>" * 2_000}">'
     styles = f"<!DOCTYPE s [{declared}]><!-- {'x' * 300_000} --><w:styles {_WORD}>{'&e;' * 3_500}</w:styles>"
     return _skipped(target, folder, "bomb.docx", _docx("<w:p/>", styles=styles))
 
 
 def docx_with_a_false_size_in_its_directory(target: Target, folder: Path) -> str:
-    """Say of a part of a gigabyte that it has a thousand bytes."""
+    """Declare a size of a thousand bytes for a part of a gigabyte."""
     huge = "<w:p/>" * (1 << 20)
     data = bytearray(_docx("<w:p/>", styles=f"<w:styles {_WORD}>{huge * 170}</w:styles>"))
-    place = data.rfind(b"word/styles.xml") - 46  # the entry of the directory
-    data[place + 24 : place + 28] = struct.pack("<I", 1000)
+    entry = data.rfind(b"word/styles.xml") - 46  # in the central directory
+    data[entry + 24 : entry + 28] = struct.pack("<I", 1000)
     return _skipped(target, folder, "bomb.docx", bytes(data))
 
 
 def docx_of_a_million_paragraphs(target: Target, folder: Path) -> str:
-    """Repeat a short paragraph, which shrinks to nothing."""
+    """Repeat a short paragraph, which compresses to almost nothing."""
     return _skipped(target, folder, "bomb.docx", _docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 3_000_000))
 
 
 def html_tag_with_a_million_attributes(target: Target, folder: Path) -> str:
-    """Give one tag all that a limit on tags does not count."""
+    """Write one tag with very many attributes."""
     attributes = " ".join(f"a{number}=1" for number in range(1_300_000))
     return _read(target, folder, "attributes.html", f"<p {attributes}>{_GOOD * 9}</p>".encode(), _MEMORY_MIB)
 
 
-def html_tags_inside_each_other(target: Target, folder: Path) -> str:
-    """Nest 200,000 tags that nothing closes."""
+def html_with_deeply_nested_tags(target: Target, folder: Path) -> str:
+    """Nest 200,000 unclosed tags."""
     return _read(target, folder, "deep.html", b"<div>a" * 200_000, _MEMORY_MIB)
 
 
-def epub_with_twenty_thousand_files(target: Target, folder: Path) -> str:
+def epub_with_sixty_thousand_files(target: Target, folder: Path) -> str:
     """Fill an archive with empty files."""
     return _skipped(target, folder, "many.epub", _archive({f"{number}.xml": "" for number in range(60_000)}))
 
 
 def csv_with_one_wide_row(target: Target, folder: Path) -> str:
-    """Let one wide row make every row of a long table as wide."""
+    """Write one wide row in a long table, which makes every row as wide."""
     return _skipped(target, folder, "wide.csv", b"a," * 40_000 + b"\nb" * 40_000)
 
 
 def text_of_thirty_megabytes_in_one_line(target: Target, folder: Path) -> str:
-    """Hand over as much text as is read, without a blank."""
+    """Write almost the maximum length of text without a space."""
     return _read(target, folder, "line.txt", b"ab" * (15 << 20), 4_000)
 
 
 def text_of_a_million_lines(target: Target, folder: Path) -> str:
-    """Hand over as many lines as are read."""
+    """Write almost the maximum number of lines."""
     return _read(target, folder, "lines.txt", b"## a\n\n" * 499_000, 4_000)
 
 
-def text_without_end(target: Target, folder: Path) -> str:
-    """Name a device as a document."""
+def endless_device(target: Target, folder: Path) -> str:
+    """Pass a device as a document."""
     del folder
     return target.run("chunk", "/dev/zero", "--out", "out.jsonl", memory_mib=_MEMORY_MIB).fault(2)
 
 
 ATTACKS: tuple[Callable[[Target, Path], str], ...] = (
-    pdf_stream_that_calls_itself_an_image,
-    pdf_packed_in_hexadecimal_first,
+    pdf_content_stream_marked_as_image,
+    pdf_bomb_in_hexadecimal,
     pdf_stream_after_a_lone_carriage_return,
-    pdf_packed_by_run_lengths,
-    pdf_page_that_draws_without_end,
+    pdf_bomb_of_run_lengths,
+    pdf_page_with_ten_million_letters,
     docx_with_entities_in_its_styles,
     docx_with_entities_of_elements,
     docx_with_a_false_size_in_its_directory,
     docx_of_a_million_paragraphs,
     html_tag_with_a_million_attributes,
-    html_tags_inside_each_other,
-    epub_with_twenty_thousand_files,
+    html_with_deeply_nested_tags,
+    epub_with_sixty_thousand_files,
     csv_with_one_wide_row,
     text_of_thirty_megabytes_in_one_line,
     text_of_a_million_lines,
-    text_without_end,
+    endless_device,
 )

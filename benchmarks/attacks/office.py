@@ -1,7 +1,7 @@
-"""Spreadsheets and presentations that burst when they are read, made by hand out of their parts.
+"""Spreadsheets and presentations that exhaust memory when they are read.
 
-They are read where the extra is installed: ``pip install 'markitdown[xlsx,pptx]'``. Without it groundset skips each
-file and says what to install, so an attack holds and its row ends with that.
+They need ``pip install 'markitdown[xlsx,pptx]'``. Without it groundset skips each file with a hint, and the attack
+counts as repelled.
 """
 
 import struct
@@ -25,65 +25,65 @@ _LAUGHS = f"<!DOCTYPE x [<!ENTITY a0 '{'ha' * 500}'>{_ENTITIES}]>"
 
 
 def xlsx_with_one_text_in_all_cells(target: Target, folder: Path) -> str:
-    """Name one long shared text in very many cells."""
+    """Refer to one long shared text in very many cells."""
     text = "ferry " * 20_000
     rows = "".join(f'<row r="{n}"><c r="A{n}" t="s"><v>0</v></c></row>' for n in range(1, 100_001))
-    return _chunked(target, folder, "xlsx", _workbook(rows, strings=f"<si><t>{text}</t></si>"))
+    return _chunk(target, folder, "xlsx", _workbook(rows, strings=f"<si><t>{text}</t></si>"))
 
 
 def xlsx_with_a_cell_far_out(target: Target, folder: Path) -> str:
-    """Fill one cell at the far corner of a sheet, spelt as a search for such cells does not expect it."""
-    return _chunked(target, folder, "xlsx", _workbook("<row r='1048576'><c r='XFD1048576' ><v >1</v></c></row>"))
+    """Fill the last cell of a sheet, in XML that a search for such cells does not match."""
+    return _chunk(target, folder, "xlsx", _workbook("<row r='1048576'><c r='XFD1048576' ><v >1</v></c></row>"))
 
 
 def xlsx_with_rows_a_million_columns_wide(target: Target, folder: Path) -> str:
-    """Span a million columns by cells that do not say where they are."""
+    """Write a row of a million cells without addresses."""
     row = "<c><v>1</v></c>" * 1_000_000
-    return _chunked(target, folder, "xlsx", _workbook(f"<row>{row}</row>"))
+    return _chunk(target, folder, "xlsx", _workbook(f"<row>{row}</row>"))
 
 
 def xlsx_with_merged_cells(target: Target, folder: Path) -> str:
-    """Merge all cells that a sheet can have."""
+    """Merge all cells of a sheet."""
     rows = '<row r="1"><c r="A1"><v>1</v></c></row>'
     merged = '<mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>'
-    return _chunked(target, folder, "xlsx", _workbook(rows, after=merged))
+    return _chunk(target, folder, "xlsx", _workbook(rows, after=merged))
 
 
 def xlsx_with_entities(target: Target, folder: Path) -> str:
-    """Write one shared text by entities that hold each other ten times."""
+    """Write a shared text with nested entities."""
     rows = '<row r="1"><c r="A1" t="s"><v>0</v></c></row>'
-    return _chunked(target, folder, "xlsx", _workbook(rows, strings="<si><t>&a7;</t></si>", before=_LAUGHS))
+    return _chunk(target, folder, "xlsx", _workbook(rows, strings="<si><t>&a7;</t></si>", before=_LAUGHS))
 
 
 def xlsx_with_a_false_size(target: Target, folder: Path) -> str:
-    """Say in the directory that a sheet is small, which unpacks to a gigabyte."""
+    """Declare a small size for a sheet of a gigabyte."""
     parts = _workbook('<row r="1"><c r="A1" t="inlineStr"><is><t>' + " " * (1 << 30) + "</t></is></c></row>")
-    return _chunked(target, folder, "xlsx", parts, small="xl/worksheets/sheet1.xml")
+    return _chunk(target, folder, "xlsx", parts, small="xl/worksheets/sheet1.xml")
 
 
 def pptx_with_one_slide_many_times(target: Target, folder: Path) -> str:
-    """Show one slide with much text very many times."""
-    return _chunked(target, folder, "pptx", _presentation("ferry " * 20_000, times=50_000))
+    """Repeat a slide with much text very many times."""
+    return _chunk(target, folder, "pptx", _presentation("ferry " * 20_000, times=50_000))
 
 
 def pptx_with_entities(target: Target, folder: Path) -> str:
-    """Write the text of a slide by entities that hold each other ten times."""
-    return _chunked(target, folder, "pptx", _presentation("&a7;", before=_LAUGHS))
+    """Write the text of a slide with nested entities."""
+    return _chunk(target, folder, "pptx", _presentation("&a7;", before=_LAUGHS))
 
 
 def pptx_with_a_false_size(target: Target, folder: Path) -> str:
-    """Say in the directory that a slide is small, which unpacks to a gigabyte."""
-    return _chunked(target, folder, "pptx", _presentation(" " * (1 << 30)), small="ppt/slides/slide1.xml")
+    """Declare a small size for a slide of a gigabyte."""
+    return _chunk(target, folder, "pptx", _presentation(" " * (1 << 30)), small="ppt/slides/slide1.xml")
 
 
 def pptx_with_deep_groups(target: Target, folder: Path) -> str:
     """Nest groups of shapes a hundred thousand deep."""
     deep = 100_000
-    return _chunked(target, folder, "pptx", _presentation("x", shapes="<p:grpSp>" * deep + "</p:grpSp>" * deep))
+    return _chunk(target, folder, "pptx", _presentation("x", shapes="<p:grpSp>" * deep + "</p:grpSp>" * deep))
 
 
-def _chunked(target: Target, folder: Path, suffix: str, parts: dict[str, str], small: str = "") -> str:
-    """Cut a folder with a hostile file and a good one; the one may be skipped or read, the other has to be read."""
+def _chunk(target: Target, folder: Path, suffix: str, parts: dict[str, str], small: str = "") -> str:
+    """Chunk a folder with a hostile file, which may be skipped, and a good one; return the fault."""
     documents = folder / "docs"
     documents.mkdir()
     file = documents / f"bomb.{suffix}"
@@ -99,18 +99,18 @@ def _chunked(target: Target, folder: Path, suffix: str, parts: dict[str, str], s
 
 
 def _with_false_size(data: bytes, name: bytes, size: int) -> bytes:
-    """Return an archive in which one file is said to have another size, both before it and in the directory."""
+    """Change the declared size of a file in an archive, in its local header and in the central directory."""
     changed = bytearray(data)
-    for mark, place, length in ((b"PK\3\4", 22, 30), (b"PK\1\2", 24, 46)):
+    for magic, offset, length in ((b"PK\3\4", 22, 30), (b"PK\1\2", 24, 46)):
         start = -1
-        while (start := changed.find(mark, start + 1)) >= 0:
+        while (start := changed.find(magic, start + 1)) >= 0:
             if changed[start + length : start + length + len(name)] == name:
-                struct.pack_into("<I", changed, start + place, size)
+                struct.pack_into("<I", changed, start + offset, size)
     return bytes(changed)
 
 
 def _package(kind: str, main: str, types: dict[str, str], relations: dict[str, str]) -> dict[str, str]:
-    """Return the parts that every package has: what the others are, and which of them lead to which."""
+    """Return the content types and relations of a package."""
     overrides = "".join(f'<Override PartName="/{part}" ContentType="{name}"/>' for part, name in types.items())
     ends = "".join(f'<Default Extension="{end}" ContentType="{name}"/>' for end, name in _ENDINGS.items())
     return {
@@ -154,8 +154,8 @@ def _workbook(rows: str, *, strings: str = "", before: str = "", after: str = ""
 
 
 def _presentation(text: str, *, times: int = 1, before: str = "", shapes: str = "") -> dict[str, str]:
-    """Return the parts of a presentation with one slide, shown some times."""
-    shown = "".join(f'<p:sldId id="{256 + number}" r:id="rId1"/>' for number in range(times))
+    """Return the parts of a presentation that repeats one slide."""
+    slides = "".join(f'<p:sldId id="{256 + number}" r:id="rId1"/>' for number in range(times))
     names = f'xmlns:p="{_SLIDES}" xmlns:a="{_DRAWING}" xmlns:r="{_OFFICE}"'
     shape = (
         '<p:sp><p:nvSpPr><p:cNvPr id="2" name="t"/><p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr><a:xfrm>'
@@ -169,7 +169,7 @@ def _presentation(text: str, *, times: int = 1, before: str = "", shapes: str = 
     }
     return {
         **_package("ppt", "ppt/presentation.xml", types, {"rId1": "slides/slide1.xml"}),
-        "ppt/presentation.xml": f"{_HEAD}<p:presentation {names}><p:sldIdLst>{shown}</p:sldIdLst></p:presentation>",
+        "ppt/presentation.xml": f"{_HEAD}<p:presentation {names}><p:sldIdLst>{slides}</p:sldIdLst></p:presentation>",
         "ppt/slides/slide1.xml": f"{_HEAD}{before}<p:sld {names}><p:cSld><p:spTree>{tree}{shape}</p:spTree></p:cSld>"
         "</p:sld>",
     }

@@ -1,4 +1,4 @@
-"""A model server on loopback that answers as an attack tells it to, and honestly else."""
+"""A model server on loopback with handlers for attacks; requests without a handler get normal answers."""
 
 import json
 import re
@@ -9,14 +9,14 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 MODEL = "tiny"
-Say = Callable[[socket.socket], None]
+Handler = Callable[[socket.socket], None]
 
 
-class Honest:
-    """Answers; ``choice`` and ``usage`` take the place of what it says in a completion."""
+class Completion:
+    """A handler that sends a valid completion, except for the fields in ``choice`` and ``usage``."""
 
     def __init__(self, choice: Mapping[str, Any] | None = None, usage: object = None) -> None:
-        """Say the same in every completion."""
+        """Prepare the completion."""
         top = [{"token": "yes", "logprob": -0.1}, {"token": "no", "logprob": -3.0}]
         self._choice = {
             "index": 0,
@@ -27,65 +27,65 @@ class Honest:
         }
         self._usage = usage or {"prompt_tokens": 12, "completion_tokens": 6, "total_tokens": 18}
 
-    def __call__(self, caller: socket.socket) -> None:
-        """Send a completion."""
-        told = {"id": "1", "object": "chat.completion", "model": MODEL, "choices": [self._choice], "usage": self._usage}
-        caller.sendall(whole(json.dumps(told).encode()))
+    def __call__(self, client: socket.socket) -> None:
+        """Send the completion."""
+        body = {"id": "1", "object": "chat.completion", "model": MODEL, "choices": [self._choice], "usage": self._usage}
+        client.sendall(response(json.dumps(body).encode()))
 
 
-def whole(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
-    """Return an answer with its length."""
+def response(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
+    """Return an HTTP response with its length."""
     lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", f"Content-Length: {len(body)}", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 class HostileServer:
-    """What serves; ``spec`` names its model, ``asked`` holds the first line of every request."""
+    """The server; ``spec`` is the specification of its model."""
 
-    def __init__(self, say: Say, *, check: Say, models: Say) -> None:
-        """Answer completions by ``say``, the one by which a model is checked by ``check``, listings by ``models``."""
-        self._say, self._check, self._models = say, check, models
+    def __init__(self, complete: Handler, *, check: Handler, models: Handler) -> None:
+        """Set the handlers for completions, for the check of the model and for its list of models."""
+        self._complete, self._check, self._models = complete, check, models
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         self.spec = f"openai/{MODEL}@{self.url}/v1"
-        self.asked: list[str] = []
         threading.Thread(target=self._serve, daemon=True).start()
 
     def close(self) -> None:
-        """Take no more requests."""
+        """Stop accepting requests."""
         self._listening.close()
 
     def _serve(self) -> None:
         with suppress(OSError):
             while True:
-                caller, _ = self._listening.accept()
-                threading.Thread(target=self._talk, args=(caller,), daemon=True).start()
+                client, _ = self._listening.accept()
+                threading.Thread(target=self._handle, args=(client,), daemon=True).start()
 
-    def _talk(self, caller: socket.socket) -> None:
-        with caller, suppress(OSError, ValueError), caller.makefile("rb") as stream:
+    def _handle(self, client: socket.socket) -> None:
+        with client, suppress(OSError, ValueError), client.makefile("rb") as stream:
             while line := stream.readline().decode().strip():
-                self.asked.append(line)
                 head = b"".join(iter(stream.readline, b"\r\n")).decode()
                 length = re.search(r"content-length: *(\d+)", head, re.IGNORECASE)
                 body = json.loads(stream.read(int(length[1]))) if length else {}
                 if line.startswith("GET"):
-                    self._models(caller)
+                    self._models(client)
                 elif (body.get("max_tokens") or body.get("max_completion_tokens")) == 1 and not body.get("logprobs"):
-                    self._check(caller)
+                    self._check(client)
                 else:
-                    self._say(caller)
+                    self._complete(client)
 
 
-def listed(caller: socket.socket) -> None:
+def list_models(client: socket.socket) -> None:
     """Send the list of models."""
-    caller.sendall(whole(json.dumps({"object": "list", "data": [{"id": MODEL}]}).encode()))
+    client.sendall(response(json.dumps({"object": "list", "data": [{"id": MODEL}]}).encode()))
 
 
 @contextmanager
-def serving(say: Say | None = None, *, check: Say | None = None, models: Say | None = None) -> Iterator[HostileServer]:
-    """Serve until the block ends; what nobody is named for is answered honestly."""
-    honest = Honest()
-    server = HostileServer(say or honest, check=check or honest, models=models or listed)
+def serving(
+    complete: Handler | None = None, *, check: Handler | None = None, models: Handler | None = None
+) -> Iterator[HostileServer]:
+    """Run a server in the block; requests without a handler get normal answers."""
+    default = Completion()
+    server = HostileServer(complete or default, check=check or default, models=models or list_models)
     try:
         yield server
     finally:

@@ -1,4 +1,4 @@
-"""Compiled states from somebody else whose numbers, demos or sizes are not what a compile writes."""
+"""Untrusted compiled states with invalid numbers, demos or sizes."""
 
 import json
 from collections.abc import Callable
@@ -13,15 +13,15 @@ _BAD = {"passage": "The ferry to Brannock leaves at seven.", "question": "what i
 
 
 def _judge(target: Target, folder: Path, step: str, change: Callable[[dict[str, Any]], None]) -> Outcome:
-    """Judge a row with a shipped head that was changed; a text ``<name>`` in it becomes a number that JSON lacks."""
+    """Judge a row with a modified head; ``"<NaN>"`` in it becomes the bare number."""
     state = json.loads((_SHIPPED / "head" / f"{step}.json").read_text(encoding="utf-8"))
     change(state)
     file = folder / "compiled" / "head" / f"{step}.json"
     file.parent.mkdir(parents=True)
-    told = json.dumps(state)
+    text = json.dumps(state)
     for number in ("NaN", "1e400", "Infinity"):
-        told = told.replace(f'"<{number}>"', number)
-    file.write_text(told, encoding="utf-8")
+        text = text.replace(f'"<{number}>"', number)
+    file.write_text(text, encoding="utf-8")
     row = _BAD if step == "judge" else {"text": _BAD["passage"]}
     (folder / "rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     kind = "questions" if step == "judge" else "chunks"
@@ -29,114 +29,114 @@ def _judge(target: Target, folder: Path, step: str, change: Callable[[dict[str, 
     return target.run("judge", kind, rows, "--out", out, "--compiled", folder / "compiled", memory_mib=_CAP_MIB)
 
 
-def _refused(outcome: Outcome, folder: Path, step: str) -> str:
-    left = "wrote a result" if (folder / "out.jsonl").exists() else ""
-    return outcome.fault(2, says=f"{step}.json") or left
+def _rejected(outcome: Outcome, folder: Path, step: str) -> str:
+    result = "wrote a result" if (folder / "out.jsonl").exists() else ""
+    return outcome.fault(2, message=f"{step}.json") or result
 
 
-def head_with_a_bias_that_is_no_number(target: Target, folder: Path) -> str:
-    """Turn each bad question into a good one: NaN is neither below nor above any threshold."""
+def head_with_nan_bias(target: Target, folder: Path) -> str:
+    """Accept every question: NaN is not below any threshold."""
 
     def change(state: dict[str, Any]) -> None:
         state["heads"]["heads"]["fit"]["bias"] = "<NaN>"
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
-def head_with_an_endless_bias(target: Target, folder: Path) -> str:
-    """Do the same with a number beyond what a computer holds."""
+def head_with_infinite_bias(target: Target, folder: Path) -> str:
+    """Accept every question with a number that overflows."""
 
     def change(state: dict[str, Any]) -> None:
         state["heads"]["heads"]["fit"]["bias"] = "<1e400>"
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
-def head_whose_numbers_grow_endless(target: Target, folder: Path) -> str:
-    """Give weights that are finite, but whose sum is not."""
+def head_whose_sum_overflows(target: Target, folder: Path) -> str:
+    """Use finite weights whose sum overflows."""
 
     def change(state: dict[str, Any]) -> None:
         weights = state["heads"]["heads"]["fit"]["weights"]
         for place, name in enumerate(weights):
             weights[name] = [1e308 * (-1) ** place, -1e308, 1e-300]
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
-def head_without_deviation(target: Target, folder: Path) -> str:
-    """Let a decision divide by zero."""
+def head_with_zero_deviation(target: Target, folder: Path) -> str:
+    """Make a decision divide by zero."""
 
     def change(state: dict[str, Any]) -> None:
         state["heads"]["heads"]["fit"]["weights"]["names"][2] = 0
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
-def head_with_foreign_evidence(target: Target, folder: Path) -> str:
-    """Weigh evidence that no text has."""
+def head_with_an_unknown_feature(target: Target, folder: Path) -> str:
+    """Add the weight of an unknown feature."""
 
     def change(state: dict[str, Any]) -> None:
         state["heads"]["heads"]["fit"]["weights"]["moonlight"] = [1, 0, 1]
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
 def head_for_longer_vectors(target: Target, folder: Path) -> str:
-    """Weigh vectors of another length than the embedder makes."""
+    """Use weights for vectors of another length."""
 
     def change(state: dict[str, Any]) -> None:
         for head in state["heads"]["heads"].values():
             head["embedding"] = [0.5] * 7
 
-    return _refused(_judge(target, folder, "chunk", change), folder, "chunk")
+    return _rejected(_judge(target, folder, "chunk", change), folder, "chunk")
 
 
-def threshold_that_is_no_number(target: Target, folder: Path) -> str:
-    """Set the threshold that the predictor goes by to NaN."""
+def nan_threshold(target: Target, folder: Path) -> str:
+    """Set the threshold of the predictor to NaN."""
 
     def change(state: dict[str, Any]) -> None:
         state["predictor"]["fields"]["fit"]["threshold"] = "<NaN>"
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
-def promise_that_is_no_number(target: Target, folder: Path) -> str:
-    """QualityEstimate a precision of NaN, from minus infinity up, on less than no rows."""
+def invalid_quality_estimate(target: Target, folder: Path) -> str:
+    """Claim a NaN precision with impossible bounds and a negative row count."""
 
     def change(state: dict[str, Any]) -> None:
         kind = next(iter(state["kinds"].values()))
         kind |= {"precision": "<NaN>", "low": -1.0, "high": "<Infinity>", "accepted": -3}
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
-def demos_that_are_no_demos(target: Target, folder: Path) -> str:
-    """Show numbers and lists where a step is shown texts."""
+def invalid_demos(target: Target, folder: Path) -> str:
+    """Use numbers and lists as demos."""
 
     def change(state: dict[str, Any]) -> None:
         state["predictor"]["demos"] = [7, ["passage"], {"passage": {"deep": "<NaN>"}}]
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
-def signature_that_is_a_list(target: Target, folder: Path) -> str:
-    """Give instructions as a number and fields as nothing."""
+def invalid_signature(target: Target, folder: Path) -> str:
+    """Use a number as instructions and None as a field."""
 
     def change(state: dict[str, Any]) -> None:
         state["predictor"]["signature"] = {"instructions": 5, "fields": [None]}
 
-    return _refused(_judge(target, folder, "judge", change), folder, "judge")
+    return _rejected(_judge(target, folder, "judge", change), folder, "judge")
 
 
 ATTACKS = (
-    head_with_a_bias_that_is_no_number,
-    head_with_an_endless_bias,
-    head_whose_numbers_grow_endless,
-    head_without_deviation,
-    head_with_foreign_evidence,
+    head_with_nan_bias,
+    head_with_infinite_bias,
+    head_whose_sum_overflows,
+    head_with_zero_deviation,
+    head_with_an_unknown_feature,
     head_for_longer_vectors,
-    threshold_that_is_no_number,
-    promise_that_is_no_number,
-    demos_that_are_no_demos,
-    signature_that_is_a_list,
+    nan_threshold,
+    invalid_quality_estimate,
+    invalid_demos,
+    invalid_signature,
 )

@@ -1,4 +1,4 @@
-"""What is attacked: the command line of one checkout, run in processes that are watched and ended in time."""
+"""The target of attacks: the command line of a checkout, run in processes with limits on time and memory."""
 
 import os
 import signal
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 _TICK_S = 0.05
-_ENVIRONMENT = dict(os.environ)  # as it is before an attack imports groundset, which sets variables
+_ENVIRONMENT = dict(os.environ)  # before groundset is imported, which sets variables
 _MAIN = "from groundset.commands import main; main()"
 
 
 class Outcome(NamedTuple):
-    """How one command ended.
+    """The outcome of a command.
 
     Attributes:
-        status: its exit status; minus the signal that ended it; None if it was ended for its time or memory.
-        seconds: how long it ran.
-        peak_mib: the most that it and the processes below it held at once.
-        text: what it printed, both streams together.
+        status: the exit status; negative for a signal; None if the command was killed for its time or memory.
+        seconds: its duration.
+        peak_mib: the peak memory of the command and its child processes.
+        text: its output, both streams together.
     """
 
     status: int | None
@@ -31,31 +31,31 @@ class Outcome(NamedTuple):
     peak_mib: float
     text: str
 
-    def fault(self, status: int | tuple[int, ...] = 2, says: str = "") -> str:
-        """Return what is wrong with an outcome, empty if it has the status and says the text that it should."""
-        wanted = (status,) if isinstance(status, int) else status
+    def fault(self, status: int | tuple[int, ...] = 2, message: str = "") -> str:
+        """Return the difference from an expected status and message, empty without one."""
+        expected = (status,) if isinstance(status, int) else status
         if self.status is None:
             return self.text.strip().rpartition("\n")[2]
-        if self.status not in wanted:
+        if self.status not in expected:
             return f"status {self.status}: {_last_line(self.text)}"
-        return "" if says in self.text else f"does not say {says!r}: {_last_line(self.text)}"
+        return "" if message in self.text else f"no message {message!r}: {_last_line(self.text)}"
 
 
 class Running:
-    """A command that runs in the background until it is ended."""
+    """A command that runs in the background."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", output: Path) -> None:
-        """Watch a process that writes to a file."""
+        """Wrap a process that writes to a file."""
         self.process = process
         self._output = output
 
     @property
     def text(self) -> str:
-        """Return what it has printed."""
+        """Return the output so far."""
         return self._output.read_text(encoding="utf-8", errors="replace")
 
     def wait_for(self, text: str, seconds: float = 60) -> bool:
-        """Wait until it has printed a text; say whether it has."""
+        """Wait for a text in the output; return whether it is there."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self.process.poll() is None:
             if text in self.text:
@@ -63,23 +63,25 @@ class Running:
             time.sleep(_TICK_S)
         return text in self.text
 
-    def end(self) -> None:
-        """End it and all that it started."""
-        end_group(self.process)
+    def kill(self) -> None:
+        """Kill the command and its child processes."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 class Target:
-    """One checkout of groundset; it adds up what the commands of one attack cost.
+    """A checkout of groundset; adds up the costs of the commands of an attack.
 
     Attributes:
         status: the exit status of the last command.
-        seconds: the time that all commands took together.
-        peak_mib: the most that one of them held.
-        last_line: the last line that the last command printed.
+        seconds: the total time of all commands.
+        peak_mib: the peak memory of any command.
+        last_line: the last line of output of the last command.
     """
 
     def __init__(self, checkout: Path) -> None:
-        """Attack the code in a folder."""
+        """Use the code in a folder."""
         self._checkout = checkout
         self._outputs = tempfile.TemporaryDirectory(prefix="groundset-hostile-")
         self.status: int | None = None
@@ -96,16 +98,16 @@ class Target:
         env: Mapping[str, str] | None = None,
         counts: bool = True,
     ) -> Outcome:
-        """Run ``groundset`` with these arguments; end it when it takes more time or memory than this.
+        """Run ``groundset`` with limits on time and memory.
 
-        ``counts`` says whether it is part of the attack and not of its preparation.
+        ``counts`` is False for commands that prepare the attack.
         """
         return self.watch(self.start(*arguments, cwd=cwd, env=env), seconds, memory_mib, counts=counts)
 
     def watch(
         self, running: Running, seconds: float = 60, memory_mib: float = 2_000, *, counts: bool = True
     ) -> Outcome:
-        """Wait for a command that was started; end it when it takes more time or memory than this."""
+        """Wait for a command with limits on time and memory."""
         started = time.monotonic()
         peak = 0.0
         over = ""
@@ -116,7 +118,7 @@ class Target:
             elif time.monotonic() - started > seconds:
                 over = f"not done after {seconds:.0f} s"
             time.sleep(_TICK_S)
-        end_group(running.process)
+        running.kill()
         took = time.monotonic() - started
         outcome = Outcome(
             None if over else running.process.returncode,
@@ -133,7 +135,7 @@ class Target:
     def start(
         self, *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, code: str = _MAIN
     ) -> Running:
-        """Start ``groundset``, or other Python code, with these arguments in a group of processes of its own."""
+        """Start ``groundset``, or other Python code, in a separate process group."""
         handle, name = tempfile.mkstemp(dir=self._outputs.name)
         with os.fdopen(handle, "wb") as output:
             process = subprocess.Popen(
@@ -148,15 +150,8 @@ class Target:
         return Running(process, Path(name))
 
 
-def end_group(process: "subprocess.Popen[bytes]") -> None:
-    """End a process and all that it started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def _tree_mib(root: int) -> float:
-    """Return the memory that a process and those below it hold, what they share counted once."""
+    """Return the memory of a process and its descendants, with shared memory counted once."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -165,7 +160,7 @@ def _tree_mib(root: int) -> float:
                     (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
                 )
             except OSError:
-                continue  # it has ended
+                continue  # the process has exited
             parents.setdefault(parent, []).append(int(entry.name))
     kilobytes, waiting = 0, [root]
     while waiting:

@@ -1,38 +1,45 @@
-"""The command line: one `groundset` command, and what its exit status means.
+"""The command line, and its exit statuses.
 
 | status | meaning |
 |---|---|
-| 0 | done |
-| 1 | groundset's fault, or a model's |
-| 2 | the input or an option is wrong |
-| 3 | `generate` made fewer samples than it was asked for |
+| 0 | success |
+| 1 | error in groundset or a model |
+| 2 | wrong input or option |
+| 3 | `generate` made fewer samples than requested |
 | 130 | interrupted |
 """
 
 import itertools
 import os
 import sys
+import threading
+import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from groundset import __version__, privacy
-from groundset.commands import starting
 from groundset.printing import say, say_lines
 from programs.discover import discover
 from programs.errors import GroundsetError, InputError
 
 _PROGRAM = "groundset"
-# Of each group of commands its help, and which of them it does alone.
+# Help and default command of each command group.
 _GROUPS: Mapping[str, tuple[str, str | None]] = {
-    "models": ("List the models that groundset knows and download them. Alone, it lists them.", "list"),
+    "models": ("List known models and download them; without a command, list them.", "list"),
     "labels": ("Check and count labels and gold rows; make labels.", None),
 }
 _BROKEN_PIPE = 141
+_USAGE = "Usage: "
 _INTERRUPTED = "interrupted"
+_NOTICE_SECONDS = 0.8
+_SILENT = {"-q", "--quiet", "-h", "--help"}
+_started: ContextVar[float] = ContextVar("started")
 
 
 class _InterruptedError(GroundsetError):
@@ -40,7 +47,7 @@ class _InterruptedError(GroundsetError):
 
 
 class _Group(TyperGroup):
-    """Turns an interruption into an error, unless the command has reported it itself."""
+    """Turns Ctrl-C into an error."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -49,12 +56,23 @@ class _Group(TyperGroup):
             raise _InterruptedError(_INTERRUPTED) from error
 
 
-def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
-    """Build the whole command tree; the options of recipes are in it only if ``arguments`` name `generate`.
+class _Command(TyperCommand):
+    """Groups options by ``rich_help_panel`` in plain help, as Typer does in rich help."""
 
-    Command modules are imported here; they import torch, DSPy and their like only when they run, so that
-    `--help` is instant.
-    """
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                panel = getattr(parameter, "rich_help_panel", None)
+                sections.setdefault(panel or f"{parameter.param_type_name.title()}s", []).append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Build the command tree; the options of recipes are added only if ``arguments`` contain `generate`."""
     from groundset.commands.declare import Command
 
     app = typer.Typer(
@@ -73,21 +91,22 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         group, _, name = command.name.rpartition(" ")
         if group and group not in groups:
             groups[group] = _group(group)
-        place = groups[group] if group else app
-        place.command(name)(command.for_typer(with_recipes="generate" in arguments))
+        parent = groups[group] if group else app
+        parent.command(name, cls=_Command)(command.for_typer(with_recipes="generate" in arguments))
     for name, group_app in groups.items():
         app.add_typer(group_app, name=name)
     return app
 
 
 def _group(name: str) -> typer.Typer:
-    """Build a group of commands; called without a command it shows its help, or runs its default."""
-    text, alone = _GROUPS[name]
-    group = typer.Typer(name=name, help=text, no_args_is_help=alone is None, invoke_without_command=alone is not None)
+    """Build a command group; without a command it runs its default command, or shows its help."""
+    text, default = _GROUPS[name]
+    has_default = default is not None
+    group = typer.Typer(name=name, help=text, no_args_is_help=not has_default, invoke_without_command=has_default)
 
     def callback(context: typer.Context) -> None:
-        if alone is not None and context.invoked_subcommand is None:
-            context.invoke(context.command.commands[alone].callback, as_json=False)  # type: ignore[attr-defined]
+        if default is not None and context.invoked_subcommand is None:
+            context.invoke(context.command.commands[default].callback, as_json=False)  # type: ignore[attr-defined]
 
     callback.__doc__ = text
     group.callback()(callback)
@@ -96,20 +115,38 @@ def _group(name: str) -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
-    starting.begin()
+    _started.set(time.monotonic())
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    privacy.set_defaults(hub=asks_the_hub(arguments))
+    privacy.set_defaults(hub=needs_hub(arguments))
     sys.exit(_run(arguments))
 
 
-def asks_the_hub(arguments: Sequence[str]) -> bool:
+def start_time() -> float:
+    """Return the start time of the command, by ``time.monotonic``."""
+    return _started.get(time.monotonic())
+
+
+def needs_hub(arguments: Sequence[str]) -> bool:
     """Return whether a command line needs the Hugging Face Hub."""
-    pushes = "push" in arguments[:1] and not any(each.partition("=")[0] == "--dry-run" for each in arguments)
-    return pushes or "--hub" in arguments
+    dry_run = any(argument.partition("=")[0] == "--dry-run" for argument in arguments)
+    return "--hub" in arguments or ("push" in arguments[:1] and not dry_run)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+@contextmanager
+def _loading_notice(arguments: Sequence[str]) -> Iterator[None]:
+    """Print a notice if the block, which imports libraries, takes long."""
+    timer = threading.Timer(_NOTICE_SECONDS, typer.echo, ["Loading groundset."], {"err": True})
+    timer.daemon = True
+    if _SILENT.isdisjoint(arguments):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _show_version(requested: bool) -> None:
+    if requested:
         say(f"{_PROGRAM} {__version__}")
         raise typer.Exit
 
@@ -124,17 +161,17 @@ def _root(
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command, and turn exceptions into one line and an exit status."""
+    """Run a command; convert exceptions to one line and an exit status."""
     try:
         _refuse_empty(arguments)
-        with starting.loading(arguments):
+        with _loading_notice(arguments):
             app = build_app(arguments)
         status = app(arguments, prog_name=_PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:  # before a command runs
         return _fail(_INTERRUPTED, _InterruptedError.exit_code)
     except BrokenPipeError:
-        # Python flushes standard output once more on its way out; give it somewhere to go.
+        # Python flushes standard output again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except SystemExit as leaving:
@@ -146,35 +183,40 @@ def _run(arguments: list[str]) -> int:
     except GroundsetError as error:
         return _fail(str(error), error.exit_code)
     except typer.TyperException as error:
-        message = error.format_message().replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
-        return _fail(message, error.exit_code)
-    except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked
-        cause: BaseException | None = error  # DSPy wraps what comes from below it
+        return _fail(_usage_message(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001 - tracebacks are shown only with GROUNDSET_DEBUG
+        cause: BaseException | None = error  # DSPy wraps errors
         while cause is not None:
             if isinstance(cause, GroundsetError):
                 return _fail(str(cause), cause.exit_code)
             cause = cause.__cause__
         detail = str(error) or "no message"
-        return _fail(f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 to see where)", 1)
+        return _fail(f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 for a traceback)", 1)
     return status if isinstance(status, int) else 0
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """Refuse empty arguments, which as a path would name the working folder.
+    """Refuse empty arguments, for example of an unset shell variable: as a path they mean the working directory.
 
     Raises:
-        InputError: there is one, as a variable of a shell makes that is not set.
+        InputError: an argument is empty.
     """
     for before, argument in itertools.pairwise([_PROGRAM, *arguments]):
         name, equals, value = argument.partition("=")
         if argument == "" or (name.startswith("--") and equals and not value):
-            raise InputError(f"what follows {name or before} is empty; give a value, or leave it out")
+            raise InputError(f"{name or before}: the value is empty; give one or omit it")
+
+
+def _usage_message(error: typer.TyperException) -> str:
+    """Return a message of Typer or pydantic in the style of groundset's own."""
+    message = error.format_message().replace("Value error, ", "")
+    return message if message.startswith("Usage: ") else message[:1].lower() + message[1:].rstrip(".")
 
 
 def _fail(message: str, status: int) -> int:
     if os.environ.get("GROUNDSET_DEBUG", "") not in ("", "0"):
         say_lines(traceback.format_exc(), err=True)
-    if message.startswith("Usage: "):  # a command without arguments: its help
+    if message.startswith("Usage: "):  # help of a command without arguments
         say_lines(message, err=True)
     else:
         say(f"{_PROGRAM}: error: {' '.join(message.split())}", err=True)

@@ -1,4 +1,4 @@
-"""`groundset chunk`: documents to chunks, and nothing more."""
+"""`groundset chunk`: split documents into chunks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ _NAMED_FILES = 20
 
 
 class CutOptions(ChunkingOptions, CommandOptions):
-    """Cut documents into chunks, without a language model."""
+    """Split documents into chunks, without a language model."""
 
     docs: tuple[str, ...] = option(
         ..., "Files, folders or globs: txt, md, html, pdf, docx and more.", metavar="DOCS", argument=True
@@ -25,22 +25,22 @@ class CutOptions(ChunkingOptions, CommandOptions):
 
     @property
     def chunking(self) -> dict[str, Any]:
-        """Return how the documents are cut, by option."""
+        """Return the chunking options by name."""
         return {name: getattr(self, name) for name in ChunkingOptions.model_fields}
 
 
 class ChunkOptions(CutOptions):
-    """Cut documents into chunks, without a language model.
+    """Split documents into chunks, without a language model.
 
-    The parsed texts of the documents go beside the chunks, to FILE.docs.jsonl, and every chunk is exactly
-    its document's text from `start` to `end`. With `--out -` the chunks go to standard output, alone.
+    The document texts are written beside the chunks, to FILE.docs.jsonl; each chunk is its document's text from
+    `start` to `end`. With `--out -` only the chunks are written, to standard output.
     """
 
-    out: NewFile = option(..., "Where the chunks go; - is standard output.", metavar="FILE.jsonl")
+    out: NewFile = option(..., "File for the chunks; - for standard output.", metavar="FILE.jsonl")
 
 
 def chunk(options: ChunkOptions) -> None:
-    """Cut the documents, write the chunks and print how many there are."""
+    """Split the documents, write the chunks and print the counts."""
     from groundset.corpus import documents_path, find_documents, write_chunks
     from groundset.corpus.parsing.formats import SUFFIXES
     from groundset.engine.chunking import cut_corpus
@@ -51,7 +51,7 @@ def chunk(options: ChunkOptions) -> None:
     corpus = cut_corpus(options.docs, options.chunking, options.embedder)
     chunks_file, documents_file = write_chunks(corpus, out)
     _report(corpus, out)
-    texts = documents_file or "left out, because they go beside a file"
+    texts = documents_file or "not written to standard output"
     note(f"Chunks: {name_of(chunks_file)}. Document texts: {texts}.", out)
 
 

@@ -1,25 +1,25 @@
-"""`groundset compare`: runs side by side."""
+"""`groundset compare`: compare runs."""
 
 from pathlib import Path
 
-from groundset.commands.declare import Command, NewFile
+from groundset.commands.declare import Command, Json, NewFile
 from groundset.options import CommandOptions, option
 
 
 class CompareOptions(CommandOptions):
     """Compare runs with the first of them.
 
-    Prints their figures side by side, which differences are real, and how large one has to be to be seen. The runs may
-    be over the same documents or not; the notes say which.
+    Prints their figures side by side, the significant differences and the minimum detectable ones. The notes say which
+    documents and questions the runs share.
     """
 
     runs: tuple[Path, ...] = option(..., "Folders of runs, two or more.", metavar="RUN...", argument=True)
-    out: NewFile | None = option(None, "Write it as a page too, .html.", metavar="FILE")
-    as_json: bool = option(False, "Print it as JSON.", names=("--json",), only="command")
+    out: NewFile | None = option(None, "Also write an HTML page, .html.", metavar="FILE")
+    as_json: Json
 
 
 def compare(options: CompareOptions) -> None:
-    """Compare the runs and print or write the comparison."""
+    """Print or write the comparison."""
     from groundset.commands.output.tables import print_json, print_line, print_table
     from groundset.commands.output.targets import name_of, note
     from groundset.files import is_standard_output, write_text
@@ -30,7 +30,7 @@ def compare(options: CompareOptions) -> None:
 
     if options.out is not None:
         if options.as_json and is_standard_output(options.out):
-            raise InputError("--out -: --json goes to standard output; name a file")
+            raise InputError("--out -: --json already goes to standard output; give a file name")
         check_page(options.out)
     comparison = compare_runs(options.runs)
     if options.out is not None:

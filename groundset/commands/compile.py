@@ -19,7 +19,7 @@ _INTERRUPTED = 130
 
 
 def compile_steps(options: CompileOptions) -> None:
-    """Compile the steps, print each report and where the states are."""
+    """Compile the steps, and print each report and the files of states."""
     from groundset.compiling.compiler import compile_steps as compile_each
     from groundset.tracking.compiles import CompileRuns
     from optimizers.report import CompileReport
@@ -36,20 +36,20 @@ def compile_steps(options: CompileOptions) -> None:
                 say(report.summary)
                 print_table(*report.table)
                 if isinstance(report, CompileReport) and (tracked := runs.finish(report)):
-                    say(f"Tracked as {tracked}.")
+                    say(f"Logged to MLflow as run {tracked}.")
                 if report.ending == "interrupted":
                     raise KeyboardInterrupt
     except KeyboardInterrupt:
         _end(files, [])
-        ended = bool(files) and report.ending == "interrupted"
-        kept = "the best so far is kept, test rows were not looked at. The same command goes on."
-        say(f"Interrupted: {kept}" if ended else "Interrupted: the same command takes it up again.", err=not ended)
+        saved = bool(files) and report.ending == "interrupted"
+        best = "the best candidate so far is kept, without test results; " if saved else ""
+        say(f"Interrupted: {best}repeat the command to continue.", err=not saved)
         raise typer.Exit(_INTERRUPTED) from None
     _end(files, lines if len(options.steps) > 1 or "all" in options.steps else [])
 
 
 def _end(files: list[Path], lines: list[str]) -> None:
-    """Print where the states are, and a line on each step."""
+    """Print the files of states, and the summary line of each step."""
     if files:
         say()
         say(f"States: {', '.join(map(str, files))}.")
@@ -64,18 +64,18 @@ def _open_store(tracking: str | None, texts: bool) -> "CompileStore":
 
     store = CompileStore.open(tracking, texts=texts)
     if texts and store.host:
-        say(f"Texts go to {store.host}, the tracking store.", err=True)
+        say(f"Sending texts to the tracking store at {store.host}.", err=True)
     return store
 
 
 def _not_tracked(error: Exception) -> None:
-    say(f"Not tracked: {error} (--no-track leaves it out)", err=True)
+    say(f"Not tracked: {error}; --no-track disables tracking.", err=True)
 
 
 class _Progress:
-    """Says on standard error what happens, with a bar on a terminal.
+    """Prints progress on standard error, with a bar on a terminal.
 
-    Optimizers print on the streams of Python, so this keeps its own.
+    It keeps its own stream, because the standard streams are redirected while optimizers run.
     """
 
     def __init__(self) -> None:
@@ -94,8 +94,8 @@ class _Progress:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def start(self, step: str, calls: int, what: str = "calls") -> None:
-        self.say(f"Compiling {step}: about {calls} {what}")
+    def start(self, step: str, calls: int, unit: str = "calls") -> None:
+        self.say(f"Compiling {step}: about {calls} {unit}")
         if self._task is not None:
             self._bar.remove_task(self._task)
         self._task = self._bar.add_task(step, total=calls)

@@ -1,7 +1,7 @@
-"""How a command is declared, and how the command line and Python functions are built from it.
+"""Declaration of commands, and the command line and Python functions built from them.
 
 A module of this folder with a row ``COMMAND`` is a command. Its options are the fields of a pydantic model, whose
-docstring is the help. Paths are checked while options are read, before any work is done.
+docstring is the help. Output paths are validated with the options, before any work is done.
 """
 
 import functools
@@ -32,8 +32,8 @@ class Parameter(NamedTuple):
     Attributes:
         name: the name of its field.
         field: type, default and help.
-        layered: whether None stands for "not given", because a file of options may give it.
-        recipes: the recipes that have the option, if it is one of theirs; it is then read as text.
+        layered: whether a file of options may give it, so that its default is None.
+        recipes: the recipes that have the option; empty for an option of the command.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Parameter(NamedTuple):
 
     @property
     def extra(self) -> dict[str, Any]:
-        """Return the extra settings of :func:`groundset.options.option`."""
+        """Return the settings of :func:`groundset.options.option`."""
         return dict(self.field.json_schema_extra) if isinstance(self.field.json_schema_extra, dict) else {}
 
     @property
@@ -64,25 +64,21 @@ class Parameter(NamedTuple):
             return ",".join(f"{name}={value}" for name, value in default.items())
         return str(default).lower() if isinstance(default, bool) else str(default)
 
-    @property
-    def help(self) -> str:
-        """Return the help text, with the recipes that have the option."""
-        text = self.field.description or ""
-        return f"Of {', '.join(self.recipes)}: {text}" if self.recipes else text
-
     def for_command_line(self) -> inspect.Parameter:
-        """Return the parameter for Typer; values are checked by the model, not by Typer."""
+        """Return the parameter for Typer; numbers and choices are parsed by the model."""
         kind, extra = _plain(self.field.annotation), self.extra
         choices = [str(choice) for choice in _members(kind) if isinstance(choice, str)]
+        number = next((each for each in (int, float) if each in (kind, *get_args(kind))), None)
         several = get_origin(kind) is tuple
         if several:
             kind = list[get_args(kind)[0]]  # type: ignore[misc]
-        elif self.recipes or choices:
+        elif self.recipes or choices or number:
             kind = str
         metavar = extra.get("metavar") or (f"<{'|'.join(choices)}>" if choices else None)
-        if self.recipes and metavar is None:
-            metavar = _METAVARS.get(self.field.annotation)
-        shared: dict[str, Any] = {"metavar": metavar, "help": self.help}
+        metavar = metavar or _METAVARS.get(number or (self.recipes and self.field.annotation))
+        shared: dict[str, Any] = {"metavar": metavar, "help": self.field.description}
+        if self.recipes:
+            shared["rich_help_panel"] = f"Options of {', '.join(self.recipes)}"
         required = self.field.is_required() and not self.layered
         default = inspect.Parameter.empty if required else self.field.default
         if self.layered or (several and not required):
@@ -124,12 +120,12 @@ class Command:
     """One row of the table of commands.
 
     Attributes:
-        name: what is typed for it.
+        name: its name on the command line.
         options: the model of its options; the docstring is its help.
-        run: does it, and prints what came of it.
-        rank: its place in the list of commands.
-        parameters: its parameters, where they are not the fields of its options alone: those of ``generate`` come from
-            a file as well. It is called with whether the options of recipes are wanted, and ``run`` with all values.
+        run: runs it and prints the result.
+        rank: its position in the list of commands.
+        parameters: returns its parameters, if they are not the fields of ``options``. Called with ``with_recipes``;
+            ``run`` then receives all values by name.
     """
 
     name: str
@@ -153,7 +149,7 @@ class Command:
 
 
 def parameters_of(options: type[BaseModel], *, without: Collection[str] = (), layered: bool = False) -> list[Parameter]:
-    """Return the options among the fields of a model: those with a description."""
+    """Return the fields of a model that have a description."""
     fields = options.model_fields.items()
     return [Parameter(name, field, layered) for name, field in fields if field.description and name not in without]
 
@@ -164,11 +160,12 @@ def recipe_parameters() -> list[Parameter]:
 
 
 def describe(parameters: Iterable[Parameter]) -> str:
-    """Return the section ``Args`` of a docstring for parameters, in the words of their help."""
+    """Return the ``Args`` section of a docstring."""
     lines = ["    Args:"]
     for each in parameters:
         default = f" Default: {each.shown_default}." if each.shown_default else ""
-        text = as_parameters(f"{each.python_name}: {each.help}{default}")
+        owners = f"Of {', '.join(each.recipes)}: " if each.recipes else ""
+        text = as_parameters(f"{each.python_name}: {owners}{each.field.description}{default}")
         lines.append(fill(text, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12))
     return "\n".join(lines)
 
@@ -176,12 +173,12 @@ def describe(parameters: Iterable[Parameter]) -> str:
 def takes_options(
     options: type[_Options], *positional: str
 ) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """Make a function that takes options callable with keyword arguments.
+    """Let a function with an options model as its last argument be called with keyword arguments.
 
-    Signature, help and checks are made from the options. A method of a run has the run's folder as option ``run``.
+    Signature and docstring are made from the model. For a method of a run, ``run`` is the folder of the run.
 
     Args:
-        options: what the function takes, as its last argument.
+        options: the model.
         *positional: the options that can be given by position.
     """
 
@@ -209,7 +206,7 @@ def takes_options(
 
 
 def as_values(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return option values from Python arguments; a path option takes one path or several, ``~`` is the user's home."""
+    """Return option values from Python arguments; see :func:`groundset.options.paths_of` for paths."""
     found: dict[str, Any] = {}
     for each in parameters:
         value = values.get(each.python_name)
@@ -227,7 +224,7 @@ def as_values(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> dic
 
 
 def with_arguments(text: str, parameters: Iterable[Parameter]) -> str:
-    """Return a docstring with a section on its parameters, before what it raises."""
+    """Insert an ``Args`` section into a docstring, before ``Raises``."""
     before, mark, after = text.partition("Raises:")
     end = f"\n\n    {mark}{after.rstrip()}" if mark else ""
     return f"{before.rstrip()}\n\n{describe(parameters)}{end}\n    "
@@ -243,7 +240,7 @@ def _plain(kind: Any) -> Any:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """Return the values of a ``Literal``, be it alone or one of several types."""
+    """Return the values of a ``Literal``, also inside a union."""
     if get_origin(kind) is Literal:
         return get_args(kind)
     return tuple(value for part in get_args(kind) for value in _members(part))
@@ -278,24 +275,22 @@ Tracking = Annotated[
     str | None,
     option(
         None,
-        "The MLflow store, unless MLFLOW_TRACKING_URI names one.",
+        "The MLflow store; MLFLOW_TRACKING_URI overrides it.",
         metavar="URI|FOLDER",
-        show_default="mlruns/ if that folder is here, else one for all your projects",
+        show_default="mlruns/ in this folder if it exists, else one for all projects",
     ),
 ]
 Embedder = Annotated[str, option("all-minilm-l6-v2", "The embedding model.", metavar="MODEL")]
 Json = Annotated[bool, option(False, "Print one JSON document.", names=("--json",), only="command")]
 Quiet = Annotated[bool, option(False, "Say nothing but errors.", names=("-q",))]
-Signed = Annotated[bool, option(False, "Only samples that a reader signed.")]
+Signed = Annotated[bool, option(False, "Only samples that a reviewer signed.")]
 Critic = Annotated[
     str,
     option(
         ...,
-        "Who decides: head (quick, no language model), lm, ensemble of both, or verdict (a language model that says "
-        "why).",
+        "The critic: head (fast, without a language model), lm, ensemble (of both) or verdict (a language model that "
+        "gives reasons).",
         metavar="NAME",
     ),
 ]
-Compiled = Annotated[
-    str, option("shipped", "Compiled states: shipped, champion, none or a folder of your own.", metavar="WHICH")
-]
+Compiled = Annotated[str, option("shipped", "Compiled states: shipped, champion, none, or a folder.", metavar="WHICH")]

@@ -4,24 +4,24 @@ from collections import Counter
 
 from groundset.commands.declare import Command, Json, Tracking
 from groundset.commands.output.tables import print_json, print_line, print_table
-from groundset.commands.output.targets import say_where
+from groundset.commands.output.targets import print_store
 from groundset.options import CommandOptions, option
 
-_NOT_LISTED = {"error", "started"}  # of the fields of a compile
+_OMITTED = {"error", "started"}  # from --json
 
 
 class ExperimentsOptions(CommandOptions):
-    """List the compiles of each step and model that gained most.
+    """List the compiles with the highest gains for each step and model.
 
-    Means on dev and test rows, before and after, between 0 and 1. Trained weights are listed apart, because they are
-    measured by the likelihood of gold rows, not by the metric of the step. `compared` counts the candidates that were
-    evaluated on all dev rows; with 0 nothing was tested. The champion is marked with a star. Compiles that did not
-    finish are counted below.
+    Shows the means on dev and test rows before and after, from 0 to 1. Trained weights are listed separately, because
+    they are measured by the likelihood of gold rows, not by the metric of the step. `compared` is the number of
+    candidates evaluated on all dev rows; 0 means that none was tested. A star marks the champion. Unfinished compiles
+    are counted below.
     """
 
     step: str | None = option(None, "Only this step.", metavar="STEP")
     lm: str | None = option(None, "Only this model; head for the critic head.", metavar="MODEL")
-    best: int = option(3, "How many of each step, model and measure.", metavar="N", ge=1)
+    best: int = option(3, "Number of compiles per step, model and measure.", metavar="N", ge=1)
     as_json: Json
     tracking: Tracking
 
@@ -29,7 +29,7 @@ class ExperimentsOptions(CommandOptions):
 def experiments(options: ExperimentsOptions) -> None:
     """Print the compiles."""
     from groundset.tracking.compiles import CompileStore, best_of
-    from groundset.tracking.location import shown
+    from groundset.tracking.location import display_uri
 
     store = CompileStore.open(options.tracking, create=False)
     found = [
@@ -40,14 +40,12 @@ def experiments(options: ExperimentsOptions) -> None:
     listed = best_of(found, options.best)
     unfinished = Counter(entry.status.lower() for entry in found if not entry.finished)
     if options.as_json:
-        compiles = [
-            {key: value for key, value in entry._asdict().items() if key not in _NOT_LISTED} for entry in listed
-        ]
-        print_json({"store": shown(store.uri), "compiles": compiles, "unfinished": unfinished})
+        compiles = [{key: value for key, value in entry._asdict().items() if key not in _OMITTED} for entry in listed]
+        print_json({"store": display_uri(store.uri), "compiles": compiles, "unfinished": unfinished})
         return
-    say_where(store.uri, usual=store.usual)
+    print_store(store.uri, is_default=store.is_default)
     if not found:
-        print_line("No compile is tracked here; groundset compile makes one.")
+        print_line("No compiles tracked yet; run `groundset compile` first.")
         return
     rows = [
         (
@@ -68,7 +66,7 @@ def experiments(options: ExperimentsOptions) -> None:
         print_table(("step", "model", "optimizer", "dev", "test", "compared", "calls", "run"), rows)
     if unfinished:
         counts = ", ".join(f"{count} {status}" for status, count in sorted(unfinished.items()))
-        print_line(f"Not finished: {counts}. groundset ui shows them.")
+        print_line(f"Unfinished: {counts}; `groundset ui` shows them.")
 
 
 COMMAND = Command("experiments", ExperimentsOptions, experiments, rank=18)

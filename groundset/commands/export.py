@@ -1,4 +1,4 @@
-"""`groundset export`: a run in the formats of other tools."""
+"""`groundset export`: write a run in the formats of other tools."""
 
 from typing import Literal
 
@@ -11,23 +11,21 @@ from groundset.sets.exports import EXPORTS
 class ExportOptions(CommandOptions):
     """Write a run in the formats of other tools.
 
-    The questions are its samples, the corpus is all of its chunks. Samples that a reviewer corrected are written as
-    corrected, those that a reviewer refused are left out. Files of an earlier export are replaced; a folder that holds
-    anything else is refused.
+    Exports the samples as questions and all chunks as the corpus. Corrections of reviewers are applied, and samples
+    that a reviewer refused are left out. Files of an earlier export are replaced; a folder with other files is
+    rejected.
     """
 
     run: RunFolder
     format: str = option(
         ..., "; ".join(f"{row.name}: {row.about}" for row in EXPORTS.values()) + ".", metavar="NAME,..."
     )
-    out: NewFolder = option(
-        ..., "The folder that the files go to; of several formats, a folder in it each.", metavar="DIR"
-    )
+    out: NewFolder = option(..., "The folder for the files; several formats get a subfolder each.", metavar="DIR")
     signed: Signed
     flat: Literal["and", "or"] | None = option(
-        None, "autorag: write `retrieval_gt` as one list of ids; and: all are needed, or: any of them will do."
+        None, "autorag: write `retrieval_gt` as a single list of ids; and: all are needed, or: any is enough."
     )
-    indent: int | None = option(None, "adk: spaces that JSON is indented by.", show_default="2", ge=0, le=16)
+    indent: int | None = option(None, "adk: indentation of the JSON, in spaces.", show_default="2", ge=0, le=16)
 
 
 def export(options: ExportOptions) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import AfterValidator
 
-from groundset.commands import starting
+from groundset.commands import start_time
 from groundset.commands.declare import Command, Parameter, Quiet, Tracking, parameters_of, recipe_parameters
 from groundset.engine.options import RunOptions
 from groundset.options import ChunkingOptions, CommandOptions, option
@@ -29,31 +29,30 @@ def _usable(out: Path) -> Path:
 class GenerateOptions(CommandOptions):
     """Make an evaluation set of questions, contexts and answers from documents.
 
-    RUN then holds samples.jsonl, rejects.jsonl, run.json and run.sqlite. Ctrl-C stops cleanly, and the same
-    command goes on where a run was stopped, even if it was killed. With a larger --size, or --ask all after easy,
-    it adds to what is there. Exit status: 0 all samples were made, 3 fewer were possible, 2 the input or an option
-    is wrong, 130 interrupted, 1 anything else.
+    Writes samples.jsonl, rejects.jsonl, run.json and run.sqlite to RUN. Ctrl-C stops cleanly, and the same command
+    continues a stopped or killed run. A larger --size, or --ask all after easy, adds samples to a run. Exit status: 0
+    all samples were made, 3 fewer were possible, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
     """
 
     out: Annotated[Path, AfterValidator(_usable)] = option(..., "The folder of the run.", metavar="RUN")
-    config: Path | None = option(None, "Options from a TOML file or the run.json of a former run.", metavar="FILE")
+    config: Path | None = option(None, "Options from a TOML file or the run.json of an earlier run.", metavar="FILE")
     track: bool = option(True, "Log the run in MLflow.")
-    track_texts: bool = option(False, "Send the samples to a tracking server too, with their passages.")
+    track_texts: bool = option(False, "Also send the samples, with their passages, to a tracking server.")
     tracking: Tracking
-    verbose: bool = option(False, "Name every file; let the runtime's log through.", names=("-v",))
+    verbose: bool = option(False, "Print the name of every file, and the log of the model runtime.", names=("-v",))
     quiet: Quiet
 
 
 def generate_parameters(with_recipes: bool = True) -> list[Parameter]:
-    """Return the parameters of a run: those of :class:`GenerateOptions`, and those that a file may give."""
-    own, cuts = parameters_of(GenerateOptions), ChunkingOptions.model_fields
-    layered = sorted(parameters_of(RunOptions, layered=True), key=lambda each: each.name in cuts)
+    """Return the parameters of a run: :class:`GenerateOptions`, and all options that a file may give."""
+    own, chunking = parameters_of(GenerateOptions), ChunkingOptions.model_fields
+    layered = sorted(parameters_of(RunOptions, layered=True), key=lambda each: each.name in chunking)
     return [own[0], *layered, *own[1:], *(recipe_parameters() if with_recipes else ())]
 
 
 def generate(values: Mapping[str, Any]) -> None:
     """Make the run, print its summary and end with its status."""
-    started = starting.began()
+    started = start_time()
     from groundset.engine.generation import make_run
     from groundset.engine.stop import quit_hard
 
@@ -68,14 +67,15 @@ def generate(values: Mapping[str, Any]) -> None:
     if made.untracked:
         say(made.untracked, err=True)
     elif made.tracked and not options.quiet:
-        from groundset.tracking.location import where
+        from groundset.tracking.location import location_suffix
 
-        left = f", without the samples: --track-texts sends them to {made.tracked.kept_from}"
-        place = where(made.tracked.uri, usual=made.tracked.usual) + (left if made.tracked.kept_from else "")
-        say(f"Tracked as {made.tracked.run_id}{place}.")
+        tracked = made.tracked
+        withheld = f", without samples (--track-texts sends them to {tracked.withheld_from})"
+        suffix = location_suffix(tracked.uri, is_default=tracked.is_default)
+        say(f"Tracked as {tracked.run_id}{suffix}{withheld if tracked.withheld_from else ''}.")
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
     if not result.has_ended:
-        # The runtime would crash if this process took it apart in the middle of a call.
+        # A normal exit would crash the model runtime in the middle of a call.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)

@@ -1,4 +1,4 @@
-"""`groundset import`: make a run from an evaluation set made elsewhere."""
+"""`groundset import`: make a run from an external evaluation set."""
 
 from pathlib import Path
 
@@ -9,11 +9,10 @@ from groundset.sets.imports import IMPORTS
 
 
 class ImportOptions(CommandOptions):
-    """Make a run of an evaluation set that was made elsewhere.
+    """Make a run from an external evaluation set.
 
-    Its chunks and questions are embedded, every question is searched among all chunks and judged by the critic, which
-    refuses none. The run can then be shown, reported, merged and exported like any other; what the set says of its
-    chunks and answers goes out again as it came.
+    Chunks and questions are embedded, questions are ranked and judged, and all are kept. The new run can be shown,
+    reported, merged and exported like any other. Metadata of the set is kept for exports.
     """
 
     files: tuple[Path, ...] = option(..., "The files of the set, or their folder.", metavar="FILES...", argument=True)
@@ -22,10 +21,10 @@ class ImportOptions(CommandOptions):
         None,
         "; ".join(f"{row.name}: {row.about}" for row in IMPORTS.values()) + ".",
         metavar="NAME",
-        show_default="the one that the files can only be of",
+        show_default="detected from the files",
     )
     embedder: Embedder
-    unanswered: bool = option(False, "Take questions without an answer too.")
+    unanswered: bool = option(False, "Accept questions without an answer.")
     quiet: Quiet
 
 

@@ -15,7 +15,7 @@ class CriticOptions(CommandOptions):
 
     critic: Critic = "head"
     lm: str | None = option(None, "The language model of the critics lm, ensemble and verdict.", metavar="MODEL")
-    critic_lm: str | None = option(None, "The same, by the name that generate has for it.", metavar="MODEL")
+    critic_lm: str | None = option(None, "The same as --lm, named as for generate.", metavar="MODEL")
     embedder: Embedder
     compiled: Compiled
     tracking: Tracking
@@ -25,18 +25,21 @@ class CriticOptions(CommandOptions):
 class JudgeOptions(CriticOptions):
     """Judge chunks or questions, each by itself.
 
-    Adds to every row `probability` (of being good), `verdict` (good or bad), `scores` (what the critic says of each
-    part) and `weakest` (the part with the lowest probability); the critic verdict adds `reasons`. All other keys stay
-    as they are, in their order. A question without `passage` is judged on the texts of its `contexts`, so samples.jsonl
-    of a run will do. The output appears whole or not at all. Finished calls of a language model are kept in
-    FILE.jsonl.calls until it does, so the same command goes on after an interruption.
+    Adds to every row `probability` (of being good), `verdict` (good or bad), `scores` (of each criterion) and `weakest`
+    (the criterion with the lowest probability); the critic verdict adds `reasons`. All other keys are kept, in order. A
+    question without `passage` is judged on the texts of its `contexts`, so FILE can be the samples.jsonl of a run. The
+    output is written atomically. Finished language model calls are stored in FILE.jsonl.calls until then, so that the
+    same command continues after an interruption.
     """
 
     kind: Literal["chunks", "questions"] = option(
-        ..., "What the rows hold: `text`, or `question` and `passage`.", metavar="chunks|questions", argument=True
+        ...,
+        "The kind of rows: with `text`, or with `question` and `passage`.",
+        metavar="chunks|questions",
+        argument=True,
     )
-    file: Path = option(..., "The rows: one JSON object in each line.", metavar="FILE", argument=True)
-    out: NewFile = option(..., "Where the judged rows go; - is standard output.", metavar="FILE.jsonl")
+    file: Path = option(..., "The rows: one JSON object per line.", metavar="FILE", argument=True)
+    out: NewFile = option(..., "The file of judged rows; - is standard output.", metavar="FILE.jsonl")
 
 
 def judge(options: JudgeOptions) -> None:
@@ -72,10 +75,10 @@ def judge(options: JudgeOptions) -> None:
 
 
 def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows of a JSONL file, each with the named texts; blank lines are passed over.
+    """Return the rows of a JSONL file with texts in the named fields; blank lines are skipped.
 
     Raises:
-        InputError: a row is not what it should be; the message names its line.
+        InputError: a row is invalid; the message names its line.
     """
     from groundset.engine.judging import check_row
     from groundset.rows import jsonl_rows

@@ -11,17 +11,17 @@ _SHOWN = 50
 
 
 class LabelsCheckOptions(CommandOptions):
-    """Name everything that is wrong with files of labels and gold rows.
+    """Validate files of labels and gold rows.
 
-    Checks every row against the schema of its kind (a row that names a step is a gold row), ids that occur twice,
-    and documents that lie in two splits. Prints one line for each problem, and ends with status 2 if there are any.
+    Checks the schema of every row (rows with a step are gold rows), repeated ids, and documents in two splits. Prints
+    one line for each problem, and exits with status 2 if there are any.
     """
 
     files: tuple[Path, ...] = option(..., "Files of labels or gold rows in JSONL.", metavar="FILE", argument=True)
 
 
 def check_files(options: LabelsCheckOptions) -> None:
-    """Print what is wrong."""
+    """Print the problems, or the number of rows."""
     from groundset.progress import counted
     from optimizers.gold import check, read_annotated
 
@@ -31,7 +31,7 @@ def check_files(options: LabelsCheckOptions) -> None:
     if problems:
         found = f"{counted(len(problems), 'problem')} in {counted(len(options.files), 'file')}"
         raise InputError(f"{found}; fix the rows named above")
-    say(f"{len(read_annotated(options.files))} rows in {len(options.files)} files: nothing wrong.")
+    say(f"{counted(len(read_annotated(options.files)), 'row')} in {counted(len(options.files), 'file')}: no problems.")
 
 
 COMMAND = Command("labels check", LabelsCheckOptions, check_files, rank=24)

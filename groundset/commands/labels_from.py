@@ -10,16 +10,15 @@ from programs.errors import InputError
 
 
 class LabelsFromOptions(CommandOptions):
-    """Make labels of what people read.
+    """Create labels from reviews.
 
-    They are rows for `groundset compile --labels`. What a reader signed is good, in the words in which it was signed;
-    what was refused is bad, for the reason that was given. Samples and rejects count alike. Left out is what readers
-    disagree on, what was refused without a reason and what ships as a label already. All rows of a document are in one
-    split, which its name decides.
+    They are rows for `groundset compile --labels`. Accepted samples and rejects become good labels, with the reviewer's
+    corrections; rejected ones become bad labels with the given reason. Skipped are items on which reviewers disagree,
+    rejections without a reason, and shipped labels. All rows of a document are in one split, which depends on its name.
     """
 
-    runs: tuple[Path, ...] = option(..., "The folders of runs that were read.", metavar="RUN", argument=True)
-    out: NewFile = option(..., "Where the labels go; - is standard output.", metavar="FILE.jsonl")
+    runs: tuple[Path, ...] = option(..., "Folders of reviewed runs.", metavar="RUN", argument=True)
+    out: NewFile = option(..., "The file for the labels; - is standard output.", metavar="FILE.jsonl")
 
 
 def from_runs(options: LabelsFromOptions) -> None:
@@ -30,13 +29,13 @@ def from_runs(options: LabelsFromOptions) -> None:
 
     check_out(options.out, (file for run in options.runs for file in run_files(run)))
     labels, left_out = labels_from(options.runs)
-    reasons = ", ".join(f"{count} {why}" for why, count in left_out.most_common())
+    reasons = ", ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
     if not labels:
         named = ", ".join(map(str, options.runs))
         raise InputError(
-            f"nothing that was read in {named} becomes a label ({reasons})"
+            f"no review of {named} becomes a label: {reasons}"
             if left_out
-            else f"nothing was read yet in {named}; `groundset review` shows it and keeps what you say"
+            else f"{named}: no reviews yet; run `groundset review` first"
         )
     write_rows(options.out, (label.model_dump(exclude_none=True, exclude={"chunk"}) for label in labels))
     good, splits = sum(label.good for label in labels), Counter(label.split for label in labels)
@@ -48,10 +47,11 @@ def from_runs(options: LabelsFromOptions) -> None:
         options.out,
     )
     if left_out:
-        note(f"Left out: {reasons}.", options.out)
+        note(f"Skipped: {reasons}.", options.out)
     if not splits["train"]:
         note(
-            "None is in the split train, so nothing is learned from them: read samples of more documents.", options.out
+            "No label is in the split train, so none is used for fitting; review samples of more documents.",
+            options.out,
         )
 
 

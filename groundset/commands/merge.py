@@ -1,4 +1,4 @@
-"""`groundset merge`: merge several runs into one."""
+"""`groundset merge`: merge runs."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ from groundset.printing import say
 
 
 class MergeOptions(CommandOptions):
-    """Make one run of several.
+    """Merge runs into a new run.
 
-    The same document, and the same chunk, is kept once. Of questions that ask the same, the one that a reader signed is
-    kept, else the one with the better score. Every question is searched again among all chunks. Reviews come along.
+    Duplicate documents, chunks and questions are kept once: of duplicate questions the one signed by a reviewer, else
+    the one with the best score. Ranks are measured again among all chunks. Reviews are kept.
     """
 
-    runs: tuple[Path, ...] = option(..., "The folders of two runs or more.", metavar="RUN RUN...", argument=True)
+    runs: tuple[Path, ...] = option(..., "The folders of two or more runs.", metavar="RUN RUN...", argument=True)
     out: NewRun
 
 

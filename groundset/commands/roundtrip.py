@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from groundset.commands.declare import Command, NewFile, RunFolder
+from groundset.commands.declare import Command, Json, NewFile, RunFolder
 from groundset.commands.output.targets import check_inputs
 from groundset.options import CommandOptions, option
 from groundset.printing import say, say_lines
@@ -16,57 +16,46 @@ from programs.errors import InputError
 if TYPE_CHECKING:
     from groundset.retrieval_eval.compare import Comparison
 
-_HEADINGS = (
-    "retriever",
-    "embedder",
-    "chunker",
-    "size",
-    "chunks",
-    "hit@1",
-    "hit@5",
-    "reciprocal rank",
-    "median rank",
-    "seconds",
-)
+_SETTINGS = ("retriever", "embedder", "chunker", "size", "chunks")
+_HEADINGS = (*_SETTINGS, "hit@1", "hit@5", "reciprocal rank", "median rank", "seconds")
 _SUFFIXES = (".csv", ".jsonl")
 
 
 class RoundtripOptions(CommandOptions):
-    """Compare retrievers by the questions of a run.
+    """Compare retrievers on the questions of a run.
 
-    Cuts and embeds the run's documents again for every combination of retriever, embedder, chunker and chunk size,
-    searches every question, and says which differences are real. The run's own retriever comes first, rankings of other
-    systems last. No language model is needed.
+    Chunks and embeds the run's documents again for every combination of retriever, embedder, chunker and chunk size,
+    searches every question, and tests which differences are significant. The run's own retriever comes first, rankings
+    of other systems last. No language model is needed.
     """
 
     run: RunFolder
     retriever: str | None = option(None, "Retrievers: dense, bm25, hybrid.", metavar="NAME,...", show_default="dense")
     embedder: str | None = option(None, "Embedding models.", metavar="NAME,...", show_default="the run's")
     chunk_size: str | None = option(
-        None, "Sizes of chunks, in the chunker's unit.", metavar="N,...", show_default="the run's"
+        None, "Chunk sizes, in the unit of the chunker.", metavar="N,...", show_default="the run's"
     )
     chunker: str | None = option(
         None, "Chunkers: recursive, sentence, word, token, semantic.", metavar="NAME,...", show_default="the run's"
     )
     ranking: tuple[Path, ...] = option(
         (),
-        "What another system ranked for the questions, over the chunks of the run: a TREC run, or .jsonl with `id` and "
-        "`chunk_ids`.",
+        "Rankings of another system over the chunks of the run: a TREC run, or .jsonl with `id` and `chunk_ids`.",
         metavar="FILE",
     )
     vector_store: str = option(
         "faiss",
-        "Where vectors are searched: faiss, qdrant (in memory) or qdrant:FOLDER. All give the same ranks.",
+        "Vector store: faiss, qdrant (in memory) or qdrant:FOLDER. All give the same ranks.",
         metavar="STORE",
     )
     out: NewFile | None = option(
-        None, "Write what each question found with the run's own retriever: .csv or .jsonl.", metavar="FILE"
+        None, "Write the results of the run's own retriever for each question: .csv or .jsonl.", metavar="FILE"
     )
-    as_json: bool = option(False, "Print the table as JSON.", names=("--json",), only="command")
+    as_json: Json
 
 
 def roundtrip(options: RoundtripOptions) -> None:
-    """Compare the retrievers and print or write what they find."""
+    """Compare the retrievers and print or write the results."""
     from groundset.engine.config import make_config
     from groundset.files import whole_text
     from groundset.progress import Progress
@@ -81,13 +70,13 @@ def roundtrip(options: RoundtripOptions) -> None:
     sizes = _sizes(options.chunk_size)
     if options.out is not None:
         if options.out.suffix.lower() not in _SUFFIXES:
-            raise InputError(f"--out {options.out}: the name must end with {' or '.join(_SUFFIXES)}")
+            raise InputError(f"--out {options.out}: must end with {' or '.join(_SUFFIXES)}")
         check_inputs(run_files(options.run), options.out)
     check_store(options.vector_store)
     run = Run.loaded(options.run)
     with whole_text(options.out) if options.out else nullcontext() as stream:
         configuration = run.settings["configuration"]
-        config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # runs that were merged
+        config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # None in merged runs
         configs = retriever_configs(
             config,
             _names(options.embedder),
@@ -111,7 +100,7 @@ def roundtrip(options: RoundtripOptions) -> None:
 
 
 def _write_rows(rows: Sequence[dict[str, Any]], stream: TextIO, suffix: str) -> None:
-    """Write rows to a stream, as CSV with a line of headings or as JSON lines."""
+    """Write rows as CSV with a header, or as JSON lines."""
     from groundset.files import json_line
 
     if suffix == ".jsonl":
@@ -151,7 +140,7 @@ def _names(text: str | None) -> list[str]:
 def _sizes(text: str | None) -> list[int]:
     for name in _names(text):
         if not (name.isdecimal() and int(name)):
-            raise InputError(f"--chunk-size {text}: {name!r} is no whole number above 0")
+            raise InputError(f"--chunk-size {text}: {name!r} is not a positive whole number")
     return [int(name) for name in _names(text)]
 
 

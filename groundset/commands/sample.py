@@ -1,4 +1,4 @@
-"""`groundset sample`: draw samples into a smaller run."""
+"""`groundset sample`: draw a subset of samples."""
 
 from typing import Literal
 
@@ -8,20 +8,20 @@ from groundset.printing import say
 
 
 class SampleOptions(CommandOptions):
-    """Draw some samples of a run.
+    """Draw a subset of the samples of a run.
 
-    The new run holds these and all chunks, so that they are as hard to find as before. Documents take turns. With
-    --by, each evolution (or kind, document, language) gives one sample first, the most frequent before others; the
-    rest goes by their shares in the whole run. The same command draws the same samples.
+    The new run keeps all chunks, so ranks do not change. Samples are drawn evenly over documents. With --by, every
+    evolution (or kind, document, language) gets at least one sample if possible, and otherwise its share of the whole
+    run. The draw is reproducible.
     """
 
     run: RunFolder
     size: int = option(..., "How many samples to draw.", ge=1)
     out: NewRun
     by: Literal["evolution", "kind", "document", "language"] | None = option(
-        None, "What to keep the shares of.", metavar="evolution|kind|document|language"
+        None, "Stratify by this property.", metavar="evolution|kind|document|language"
     )
-    seed: int = option(0, "Fixes what chance decides.")
+    seed: int = option(0, "Random seed.")
 
 
 def sample(options: SampleOptions) -> None:

@@ -1,4 +1,4 @@
-"""`groundset show`: the samples and rejects of a run, to be read by a person."""
+"""`groundset show`: print the samples and rejects of a run."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 class ShowOptions(CommandOptions):
     """Show the samples or the rejects of a run.
 
-    Every sample comes with its contexts and its score: the probability that the question is good, by the critic. Of the
-    rejects, chunks that had nothing left to ask are counted only, unless --step names their step.
+    Samples are shown with their contexts and score (the critic's probability that the question is good). Rejects of
+    chunks with nothing left to ask are only counted, unless --step names their step.
     """
 
     run: RunFolder
-    rejects: bool = option(False, "Show what was refused instead.")
-    step: tuple[str, ...] = option((), "Of the rejects, show those of these steps. Repeatable.", metavar="STEP,...")
+    rejects: bool = option(False, "Show rejects instead of samples.")
+    step: tuple[str, ...] = option((), "Show only rejects of these steps. Repeatable.", metavar="STEP,...")
     limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
-    id: str | None = option(None, "Show the sample whose id is this or starts so.", metavar="ID")
+    id: str | None = option(None, "Show the samples whose id starts with this.", metavar="ID")
     out: NewFile | None = option(
         None,
         "With --rejects: write the refused questions as rows for `groundset judge questions`; - is standard output.",
         metavar="FILE.jsonl",
     )
-    trail: bool = option(False, "Show what each step said about the samples.")
+    trail: bool = option(False, "Show the output of each step.")
     as_json: Json
 
 
 def show(options: ShowOptions) -> None:
     """Print samples or rejects."""
     if options.id is not None and options.rejects:
-        raise InputError("--id names a sample; leave --rejects out")
-    for name, given in (("--step", options.step), ("--out", options.out)):
-        if given and not options.rejects:
-            raise InputError(f"{name} is about rejects; add --rejects")
+        raise InputError("--id cannot be used with --rejects")
+    for name, value in (("--step", options.step), ("--out", options.out)):
+        if value and not options.rejects:
+            raise InputError(f"{name} requires --rejects")
     if options.out is not None and options.as_json:
-        raise InputError("--json prints and --out writes a file; leave one of them out")
+        raise InputError("--json cannot be used with --out")
     from groundset.commands.output.samples import print_rejects, print_samples, print_summary
     from groundset.run import Run
     from groundset.store.record import reject_row, sample_row
@@ -60,13 +60,13 @@ def show(options: ShowOptions) -> None:
     left_out = 0 if steps or not options.rejects else len(run.rejects) - len(rejects)
     samples = [sample for sample in run.samples if options.id is None or sample.id.startswith(options.id)]
     if options.id is not None and not samples:
-        raise InputError(f"--id {options.id}: {options.run} holds no sample whose id starts like that")
+        raise InputError(f"--id {options.id}: no sample of {options.run} has an id that starts with this")
     rejects, samples = rejects[: options.limit], samples[: options.limit]
     if options.as_json:
         counts = {"kept": len(run), "refused": dict(Counter(reject.step for reject in run.rejects).most_common())}
         rows = {"rejects": [reject_row(reject) for reject in rejects], "left_out": left_out}
-        shown = rows if options.rejects else {"samples": [sample_row(sample) for sample in samples]}
-        print_json({"run": str(options.run), **counts, **shown})
+        document = rows if options.rejects else {"samples": [sample_row(sample) for sample in samples]}
+        print_json({"run": str(options.run), **counts, **document})
         return
     thresholds = _thresholds(run.settings["compiled"])
     if options.rejects:
@@ -74,29 +74,29 @@ def show(options: ShowOptions) -> None:
     else:
         print_samples(samples, thresholds.get("judge"), trail=options.trail)
     if options.id is None:
-        what = (
+        shown = (
             f"{len(rejects)} of {len(run.rejects)} rejects"
             if options.rejects
             else f"{len(samples)} of {len(run)} samples"
         )
-        print_summary(what, len(run), run.rejects, left_out=left_out)
+        print_summary(shown, len(run), run.rejects, left_out=left_out)
 
 
 def _thresholds(compiled: Mapping[str, Mapping[str, float | None]] | None) -> dict[str, float]:
-    """Return by step the least score that its compiled critic lets pass."""
-    found = {step: state.get("threshold") for step, state in (compiled or {}).items()}
-    return {step: threshold for step, threshold in found.items() if threshold is not None}
+    """Return the thresholds of compiled critics by step."""
+    thresholds = {step: state.get("threshold") for step, state in (compiled or {}).items()}
+    return {step: threshold for step, threshold in thresholds.items() if threshold is not None}
 
 
-def _steps(given: Sequence[str], rejects: Sequence["Reject"]) -> frozenset[str]:
-    """Return the steps that --step names, none for all."""
+def _steps(values: Sequence[str], rejects: Sequence["Reject"]) -> frozenset[str]:
+    """Parse --step; an empty set means all steps."""
     known = dict.fromkeys(reject.step for reject in rejects)
-    named = [name.strip() for names in given for name in names.split(",") if name.strip()]
-    for name in named:
+    steps = [name.strip() for names in values for name in names.split(",") if name.strip()]
+    for name in steps:
         if name not in known:
-            choice = f"choose of {', '.join(known)}" if known else "nothing was refused"
-            raise InputError(f"--step {name}: this run has no rejects of that step; {choice}")
-    return frozenset(named)
+            available = f"choose from {', '.join(known)}" if known else "the run has no rejects"
+            raise InputError(f"--step {name}: no rejects of this step; {available}")
+    return frozenset(steps)
 
 
 def _write_refused(run: "Run", steps: frozenset[str], options: ShowOptions) -> None:

@@ -1,4 +1,4 @@
-"""`groundset split`: put samples into splits without leaks."""
+"""`groundset split`: assign samples to splits."""
 
 from groundset.commands.declare import Command, NewRun, RunFolder
 from groundset.options import CommandOptions, option
@@ -6,17 +6,17 @@ from groundset.printing import say
 
 
 class SplitOptions(CommandOptions):
-    """Put the samples of a run into splits without a leak.
+    """Assign samples to splits without leakage.
 
-    Questions about one document stay together, and so do questions that repeat each other. As far as that allows, each
-    split has its share of all samples, of each kind and of each evolution. Exports put the splits where their format
-    has a place for them.
+    Questions about the same document, and duplicate questions, stay in the same split. Within that constraint, splits
+    approximate their shares of all samples, of each kind and of each evolution. Exports include the splits if their
+    format supports them.
     """
 
     run: RunFolder
-    splits: str = option(..., "Shares that add up to 1, as train=0.8,test=0.2.", metavar="SPLIT=SHARE,...")
+    splits: str = option(..., "Shares that add up to 1, such as train=0.8,test=0.2.", metavar="SPLIT=SHARE,...")
     out: NewRun
-    seed: int = option(0, "Fixes what chance decides.")
+    seed: int = option(0, "Random seed.")
 
 
 def split(options: SplitOptions) -> None:

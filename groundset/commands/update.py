@@ -8,17 +8,17 @@ from groundset.printing import say
 
 
 class UpdateOptions(CommandOptions):
-    """Bring a run up to date with its documents.
+    """Update a run to changed documents.
 
-    Reads and cuts the documents as RUN did. A sample is kept if its chunk is there still, or if a chunk of the same
-    document holds the sentence that it asks about; its chunks and ranks are then those of today. The others are
-    printed, and kept with the rejects. A document with the same text is the same, whatever its file is called. No
-    language model is needed; for questions about what is new, use `groundset generate` and `groundset merge`.
+    Documents are chunked with the options of RUN. A sample is kept if its chunk still exists, or if a chunk of the same
+    document contains the sentence asked about; its chunks and ranks are updated. The others are printed and become
+    rejects. Documents are matched by text, else by path. No language model is used; for questions about new texts, use
+    `groundset generate` and `groundset merge`.
     """
 
     run: RunFolder
     docs: tuple[Path, ...] = option(
-        ..., "All documents of today: files, folders or globs.", metavar="DOCS...", argument=True
+        ..., "All current documents: files, folders or globs.", metavar="DOCS...", argument=True
     )
     out: NewRun
     as_json: Json
@@ -26,20 +26,20 @@ class UpdateOptions(CommandOptions):
 
 
 def update(options: UpdateOptions) -> None:
-    """Update the run and print what became of its samples."""
+    """Update the run and print the dropped samples and the summary of the new run."""
     from groundset.sets.transforms.update import update_run
 
     updated = update_run(options.run, options.docs, options.out, quiet=options.quiet)
     if options.as_json:
         from groundset.commands.output.tables import print_json
 
-        gone = [{"id": sample.id, "question": sample.question, "reason": reason} for sample, reason in updated.dropped]
+        rows = [{"id": sample.id, "question": sample.question, "reason": reason} for sample, reason in updated.dropped]
         counts = {"documents": updated.documents, "kept": updated.kept, "cut_anew": updated.cut_anew}
-        print_json({"run": str(options.out), **counts, "dropped": gone})
+        print_json({"run": str(options.out), **counts, "dropped": rows})
         return
-    say(f"Documents: {', '.join(f'{count} {fate}' for fate, count in updated.documents.items())}.")
+    say(f"Documents: {', '.join(f'{count} {state}' for state, count in updated.documents.items())}.")
     total = updated.kept + len(updated.dropped)
-    say(f"Kept {updated.kept} of {total} samples, {updated.cut_anew} of them on a passage that was cut anew.")
+    say(f"Kept {updated.kept} of {total} samples; the chunks of {updated.cut_anew} changed.")
     for sample, reason in updated.dropped:
         say(f"Dropped {sample.id} ({reason}): {sample.question}")
     for line in updated.lines:

@@ -1,7 +1,7 @@
-"""Compiling steps with the labels that groundset ships and the user's own, into a folder of states.
+"""Compiling steps into a folder of states, with shipped labels and the user's.
 
-From Python a whole recipe is compiled with ``open_recipe``, which is imported when it is first asked for: the command
-line reads the options from here.
+``open_recipe`` opens a whole recipe for DSPy's optimizers. It is imported lazily, because the command line imports the
+options from this package.
 """
 
 from typing import TYPE_CHECKING, Any

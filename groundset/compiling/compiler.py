@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset import __version__
-from groundset.compiling.labels import own_files
+from groundset.compiling.labels import label_arguments
 from groundset.compiling.modes import ModeReport, measure_modes
 from groundset.compiling.options import CompileOptions
 from groundset.compiling.resources import TEST, OpenedResources
@@ -23,9 +23,9 @@ from optimizers.strategies.base import Listener
 from programs.critics.states import CompiledState, folder_of
 from programs.errors import GroundsetError
 
-_NO_KEY = re.compile(r"[^\w.\- ]")  # what MLflow takes for no part of a parameter's name
+_NOT_IN_NAMES = re.compile(r"[^\w.\- ]")  # characters that MLflow does not allow in parameter names
 
-# Called when the compile of a step begins: step, model, strategy, and the parameters that are known by then.
+# Called when the compile of a step begins, with step, model, strategy and parameters.
 Started = Callable[[str, str, str, Mapping[str, Any]], object]
 
 
@@ -37,23 +37,23 @@ def compile_steps(
     dev: int | None = None,
     test: int = TEST,
 ) -> Iterator[tuple[CompileReport | ModeReport, Path]]:
-    """Compile steps, and yield the report of each with the file of its state; of asking modes last.
+    """Compile steps, and yield the report and state file of each; the report of asking modes comes last.
 
-    One that was interrupted is the last. Candidates are compared on ``dev`` examples, by default on as many as labels
-    and budget allow, and ``test`` examples are reported at the end.
+    An interrupted compile is the last. Candidates are compared on ``dev`` examples, by default as many as labels and
+    budget allow, and ``test`` examples are reported.
 
     Raises:
-        InputError: a file or a folder of the options cannot be used.
-        OptimizerError: labels are wrong, or lack what the strategy needs.
+        InputError: a file or folder of the options cannot be used.
+        OptimizerError: labels are invalid or insufficient for the strategy.
         GroundsetError: a model failed.
     """
     strategy = STRATEGIES[options.strategy]
-    if options.judge or (options.compiles_steps and "lm" in strategy.needs):
+    if options.mode_judge or (options.compiles_steps and "lm" in strategy.needs):
         for model in (options.lm, options.teacher):
             if model is not None:
                 check_server(model)
-    own = own_files(options.labels, options.out, listener.say)
-    read_all(own)  # what is wrong with them should be said before minutes are spent
+    user_labels = label_arguments(options.labels, options.out, listener.say)
+    read_all(user_labels)  # fail early on invalid rows
     current = ""
 
     def begin(step: str, model: str, parameters: Mapping[str, Any]) -> None:
@@ -62,9 +62,9 @@ def compile_steps(
         started(step, model, strategy.name, _parameters(strategy.name, parameters))
 
     if options.compiles_steps:
-        with OpenedResources(options, own, listener, begin, dev=dev, test=test) as resources:
+        with OpenedResources(options, user_labels, listener, begin, dev=dev, test=test) as resources:
             steps = options.named or strategy.steps_of(resources)
-            for step in steps:  # what is lacking should be said before anything is opened
+            for step in steps:  # fail before models are opened
                 strategy.check(step, resources)
             try:
                 for report in strategy.compile(steps, resources):
@@ -78,14 +78,16 @@ def compile_steps(
             except Exception as error:
                 reason = f"compiling {current} failed: {type(error).__name__}: {error}"
                 raise fatal_error(error) or GroundsetError(reason) from error
-    if options.judge is not None and options.lm is not None:
-        yield measure_modes(options.lm, options.judge, labels=own, seed=options.seed, out=options.out, say=listener.say)
+    if options.mode_judge is not None and options.lm is not None:
+        yield measure_modes(
+            options.lm, options.mode_judge, labels=user_labels, seed=options.seed, out=options.out, say=listener.say
+        )
 
 
 def _write(report: CompileReport, out: Path, listener: Listener) -> Path:
     """Write the state of a report to ``<out>/<model>/<step>.json``, and return the file.
 
-    A compile that found nothing better than the step as it was does not take the place of one that did.
+    An unchanged step does not overwrite the result of an earlier compile.
 
     Raises:
         InputError: the folder cannot be written.
@@ -93,40 +95,39 @@ def _write(report: CompileReport, out: Path, listener: Listener) -> Path:
     state = report.state
     file = out / folder_of(state.model) / f"{state.step}.json"
     if not state.record.get("chosen", 1) and (before := _better_before(file, state)):
-        listener.say(f"Nothing better was found, so what {before.optimizer} found before stays in {file}")
+        listener.say(f"No improvement found; kept the earlier result of {before.optimizer} in {file}")
     else:
         write_text(file, state_text(state))
     return file
 
 
 def _better_before(file: Path, new: CompiledState) -> CompiledState | None:
-    """Return the state in a file, if it serves the same model as another one and changes the step."""
+    """Return the state in a file, if it is for the same model and changes the step."""
     try:
         old = CompiledState.model_validate_json(file.read_bytes())
     except (OSError, ValueError):
         return None
-    serves = (old.signature, old.dspy, old.model_sha256) == (new.signature, new.dspy, new.model_sha256)
+    same_model = (old.signature, old.dspy, old.model_sha256) == (new.signature, new.dspy, new.model_sha256)
     changes = old.blend is not None or old.adapter is not None or bool(old.record.get("chosen"))
-    return old if serves and changes else None
+    return old if same_model and changes else None
 
 
 def environment(state: CompiledState) -> dict[str, Any]:
-    """Return the parameters of a compile that its state records: the model, its files of rows and their counts."""
-    found: dict[str, Any] = {"model": state.model, "model_sha256": state.model_sha256 or ""}
+    """Return the parameters from the record of a state: the model, the files of rows and their counts."""
+    parameters: dict[str, Any] = {"model": state.model, "model_sha256": state.model_sha256 or ""}
     for kind in ("labels", "gold"):
         for row in state.record.get(kind, ()):
-            found[f"{kind}.{_NO_KEY.sub('_', row['file'])}"] = row["sha256"]
-    return found | {f"rows.{split}": count for split, count in state.record.get("rows", {}).items()}
+            parameters[f"{kind}.{_NOT_IN_NAMES.sub('_', row['file'])}"] = row["sha256"]
+    return parameters | {f"rows.{split}": count for split, count in state.record.get("rows", {}).items()}
 
 
-def _parameters(optimizer: str, made_with: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a compile that are known when it starts: the options, and this installation."""
-    options = {name: "" if value is None else value for name, value in made_with.items()}
+def _parameters(optimizer: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are known at the start of a compile: the options, and the installed versions."""
     versions = versions_of("dspy", "xllamacpp", "scikit-learn", "sentence-transformers", "gepa")
     commit = _commit()
     return {
         "optimizer": optimizer,
-        **options,
+        **{name: "" if value is None else value for name, value in options.items()},
         "groundset": __version__,
         **{f"version.{name}": version for name, version in versions.items()},
         **({"git_commit": commit} if commit else {}),
@@ -135,15 +136,15 @@ def _parameters(optimizer: str, made_with: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _commit() -> str | None:
-    """Return the commit of the checkout that this code runs from, None if it was installed otherwise.
+    """Return the commit of the checkout that this code runs from, None if it is not run from one.
 
-    Once for all: the code that runs stays what it was when a commit comes in between, and MLflow takes no second value.
+    Cached: the running code does not change with later commits, and MLflow rejects a second value.
     """
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
     try:
-        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
+        result = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return found.stdout.strip()
+    return result.stdout.strip()

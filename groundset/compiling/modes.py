@@ -1,6 +1,7 @@
-"""Measurement of asking modes: each asks about the same passages, and one judge decides on the samples."""
+"""Measuring the asking modes of a model on the same passages, with one judge."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ PASSAGES = 24
 
 
 class ModeMeasure(NamedTuple):
-    """The counts of one mode: passages, samples, and samples that the judge finds good."""
+    """The counts of one mode: passages, samples, and good samples."""
 
     mode: str
     passages: int
@@ -34,7 +35,7 @@ class ModeMeasure(NamedTuple):
 
     @property
     def share(self) -> Interval:
-        """Return the share of passages that gave a good sample, with its Wilson interval."""
+        """Return the share of passages with a good sample, with its Wilson interval."""
         return share(self.good, self.passages)
 
     def __str__(self) -> str:
@@ -43,7 +44,7 @@ class ModeMeasure(NamedTuple):
 
 
 class ModeReport(NamedTuple):
-    """The measured modes of a model, the best first; it has the summary and table of a ``CompileReport``."""
+    """The measured modes of a model, the best first, with the summary and table of a ``CompileReport``."""
 
     lm: str
     measures: tuple[ModeMeasure, ...]
@@ -57,15 +58,15 @@ class ModeReport(NamedTuple):
     @property
     def table(self) -> Table:
         """Return the figures of every mode."""
-        rows = [(found.mode, str(found.share), str(found.made), str(found.passages)) for found in self.measures]
-        return ("mode", "good samples a passage", "made", "passages"), rows
+        rows = [(each.mode, str(each.share), str(each.made), str(each.passages)) for each in self.measures]
+        return ("mode", "good samples per passage", "samples", "passages"), rows
 
     @property
     def one_line(self) -> str:
-        """Return the best mode, and how many passages gave a good sample in each."""
+        """Return the best mode, with the share of passages with a good sample in each mode."""
         best, *others = self.measures
-        shares = "; ".join(f"{found.mode} {found.share}" for found in others)
-        return f"mode: {best.mode} ({best.share} of passages give a good sample; {shares})"
+        shares = "; ".join(f"{each.mode} {each.share}" for each in others)
+        return f"mode: {best.mode} ({best.share} good samples per passage; {shares})"
 
 
 def measure_modes(
@@ -76,26 +77,25 @@ def measure_modes(
     passages: int = PASSAGES,
     seed: int = 0,
     out: Path,
-    say: Callable[[str], object] = str,
+    say: Callable[[str], object] = lambda _: None,
 ) -> tuple[ModeReport, Path]:
-    """Ask about labelled passages in every mode and write the one that gives most good samples to ``mode.json``.
+    """Generate from labelled passages in every mode, and write the mode with most good samples to ``mode.json``.
 
-    A mode is worth the share of good passages of the split dev that give a sample which the judge finds good: one that
-    refuses much and one that writes badly both lose. Each mode takes its own critic and whatever was compiled for the
-    model in ``out``. The runs lie in ``<out>/<model>/modes/``, so that the same call pays for no call twice. Of modes
-    with as many good samples the one that rests on more rules is taken, because it is cheaper.
+    A mode is measured by the share of good dev passages with a good sample, so both high rejection and poor quality
+    lower it. Each mode uses its own critic and the states compiled for the model in ``out``. The runs are in
+    ``<out>/<model>/modes/``; a repeated call continues them. Ties go to the mode that relies more on rules.
 
-    ``judging_lm`` judges by the critic ``verdict``: a model is no judge of its own questions unless it is a strong one.
-    The ``passages`` come in equal parts from every document, and the seed fixes which.
+    ``judging_lm`` judges with the critic ``verdict``; it should be a strong model. The ``passages`` are drawn evenly
+    from all documents by the seed.
 
     Raises:
-        InputError: no label calls a passage good, or a run there was made with other options.
-        GroundsetError: a model failed; what was done is kept.
+        InputError: there are no good passages, or a run there was made with other options.
+        GroundsetError: a model failed; finished calls are kept.
     """
     folder = out / folder_of(parse_spec(lm).name)
     chosen = _passages(read_labels(ChunkLabel, label_files(labels, ChunkLabel)), passages, seed)
     if not chosen:
-        raise InputError("no label of the split dev calls a passage good, so no mode can be measured")
+        raise InputError("mode: there are no good chunks in the split dev to measure with; add some with --labels")
     chunks = folder / "modes" / "passages.jsonl"
     chunks.parent.mkdir(parents=True, exist_ok=True)
     write_rows(chunks, map(_chunk, chosen))
@@ -119,21 +119,20 @@ def measure_modes(
 
 
 def _samples_of(options: Mapping[str, Any], out: Path) -> list[Sample]:
-    """Make or continue a run, and return its samples."""
+    """Create or continue a run, and return its samples."""
     make_run(options, out, track=False, quiet=True)
     return list(Run(out).samples)
 
 
 def _passages(labels: Sequence[ChunkLabel], count: int, seed: int) -> list[ChunkLabel]:
-    """Return good passages of the split dev, in turns from every document."""
+    """Return random good passages of the split dev, evenly from all documents."""
     by_document: dict[str, list[ChunkLabel]] = {}
     for label in labels:
         if label.split == "dev" and label.good:
             by_document.setdefault(label.document, []).append(label)
-    chance = Random(seed)
-    piles = [chance.sample(pile, len(pile)) for pile in by_document.values()]
-    turns = [pile[turn] for turn in range(max(map(len, piles), default=0)) for pile in piles if turn < len(pile)]
-    return turns[:count]
+    rng = Random(seed)
+    shuffled = [rng.sample(rows, len(rows)) for rows in by_document.values()]
+    return list(filter(None, chain.from_iterable(zip_longest(*shuffled))))[:count]
 
 
 def _chunk(label: ChunkLabel) -> dict[str, object]:

@@ -17,10 +17,10 @@ ALL, MODE = "all", "mode"
 class CompileOptions(CommandOptions):
     """Compile steps against labels.
 
-    Examples to learn from come from the split train, candidates are compared on dev, and test is only reported.
-    The budget decides how many dev rows are taken, 24 to 300, and so how small a gain can be seen.
-    Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best so far, and the same command
-    goes on without paying for a call twice.
+    Demos and weights are learned from the split train, candidates are compared on dev, and test is only reported.
+    The budget decides how many dev rows are used, 24 to 300, and so the minimum detectable gain.
+    Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best candidate so far; repeat the
+    command to continue without repeating calls.
     """
 
     steps: tuple[str, ...] = option(
@@ -35,20 +35,20 @@ class CompileOptions(CommandOptions):
         metavar="NAME",
         show_default="fit-head, with --lm labeled",
     )
-    lm: str | None = option(None, "The language model to compile for; fit-head needs none.", metavar="MODEL")
+    lm: str | None = option(None, "The language model to compile for; not needed for fit-head.", metavar="MODEL")
     teacher: str | None = option(
         None, "A larger model that writes demos or instructions, and judges modes.", metavar="MODEL"
     )
     labels: tuple[str, ...] = option(
         (),
-        "Labels and gold rows of your own, beside those that groundset ships; squad:FILE reads questions of SQuAD. "
+        "A file of labels or gold rows, used in addition to the shipped ones; squad:FILE reads a file of SQuAD. "
         "Repeatable.",
         metavar="FILE",
     )
     rows: int | None = option(
-        None, "For finetune: how many gold rows are learned from.", metavar="N", ge=1, show_default="all"
+        None, "For finetune: the number of gold rows to train on.", metavar="N", ge=1, show_default="all"
     )
-    budget: int = option(1200, "Language model calls that the strategy may make for each step.", metavar="N", ge=1)
+    budget: int = option(1200, "Maximum language model calls of the strategy for each step.", metavar="N", ge=1)
     target_precision: float | None = option(
         None,
         "For fit-head and fit-ensemble: the share of accepted rows that must be good, with 95 % confidence.",
@@ -58,11 +58,11 @@ class CompileOptions(CommandOptions):
         show_default="chunk 0.8, grounding 0.85, judge 0.8, same 0.85, fit-ensemble 0.5",
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL")
-    seed: int = option(0, "Fixes what chance would decide.")
-    out: Path = option(Path("out/compiled"), "The folder that the states go to.", metavar="DIR")
+    seed: int = option(0, "The random seed.")
+    out: Path = option(Path("out/compiled"), "The folder for the states.", metavar="DIR")
     track: bool = option(True, "Log the compile in MLflow.")
     track_texts: bool = option(
-        False, "Send state, prompt and rows to a tracking server too; they hold texts of labels."
+        False, "Also send state, prompt and rows to a tracking server; they contain texts of labels."
     )
     tracking: str | None = option(
         None,
@@ -70,52 +70,51 @@ class CompileOptions(CommandOptions):
         metavar="URI|FOLDER",
         show_default="mlruns/ if that folder is here, else one for all your projects",
     )
-    verbose: bool = option(False, "Let the optimizers' own words through.", names=("-v",))
+    verbose: bool = option(False, "Show the output of the optimizers.", names=("-v",))
 
     @property
     def strategy(self) -> str:
-        """Return the name of the strategy: where none is named, heads without a language model, else demos."""
+        """Return the name of the strategy, by default ``fit-head`` without a language model, else ``labeled``."""
         return self.optimizer or ("fit-head" if self.lm is None else "labeled")
 
     @property
     def named(self) -> list[str]:
-        """Return the steps that are named, once each; none if all are compiled."""
+        """Return the distinct named steps; empty for ``all``."""
         return [] if ALL in self.steps else [step for step in dict.fromkeys(self.steps) if step != MODE]
 
     @property
     def compiles_steps(self) -> bool:
-        """Return whether steps are compiled, beside the mode."""
+        """Return whether any steps are compiled, or only the mode."""
         return bool(self.named) or ALL in self.steps
 
     @property
-    def judge(self) -> str | None:
+    def mode_judge(self) -> str | None:
         """Return the model that judges asking modes, None if they are not measured."""
         return self.teacher if self.lm is not None and (MODE in self.steps or ALL in self.steps) else None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Refuse unknown names, and a strategy without the models that it needs."""
+        """Reject unknown names, and strategies without the models that they need."""
         from optimizers.steps import COMPILABLE
         from optimizers.strategies import STRATEGIES
 
         check_folder(self.out)
         name = self.strategy
         if name not in STRATEGIES:
-            raise InputError(f"--optimizer {name}: no such strategy; choose one of {', '.join(STRATEGIES)}")
+            raise InputError(f"--optimizer {name}: unknown strategy; choose one of {', '.join(STRATEGIES)}")
         for step in self.steps:
             if step not in (*COMPILABLE, MODE, ALL):
-                known = ", ".join(COMPILABLE)
-                raise InputError(f"{step}: no such step to compile; choose of {known}, {MODE} or {ALL}")
+                known = ", ".join((*COMPILABLE, MODE, ALL))
+                raise InputError(f"STEP {step}: unknown step; choose from {known}")
         needs = STRATEGIES[name].needs
         if self.lm is None and not {"lm", "weights"}.isdisjoint(needs):
-            raise InputError(f"--optimizer {name} compiles for a language model: name it with --lm")
+            raise InputError(f"--optimizer {name} compiles for a language model; name it with --lm")
         if MODE in self.steps and (self.lm is None or self.teacher is None):
-            raise InputError("mode: name the model with --lm, and the one that judges what it asks with --teacher")
+            raise InputError("mode: name the model with --lm and the judge of its questions with --teacher")
         if self.compiles_steps and self.teacher is None and "teacher" in needs:
-            raise StrategyError(f"--optimizer {name} needs a second model that writes instructions: --teacher")
+            raise StrategyError(f"--optimizer {name} needs a model that writes instructions; name it with --teacher")
         if self.lm is not None and "weights" in needs and not isinstance(parse_spec(self.lm), LocalSpec | HubSpec):
             raise InputError(
-                f"--lm {self.lm}: finetune trains weights that lie on this machine; name a catalogue model or a "
-                ".gguf file"
+                f"--lm {self.lm}: --optimizer finetune needs local weights; name a catalogue model or a .gguf file"
             )
         return self

@@ -1,4 +1,4 @@
-"""A whole recipe opened for DSPy's optimizers: its program, attempts on labelled chunks, and where its states go."""
+"""Opening a whole recipe for DSPy's optimizers, with attempts on labelled chunks as examples."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,29 +9,25 @@ from typing import Any
 import dspy
 
 from groundset.compiling.labels import label_files
+from groundset.compiling.resources import chunk_index, parsed_languages
 from groundset.data_files import data_path
-from groundset.engine.compiled import SHIPPED, Users, load_compiled
+from groundset.engine.compiled import SHIPPED, StateConsumers, load_compiled
 from groundset.files import write_text
 from groundset.models.pull import ensure_available
 from groundset.models.specs import LocalSpec, parse_spec
-from groundset.options import DEFAULT_EMBEDDER, DEFAULT_PARSER
+from groundset.options import DEFAULT_EMBEDDER
 from groundset.retrieval.embedder import load_embedder
-from groundset.retrieval.index import ChunkIndex
-from groundset.retrieval.stores import open_store
 from groundset.runtime.lms import LanguageModel, open_lm
-from groundset.runtime.parser import load_parser
 from groundset.store.calls import CallFile
 from optimizers.attempts import attempt_examples, labelled_chunk
 from optimizers.labels import ChunkLabel, Split, hashes_of, read_labels
 from optimizers.report import new_state, state_text
 from optimizers.whole_recipe import WholeRecipe
 from programs.critics import open_critics
-from programs.critics.remembering import RememberingEncoder
+from programs.critics.remembering import CachingEncoder
 from programs.critics.states import folder_of
 from programs.demos import read_demos
 from programs.errors import InputError
-from programs.languages import LANGUAGES
-from programs.languages.table import Languages
 from programs.recipes import RECIPES
 from programs.tools import Tools
 
@@ -41,10 +37,10 @@ class OpenedRecipe:
     """A recipe with everything needed to compile it.
 
     Attributes:
-        program: what optimizers take.
+        program: the module to optimize.
         examples: attempts on labelled chunks, by split.
-        model: what it is compiled for.
-        record: what states say of how they came about.
+        model: the language model to compile for.
+        record: the record of its states.
     """
 
     program: WholeRecipe
@@ -53,7 +49,7 @@ class OpenedRecipe:
     record: dict[str, Any]
 
     def write(self, compiled: WholeRecipe, out: Path) -> list[Path]:
-        """Write the states that a compile changed, for ``--compiled``, and return their files.
+        """Write the states of changed steps for ``--compiled``, and return their files.
 
         Raises:
             InputError: the folder cannot be written.
@@ -83,36 +79,34 @@ def open_recipe(
     labels: Sequence[Path] = (),
     **options: Any,
 ) -> Iterator[OpenedRecipe]:
-    """Open a recipe with the shipped critics, the demos by hand and a search over all labelled chunks.
+    """Open a recipe with the shipped critics, the original demos and a search index of all labelled chunks.
 
-    Inside, DSPy has the language model. A call that fails ends what is going on, except in those optimizers that pass
-    over failures.
+    Within the block DSPy uses the language model. Failed calls raise, unless an optimizer ignores them.
 
-    ``journal`` is the file of finished calls, so that the same compile pays for none twice. ``labels`` are label files
-    of the user's own, and ``options`` those of the recipe.
+    ``journal`` is the file of finished calls, which are not repeated. ``labels`` are the user's label files, and
+    ``options`` those of the recipe.
 
     Raises:
-        InputError: there is no such recipe, or the shipped heads have another embedder.
-        OptimizerError: a label file is wrong.
+        InputError: the recipe is unknown, or the shipped heads have another embedder.
+        OptimizerError: a label file is invalid.
         GroundsetError: a model cannot be opened.
     """
     if recipe not in RECIPES:
-        raise InputError(f"there is no recipe {recipe}; there are {', '.join(RECIPES)}")
+        raise InputError(f"unknown recipe {recipe}; choose one of {', '.join(RECIPES)}")
     files = label_files(labels, ChunkLabel)
     rows = read_labels(ChunkLabel, files)
     loaded, spec = load_embedder(embedder), ensure_available(parse_spec(lm))
-    named = (spec.name, spec.sha256) if isinstance(spec, LocalSpec) else ()
-    # Writers are what is compiled: they start from the demos by hand.
-    compiled = load_compiled(SHIPPED, Users("head", loaded.sha256, *named)).deciding()
+    local = (spec.name, spec.sha256) if isinstance(spec, LocalSpec) else ()
+    # Only deciding steps use shipped states; writing steps are compiled from their original demos.
+    compiled = load_compiled(SHIPPED, StateConsumers("head", loaded.sha256, *local)).deciding()
     if not compiled.heads:
-        raise InputError(f"--embedder {embedder}: the shipped critics have another embedder")
-    languages = Languages(LANGUAGES, load_parser(DEFAULT_PARSER))
+        raise InputError(f"embedder {embedder}: the shipped critics were fitted with another embedder")
+    languages = parsed_languages()
     chunks = [labelled_chunk(row) for row in rows]
     vectors = loaded.encode_corpus([chunk.text for chunk in chunks])
     known = {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
-    encoder = RememberingEncoder(loaded, known)
-    store = open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors)
-    index = ChunkIndex(chunks, store, encoder.encode)
+    encoder = CachingEncoder(loaded, known)
+    index = chunk_index(chunks, vectors, encoder)
     critics = open_critics("head", languages=languages, embedder=encoder, heads=compiled.heads)
     calls = CallFile(journal)
     with (
@@ -121,7 +115,7 @@ def open_recipe(
         dspy.context(lm=model.lm, max_history_size=0, max_errors=1),
     ):
         tools = Tools(
-            critics={**critics, **compiled.taught(model.lm)},
+            critics={**critics, **compiled.finetuned(model.lm)},
             retriever=index,
             languages=languages,
             demos=read_demos(data_path("demos")),

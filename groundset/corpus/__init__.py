@@ -1,4 +1,4 @@
-"""From documents to chunks: find, read, cut, drop duplicates, draw."""
+"""Turn documents into chunks: find files, parse, chunk, drop duplicates and draw."""
 
 from groundset.corpus.chunkers import CHUNKERS, Embed
 from groundset.corpus.chunks import draw_order

@@ -1,7 +1,7 @@
-"""The chunkers by name: each cuts a document into spans.
+"""Chunkers by name; each splits a document into spans.
 
 Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in words for ``word`` and in tokens
-for ``token``. Nothing here downloads anything: embeddings and tokenizers are handed in.
+for ``token``. Embedders and tokenizers are passed in; nothing is downloaded.
 """
 
 import re
@@ -21,15 +21,15 @@ Embed = Callable[[Sequence[str]], np.ndarray[Any, Any]]
 
 _WORD = re.compile(r"\S+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-# How many sentences on either side of a boundary are compared, and what a cut between like ones costs.
+# Atoms compared on either side of a cut, and the cost of a cut between the most similar ones.
 _WINDOW = 3
-_LIKENESS = 2.0
+_SIMILARITY_COST = 2.0
 _SEMANTIC_FULLNESS = 0.5
 
 
 @dataclass(frozen=True)
 class ChunkingTools:
-    """What some chunkers need: ``embed`` turns texts into rows of vectors, ``tokenizer`` counts tokens."""
+    """Dependencies of some chunkers: ``embed`` returns one vector per text, ``tokenizer`` counts tokens."""
 
     embed: Embed | None = None
     tokenizer: Tokenizer | None = None
@@ -37,7 +37,7 @@ class ChunkingTools:
 
 @dataclass(frozen=True)
 class Chunker:
-    """A way to cut documents: its function, the unit of its sizes and whether it respects headings."""
+    """A chunking function, the unit of its sizes and whether it respects headings."""
 
     split: Callable[[Document, int, int, ChunkingTools], list[Span]]
     unit: Literal["characters", "words", "tokens"]
@@ -46,7 +46,7 @@ class Chunker:
 
 
 def recursive(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
-    """Cut at headings, then paragraphs, then sentences, then words: only as deep as the size demands."""
+    """Split at headings, then paragraphs, then sentences, then words, only as deep as the size requires."""
     spans: list[Span] = []
     for section in sections(document, size - overlap):
         spans += overlapping(pack(section.atoms, size - overlap), overlap)
@@ -54,15 +54,15 @@ def recursive(document: Document, size: int, overlap: int, tools: ChunkingTools)
 
 
 def semantic(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:
-    """Cut where the sentences before and after differ most in meaning, and at headings."""
+    """Split at headings, and where the sentences before and after differ most in meaning."""
     if tools.embed is None:
         raise InputError("the semantic chunker needs an embedder")
-    found = sections(document, size - overlap)
-    atoms = [atom for section in found for atom in section.atoms]
-    costs = iter(_likeness(document.text, atoms, tools.embed))
+    parts = sections(document, size - overlap)
+    atoms = [atom for section in parts for atom in section.atoms]
+    costs = iter(_semantic_costs(document.text, atoms, tools.embed))
     spans: list[Span] = []
-    for section in found:
-        # Table headers, headings and the insides of words stay as costly as they are.
+    for section in parts:
+        # Cuts inside words and after headings or table headers keep their cost.
         priced = [
             atom if atom.cost >= WORD else atom._replace(cost=cost)
             for atom, cost in zip(section.atoms, costs, strict=False)
@@ -72,20 +72,20 @@ def semantic(document: Document, size: int, overlap: int, tools: ChunkingTools) 
 
 
 def sentence(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
-    """Fill chunks with whole sentences, one after the other, whatever the headings."""
+    """Fill chunks with whole sentences, ignoring headings."""
     return fill(sentence_atoms(document.text, size), size, overlap)
 
 
 def word(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
-    """Cut every ``size`` words."""
+    """Split every ``size`` words."""
     return _windows([Span(*match.span()) for match in _WORD.finditer(document.text)], size, overlap)
 
 
 def token(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:
-    """Cut every ``size`` tokens of the tokenizer; without one, words and punctuation marks are tokens."""
+    """Split every ``size`` tokens of the tokenizer; without one, words and punctuation marks are tokens."""
     if tools.tokenizer is None:
         return _windows([Span(*match.span()) for match in _TOKEN.finditer(document.text)], size, overlap)
-    # An embedder's own tokenizer cuts texts off at its model's length; a copy must not.
+    # An embedder's tokenizer truncates texts to the model's length, so use a copy without limits.
     tokenizer = Tokenizer.from_str(tools.tokenizer.to_str())
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -104,33 +104,33 @@ CHUNKERS: Mapping[ChunkerName, Chunker] = {
 
 def _windows(units: Sequence[Span], size: int, overlap: int) -> list[Span]:
     step = size - overlap
-    # The last window starts where the one before it does not yet reach the end.
+    # Stop at the first window that reaches the end.
     starts = range(0, max(1, len(units) - overlap), step) if units else range(0)
     return [Span(units[start].start, units[min(start + size, len(units)) - 1].end) for start in starts]
 
 
-def _likeness(text: str, atoms: Sequence[Atom], embed: Embed) -> list[float]:
-    """Price a cut after each atom by how alike the text before and after it is, within the document."""
+def _semantic_costs(text: str, atoms: Sequence[Atom], embed: Embed) -> list[float]:
+    """Return the cost of a cut after each atom: the similarity of the text before and after, scaled per document."""
     if len(atoms) < 2:
         return [0.0] * len(atoms)
     vectors = np.asarray(embed([text[atom.start : atom.end].strip() for atom in atoms]), dtype=np.float64)
-    likeness = []
+    similarities = []
     for cut in range(1, len(atoms)):
         before = vectors[max(0, cut - _WINDOW) : cut].mean(axis=0)
         after = vectors[cut : cut + _WINDOW].mean(axis=0)
         norm = float(np.linalg.norm(before) * np.linalg.norm(after))
-        likeness.append(float(before @ after) / norm if norm else 0.0)
-    low, high = min(likeness), max(likeness)
+        similarities.append(float(before @ after) / norm if norm else 0.0)
+    low, high = min(similarities), max(similarities)
     spread = (high - low) or 1.0
-    return [*(_LIKENESS * (value - low) / spread for value in likeness), HEADING]
+    return [*(_SIMILARITY_COST * (value - low) / spread for value in similarities), HEADING]
 
 
 def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[list[Atom]]:
     """Group atoms into chunks of at most ``size`` characters at the lowest total cost.
 
-    A chunk costs ``fullness`` times the square of the share of ``size`` that it leaves unused, plus the
-    cost of the cut after its last atom. The minimum over all groupings is found exactly, from the first
-    atom to the last. An atom longer than ``size`` is a chunk of its own.
+    A chunk costs ``fullness`` times the square of the unused share of ``size``, plus the cost of the cut
+    after its last atom. The minimum is found exactly, by dynamic programming. An atom longer than ``size``
+    becomes a chunk by itself.
     """
     starts = np.array([atom.start for atom in atoms])
     best = np.zeros(len(atoms) + 1)
@@ -140,7 +140,7 @@ def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[list[A
         cut = atom.cost if end < len(atoms) else 0.0
         while first < end - 1 and atom.end - atoms[first].start > size:
             first += 1
-        # All starts at once: where atoms are a few characters long there are hundreds of them.
+        # Vectorised over the starts: there are hundreds of them when atoms are short.
         unused = np.maximum(0.0, 1 - (atom.end - starts[first:end]) / size)
         totals = best[first:end] + fullness * unused * unused + cut
         start = end - 1 - int(np.argmin(totals[::-1]))
@@ -154,7 +154,7 @@ def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[list[A
 
 
 def fill(atoms: Sequence[Atom], size: int, overlap: int) -> list[Span]:
-    """Group atoms one after the other into chunks of at most ``size`` characters, the last atoms repeated."""
+    """Group atoms greedily into chunks of at most ``size`` characters, repeating up to ``overlap`` characters."""
     spans: list[Span] = []
     first = 0
     while first < len(atoms):
@@ -172,7 +172,7 @@ def fill(atoms: Sequence[Atom], size: int, overlap: int) -> list[Span]:
 
 
 def overlapping(groups: Sequence[Sequence[Atom]], overlap: int) -> list[Span]:
-    """Turn groups into spans that repeat the last atoms, up to ``overlap`` characters, of the one before."""
+    """Turn groups into spans that repeat the last atoms of the previous group, up to ``overlap`` characters."""
     spans: list[Span] = []
     previous: Sequence[Atom] = ()
     for group in groups:
@@ -184,7 +184,7 @@ def overlapping(groups: Sequence[Sequence[Atom]], overlap: int) -> list[Span]:
 
 
 def trim(text: str, span: Span) -> Span:
-    """Shrink a span by the white space at its ends."""
-    piece = text[span.start : span.end]
-    start = span.start + len(piece) - len(piece.lstrip())
-    return Span(start, max(start, span.end - len(piece) + len(piece.rstrip())))
+    """Strip white space from both ends of a span."""
+    content = text[span.start : span.end]
+    start = span.start + len(content) - len(content.lstrip())
+    return Span(start, max(start, span.end - len(content) + len(content.rstrip())))

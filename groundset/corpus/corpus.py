@@ -1,4 +1,4 @@
-"""Everything between the arguments of a command and the chunks of a run."""
+"""Build a corpus from files, folders and globs: read, chunk, drop duplicates and write."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from groundset.corpus.chunkers import CHUNKERS, ChunkingTools, Embed
 from groundset.corpus.chunks import chunk_document
-from groundset.corpus.documents import nothing_left, read_documents
+from groundset.corpus.documents import no_documents_error, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
 from groundset.corpus.user_chunks import CHUNK_SUFFIXES, read_user_chunks
@@ -25,11 +25,11 @@ class _Frozen(BaseModel):
 
 
 class CorpusOptions(ChunkingOptions):
-    """How documents become chunks.
+    """Options for chunking documents.
 
     ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit (characters; words for ``word``; tokens for
-    ``token``); without a size the chunker's default holds. ``duplicate_threshold`` is the share of three-word sequences
-    from which two chunks count as duplicates; 1 leaves only exact ones, None all.
+    ``token``); the default size is the chunker's. Two chunks are duplicates if they share at least
+    ``duplicate_threshold`` of their three-word sequences: 1 drops only exact duplicates, None keeps all.
     """
 
     min_length: int = Field(default=200, ge=0)
@@ -37,18 +37,18 @@ class CorpusOptions(ChunkingOptions):
 
     @property
     def size(self) -> int:
-        """Return the chunk size, with the default of the chunker."""
+        """Return the chunk size, by default the chunker's."""
         return self.chunk_size or CHUNKERS[self.chunker].default_size
 
     @model_validator(mode="after")
-    def _overlap_leaves_room(self) -> Self:
+    def _check_overlap(self) -> Self:
         if self.chunk_overlap >= self.size:
             raise InputError(f"--chunk-overlap {self.chunk_overlap}: must be smaller than the chunk size ({self.size})")
         return self
 
 
 class Counts(_Frozen):
-    """How much there was at each stage; ``files`` counts those found, read or not."""
+    """Counts at each stage; ``files`` includes skipped ones."""
 
     files: int
     documents: int
@@ -59,7 +59,7 @@ class Counts(_Frozen):
 
 
 class Corpus(_Frozen):
-    """The documents of a run, their chunks and what was left out."""
+    """Documents, their chunks and the skipped files."""
 
     documents: tuple[Document, ...]
     chunks: tuple[Chunk, ...]
@@ -67,7 +67,7 @@ class Corpus(_Frozen):
     counts: Counts
 
 
-class Cut(NamedTuple):
+class ChunkingResult(NamedTuple):
     """Chunks, and how many were dropped as too short and as duplicates."""
 
     chunks: list[Chunk]
@@ -83,34 +83,33 @@ def build_corpus(
     tokenizer: Tokenizer | None = None,
     on_file: Callable[[str], None] | None = None,
 ) -> Corpus:
-    """Read files, folders and globs into documents, and cut them into chunks.
+    """Read files, folders and globs into documents, and split them into chunks.
 
-    A ``.jsonl`` or ``.parquet`` file named in ``paths`` holds the user's own chunks, which are taken as they
-    are. ``embed`` serves the semantic chunker, ``tokenizer`` the token chunker; ``on_file`` is told each file
-    before it is read.
+    The chunks of a ``.jsonl`` or ``.parquet`` file in ``paths`` are used unchanged. The semantic chunker needs
+    ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read.
     """
     options = options or CorpusOptions()
-    own_files = [Path(path) for path in paths if Path(path).suffix.lower() in CHUNK_SUFFIXES]
-    own_files = [file for file in own_files if not file.is_dir()]
-    others = [path for path in paths if Path(path) not in own_files]
+    chunk_files = [Path(path) for path in paths if Path(path).suffix.lower() in CHUNK_SUFFIXES]
+    chunk_files = [file for file in chunk_files if not file.is_dir()]
+    others = [path for path in paths if Path(path) not in chunk_files]
     documents: list[Document] = []
     chunks: list[Chunk] = []
     skipped: list[SkippedFile] = []
-    files = len(own_files)
+    files = len(chunk_files)
     dropped_short = dropped_duplicates = 0
-    if others or not own_files:
+    if others or not chunk_files:
         found = find_documents(others)
         reading = read_documents(found.files, on_file)
         skipped = [*found.skipped, *reading.skipped]
         files += len(found.files)
-        if not reading.documents and not own_files:
-            raise nothing_left(skipped)
+        if not reading.documents and not chunk_files:
+            raise no_documents_error(skipped)
         documents += reading.documents
         chunks, dropped_short, dropped_duplicates = cut_documents(documents, options, embed=embed, tokenizer=tokenizer)
-    for file in own_files:
-        own = read_user_chunks(file)
-        documents += own.documents
-        chunks += own.chunks
+    for file in chunk_files:
+        user_chunks = read_user_chunks(file)
+        documents += user_chunks.documents
+        chunks += user_chunks.chunks
     _check_ids(documents, chunks)
     if not chunks:
         raise InputError(
@@ -133,8 +132,8 @@ def cut_documents(
     *,
     embed: Embed | None = None,
     tokenizer: Tokenizer | None = None,
-) -> Cut:
-    """Cut documents that were read into chunks; see :func:`build_corpus`."""
+) -> ChunkingResult:
+    """Split parsed documents into chunks; see :func:`build_corpus`."""
     chunker, tools = CHUNKERS[options.chunker], ChunkingTools(embed, tokenizer)
     chunks: list[Chunk] = []
     short = 0
@@ -145,29 +144,29 @@ def cut_documents(
         chunks += found
         short += dropped
     if options.duplicate_threshold is None:
-        return Cut(chunks, short, 0)
+        return ChunkingResult(chunks, short, 0)
     kept, duplicates = drop_duplicates(chunks, options.duplicate_threshold)
-    return Cut(kept, short, duplicates)
+    return ChunkingResult(kept, short, duplicates)
 
 
 def _check_ids(documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
-    """Refuse ids that two files of own chunks share."""
+    """Raise an ``InputError`` for an id that occurs in two files of chunks."""
     for kind, ids in (("document", [d.doc_id for d in documents]), ("chunk", [c.chunk_id for c in chunks])):
         seen: set[str] = set()
         for name in ids:
             if name in seen:
-                raise InputError(f"two files give the {kind} id {name!r}")
+                raise InputError(f"{kind} id {name!r} occurs in two files; make ids unique")
             seen.add(name)
 
 
 def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path | None]:
     """Write the chunks to ``out`` and the documents' texts beside it; return both paths.
 
-    Both files are complete before either takes its name, so that a full disk or a kill leaves what was there. Nothing
-    lies beside a stream, so the texts are left out there.
+    Both files are written completely before either is renamed, so that old files survive a full disk or a kill.
+    If ``out`` is a stream, the texts are omitted.
 
     Raises:
-        InputError: one of them cannot be written.
+        InputError: a file cannot be written.
     """
     docs = None if is_stream(out) else documents_path(out)
     chunk_rows = (
@@ -179,7 +178,7 @@ def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path | None]:
     )
     files: list[tuple[Path, Iterator[dict[str, Any]]]] = [(out, chunk_rows)]
     if docs:
-        # The last one entered takes its name first, so where there are chunks there are documents.
+        # The file entered last is renamed first, so chunks never exist without their documents.
         files.append((docs, document_rows))
     with ExitStack() as stack:
         for target, rows in files:
@@ -189,5 +188,5 @@ def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path | None]:
 
 
 def documents_path(out: Path) -> Path:
-    """Return where the document texts of a chunk file go: ``FILE.docs.jsonl`` beside ``FILE.jsonl``."""
+    """Return the path of the document texts of a chunk file: ``FILE.docs.jsonl`` for ``FILE.jsonl``."""
     return out.with_name(f"{out.stem if out.suffix == '.jsonl' else out.name}.docs.jsonl")

@@ -1,10 +1,9 @@
-"""Files to documents: every file is read or skipped with a reason, and none stops the run."""
+"""Parse files into documents; files that cannot be parsed are skipped with a reason."""
 
 import hashlib
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -18,29 +17,29 @@ from programs.errors import InputError
 from programs.types import Document
 
 _PARSE = f"{formats.__name__}:{formats.parse_file.__name__}"
-# What parsing one file may cost. HTML takes a hundred times its size while it is read, so 10 MB of it take 1 GB; a PDF
-# of a thousand pages takes a fifth of that, and two minutes.
+# Limits for parsing one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a thousand pages
+# 200 MB and two minutes.
 MAX_FILE_MB = 256
 LIMITS = Limits(memory_mb=1024, output_mb=256)
 SECONDS = 30
 SECONDS_PER_MB = 100
-# To start a process costs as much as parsing a megabyte or two, and each may take the memory above.
+# Starting a process takes as long as parsing a megabyte or two, and each may use the memory above.
 _MAX_PROCESSES = 4
 _MB_PER_PROCESS = 4
-# Fewer letters and digits than this say nothing that a question could be asked about.
-MIN_CHARACTERS = 20
+MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 _SLUG_LENGTH = 40
+_NAMED_FILES = 5
 
 
 class Reading(NamedTuple):
-    """The documents that were read, in order of their paths, and the files that were not."""
+    """The parsed documents in the order of their paths, and the skipped files."""
 
     documents: list[Document]
     skipped: list[SkippedFile]
 
 
 def read_documents(files: Iterable[FoundFile], on_file: Callable[[str], None] | None = None) -> Reading:
-    """Parse files into documents, in processes with limits; call ``on_file`` with each path before waiting for it."""
+    """Parse files in processes with limits; ``on_file`` is called with each path before its document is awaited."""
     documents: list[Document] = []
     skipped: list[SkippedFile] = []
     seen: dict[bytes, str] = {}
@@ -55,11 +54,11 @@ def read_documents(files: Iterable[FoundFile], on_file: Callable[[str], None] | 
             except UnparsableError as error:
                 skipped.append(SkippedFile(path=found.path, reason=str(error)))
                 continue
-            same = seen.setdefault(_digest(document.text), document.path)
-            if same == document.path:
+            original = seen.setdefault(_digest(document.text), document.path)
+            if original == document.path:
                 documents.append(document)
             else:
-                skipped.append(SkippedFile(path=found.path, reason=f"same text as {same}"))
+                skipped.append(SkippedFile(path=found.path, reason=f"same text as {original}"))
     return Reading(documents, skipped)
 
 
@@ -67,7 +66,7 @@ def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
     """Parse one file.
 
     Raises:
-        UnparsableError: it cannot become a document.
+        UnparsableError: the file cannot be parsed.
     """
     try:
         if not found.file.is_file():
@@ -110,29 +109,28 @@ def _megabytes(found: FoundFile) -> float:
 
 
 def document_id(path: str, text: str) -> str:
-    """Name a document after its path and text, the same on any machine."""
+    """Return a document id made of its path and text, the same on any machine."""
     digest = hashlib.sha256(f"{path}\0{text}".encode()).hexdigest()[:8]
     return f"{document_name(path) or 'document'}-{digest}"
 
 
 def document_name(path: str) -> str:
-    """Return the name of a document, independent of its folder and text; may be empty."""
+    """Return a slug of the file name, possibly empty."""
     ascii_stem = unicodedata.normalize("NFKD", PurePosixPath(path).stem).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", ascii_stem.lower())[:_SLUG_LENGTH].strip("-")
 
 
-def nothing_left(skipped: Iterable[SkippedFile]) -> InputError:
-    """Return the error for a run without documents: how many files were skipped, and why."""
-    reasons = Counter(re.sub(r"^same text as .*", "same text as another", file.reason) for file in skipped)
-    total = sum(reasons.values())
-    if not total:
-        return InputError("no documents found: the folders are empty; name files, or folders that hold some")
-    listed = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
-    return InputError(f"no document could be read: {total} file{'s' * (total > 1)} skipped: {listed}")
+def no_documents_error(skipped: Sequence[SkippedFile]) -> InputError:
+    """Build the error for a corpus without documents, which names the skipped files and the reasons."""
+    if not skipped:
+        return InputError("no documents found: the folders are empty; name files, or folders that contain some")
+    reasons = "; ".join(f"{file.path}: {file.reason}" for file in skipped[:_NAMED_FILES])
+    more = f"; and {len(skipped) - _NAMED_FILES} more files" if len(skipped) > _NAMED_FILES else ""
+    return InputError(f"no document could be read: {reasons}{more}")
 
 
 def _digest(text: str) -> bytes:
-    """Return a hash of the words of a text; line by line, because the words of a book take ten times its memory."""
+    """Return a hash of the words of a text, line by line to save memory."""
     digest = hashlib.sha256()
     for line in text.split("\n"):
         digest.update("".join(f"{word} " for word in line.split()).encode())

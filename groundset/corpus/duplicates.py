@@ -1,4 +1,4 @@
-"""Chunks that repeat an earlier one, exactly or nearly."""
+"""Drop chunks that are exact or near-duplicates of an earlier one."""
 
 import hashlib
 import re
@@ -17,22 +17,21 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
 _SHINGLE = 3
 _PERMUTATIONS = 64
-# The index proposes, the exact comparison decides: it may propose a little too much, but not too little.
+# The LSH index proposes candidates for an exact comparison, so its threshold is lower.
 _SLACK = 0.15
-# So many chunks may look alike to the index; of more, as forms are, further ones are dropped only if they are exact.
-_MAX_ALIKE = 100
-_BATCH = 4_096  # sequences of words that are sketched at once; it takes a kilobyte for each
+# Maximum LSH candidates compared; beyond this (form letters) only exact duplicates are dropped.
+_MAX_CANDIDATES = 100
+_BATCH = 4_096  # word sequences hashed at once, a kilobyte each
 
 
 def drop_duplicates(chunks: Iterable[Chunk], threshold: float = 0.85) -> tuple[list[Chunk], int]:
     """Keep the first of chunks with the same words; also return how many were dropped.
 
-    Near-duplicates share at least ``threshold`` of their three-word sequences (1 leaves only exact ones).
-    Chunks whose numbers differ are never duplicates: two rows of a table may differ in nothing else. Nor are
-    chunks that overlap in one document, as --chunk-overlap makes them.
+    Near-duplicates share at least ``threshold`` of their three-word sequences (1 drops only exact duplicates).
+    Chunks with different numbers are never duplicates, since table rows may differ in nothing else. Nor are
+    overlapping chunks of one document, as --chunk-overlap makes them.
     """
-    # datasketch imports half of scipy; only runs that come this far wait for it.
-    from datasketch import MinHashLSH
+    from datasketch import MinHashLSH  # imports half of scipy
 
     chunks = list(chunks)
     numbers = [_digest(_NUMBER.findall(chunk.text)) for chunk in chunks]
@@ -40,33 +39,34 @@ def drop_duplicates(chunks: Iterable[Chunk], threshold: float = 0.85) -> tuple[l
     kept: list[Chunk] = []
     exact: dict[bytes, Chunk] = {}
     bands = MinHashLSH(threshold=max(0.1, threshold - _SLACK), num_perm=_PERMUTATIONS)
-    # One index for each list of numbers that several chunks have.
+    # One index for each list of numbers that occurs in several chunks.
     indexes: dict[bytes, MinHashLSH] = {}
 
-    @lru_cache(2 * _MAX_ALIKE)
+    @lru_cache(2 * _MAX_CANDIDATES)
     def sequences(number: int) -> frozenset[str]:
-        # Made again when they are asked for: to keep them takes twenty times the memory of the text.
+        # Recomputed on demand: storing them takes twenty times the memory of the text.
         return _sequences(_words(kept[number]))
 
-    for chunk, own in zip(chunks, numbers, strict=True):
+    for chunk, numbers_key in zip(chunks, numbers, strict=True):
         words = _words(chunk)
-        key = own + _digest(words)
-        twin = exact.get(key)
-        if twin and not _overlap(twin, chunk):
+        key = numbers_key + _digest(words)
+        duplicate = exact.get(key)
+        if duplicate and not _overlap(duplicate, chunk):
             continue
-        if threshold < 1 and shared[own] > 1:
-            if own not in indexes:
-                indexes[own] = MinHashLSH(num_perm=_PERMUTATIONS, params=(bands.b, bands.r))
-            index = indexes[own]
-            found = _sequences(words)
-            sketch = _sketch(found)
-            alike = sorted(index.query(sketch))
+        if threshold < 1 and shared[numbers_key] > 1:
+            if numbers_key not in indexes:
+                indexes[numbers_key] = MinHashLSH(num_perm=_PERMUTATIONS, params=(bands.b, bands.r))
+            index = indexes[numbers_key]
+            current = _sequences(words)
+            minhash = _minhash(current)
+            candidates = sorted(index.query(minhash))
             if any(
-                _share(found, sequences(other)) >= threshold and not _overlap(chunk, kept[other]) for other in alike
+                _jaccard(current, sequences(other)) >= threshold and not _overlap(chunk, kept[other])
+                for other in candidates
             ):
                 continue
-            if len(alike) < _MAX_ALIKE:
-                index.insert(len(kept), sketch)
+            if len(candidates) < _MAX_CANDIDATES:
+                index.insert(len(kept), minhash)
         exact.setdefault(key, chunk)
         kept.append(chunk)
     return kept, len(chunks) - len(kept)
@@ -85,18 +85,18 @@ def _sequences(words: Sequence[str]) -> frozenset[str]:
     return frozenset(" ".join(words[start : start + _SHINGLE]) for start in range(last))
 
 
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(1, len(one | other))
 
 
-def _sketch(sequences: frozenset[str]) -> "MinHash":
+def _minhash(sequences: frozenset[str]) -> "MinHash":
     from datasketch import MinHash
 
-    sketch = MinHash(num_perm=_PERMUTATIONS, hashfunc=zlib.crc32)
+    minhash = MinHash(num_perm=_PERMUTATIONS, hashfunc=zlib.crc32)
     encoded = [sequence.encode() for sequence in sequences]
     for start in range(0, len(encoded), _BATCH):
-        sketch.update_batch(encoded[start : start + _BATCH])
-    return sketch
+        minhash.update_batch(encoded[start : start + _BATCH])
+    return minhash
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:

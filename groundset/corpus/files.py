@@ -1,4 +1,4 @@
-"""Arguments to files: folders, globs and single files, each with a path that is the same on any machine."""
+"""Expand files, folders and globs to files with portable paths."""
 
 import os
 import unicodedata
@@ -16,7 +16,7 @@ _OUTSIDE = "link that leads out of the folder"
 
 
 class SkippedFile(BaseModel):
-    """A file that did not become a document, and why, in a few words."""
+    """A skipped file and the reason."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,32 +25,32 @@ class SkippedFile(BaseModel):
 
 
 class FoundFile(NamedTuple):
-    """A file on disk, and its path as documents name it: relative to the folder that was given."""
+    """A file on disk, and the path that names the document, relative to the given folder."""
 
     file: Path
     path: str
 
 
 class FoundFiles(NamedTuple):
-    """The files below the arguments, in order of their paths, and the folders and links that were left out."""
+    """The files in the order of their paths, and the skipped folders and links."""
 
     files: list[FoundFile]
     skipped: list[SkippedFile]
 
 
 def find_documents(paths: Sequence[str | Path]) -> FoundFiles:
-    """Expand files, folders and globs to files; hidden ones below a folder are left out.
+    """Expand files, folders and globs to files, without the hidden files in folders.
 
-    A link below a folder stands for a file inside the same folder, or is left out: whoever puts documents into a folder
-    should not be able to have other files of the machine read. A link that is named itself is followed.
+    A symbolic link in a folder is followed only to a file in the same folder, so that a folder from someone else
+    cannot expose other files. A link passed as an argument is followed.
     """
     if not paths:
-        raise InputError("no documents were named")
+        raise InputError("no documents were named; pass files, folders or globs")
     skipped: list[SkippedFile] = []
     found: dict[Path, tuple[Path, Path]] = {}
     for argument in paths:
         expanded = list(_expand(Path(argument), skipped))
-        # A file is called by its own name rather than by that of a link to it.
+        # Prefer the name of a file to the name of a link to it.
         for file, root in sorted(expanded, key=lambda found_at: _is_linked(*found_at)):
             first, _ = found.setdefault(Path(os.path.realpath(file)), (file, root))
             if _is_linked(file, root) and first != file:
@@ -60,7 +60,7 @@ def find_documents(paths: Sequence[str | Path]) -> FoundFiles:
 
 
 def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
-    """Yield the files of one argument, each with the folder that its path is relative to."""
+    """Yield the files of one argument and the folder their paths are relative to."""
     try:
         if argument.is_dir():
             for file in _walk(argument, argument, skipped):
@@ -73,7 +73,7 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
             raise InputError(f"no such file or folder: {argument}")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot look for documents in {argument}: {reason}") from error
+        raise InputError(f"{argument}: cannot be searched for documents: {reason}") from error
 
 
 def _glob(pattern: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
@@ -88,7 +88,7 @@ def _glob(pattern: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Pat
     if not matches:
         raise InputError(f"no file matches {pattern}")
     for match in matches:
-        if _leads_out(match, root):
+        if _resolves_outside(match, root):
             skipped.append(SkippedFile(path=_below(match, root), reason=_OUTSIDE))
             continue
         for file in _walk(match, root, skipped) if match.is_dir() else [match]:
@@ -105,7 +105,7 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
             path = Path(parent, name)
             if name.startswith(".") or (name in folders and not path.is_symlink()):
                 continue
-            if _leads_out(path, root):
+            if _resolves_outside(path, root):
                 skipped.append(SkippedFile(path=_below(path, root), reason=_OUTSIDE))
             elif path.is_dir():
                 skipped.append(SkippedFile(path=_below(path, root), reason="links to folders are not followed"))
@@ -114,12 +114,12 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
 
 
 def _is_linked(file: Path, root: Path) -> bool:
-    """Return whether there is a link between a folder and a file below it."""
+    """Return whether the path from a folder to a file in it contains a symbolic link."""
     return os.path.realpath(file) != os.path.join(os.path.realpath(root), file.relative_to(root))  # noqa: PTH118
 
 
-def _leads_out(path: Path, root: Path) -> bool:
-    """Return whether a path in a folder resolves to a place outside; a broken link does not."""
+def _resolves_outside(path: Path, root: Path) -> bool:
+    """Return whether a path resolves to a place outside a folder; False for a broken link."""
     return path.exists() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
@@ -128,8 +128,8 @@ def _below(path: Path, root: Path) -> str:
 
 
 def _name(found: Iterable[tuple[Path, Path]]) -> list[FoundFile]:
-    """Name files relative to their roots, with as many folders above as it takes to tell them apart."""
-    # Path.resolve would follow links, whose targets have other names.
+    """Name files relative to their roots, with parent folders added until the names are unique."""
+    # os.path.abspath, because Path.resolve follows links.
     rows = [
         (file, file.relative_to(root).parts, Path(os.path.abspath(file)).parts)  # noqa: PTH100
         for file, root in found
@@ -146,5 +146,5 @@ def _name(found: Iterable[tuple[Path, Path]]) -> list[FoundFile]:
 
 
 def portable(path: str) -> str:
-    """Spell a path the same on every system: composed letters, and no bytes that are not characters."""
+    """Normalise a path to NFC, with undecodable bytes replaced."""
     return unicodedata.normalize("NFC", path.encode("utf-8", "replace").decode())

@@ -1,7 +1,7 @@
-"""A document as atoms: the smallest pieces a chunk is packed from, each with the cost of cutting after it."""
+"""Split documents into atoms, the smallest parts of chunks, each with the cost of a cut after it."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from sentencex import get_sentence_boundaries
 
 from programs.types import Document, Heading
 
-# Costs are in units of the packing's length penalty: 1 is the penalty of a chunk of next to no length.
+# Costs are relative to the length penalty of chunkers.pack: 1 is the penalty of an empty chunk.
 PARAGRAPH = 0.0
 _ITEM_CUT = 0.25
 _SENTENCE = 0.5
@@ -24,29 +24,28 @@ HEADING = 20.0
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\[\^?\w{1,4}\]:?)\s")
 _UNDERLINE = re.compile(r"\n[ \t]*([=\-~^\"*+#])\1{2,}[ \t]*(?=\n|\Z)")
-# A block that ends with a colon, or a short line without an end: what follows belongs to it.
+# A block that introduces the next one: it ends with a colon, or is a short line without final punctuation.
 _INTRODUCES = re.compile(r".*:\Z|[^\n]{0,80}(?<![.!?;,…|)\]'\"”])\Z", re.DOTALL)
 _SPACE = re.compile(r"\s+")
-# Nothing is known about a document's language here. A boundary counts where the rules of all these
-# languages see one, so that "12. Juni" and "e.g. tea" stay whole in any of them.
+# The language is unknown here. A boundary is used if the rules of all these languages agree on it, so that
+# "12. Juni" and "e.g. tea" stay whole.
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pl")
-# Brackets, quotation marks and bullets. The rules keep what they enclose whole; an unmatched one can
-# swallow pages.
+# Brackets, quotation marks and bullets: the rules never split inside them, so an unmatched one can span pages.
 _ENCLOSING = dict.fromkeys(map(ord, '()[]"“”„«»‘’•·'), " ")
 _SUSPICIOUS = 400
-# The rules take time that grows with the square of what they are handed; a paragraph that fills this is rare.
+# The rules take quadratic time, so longer texts are split in windows; few paragraphs are longer than one.
 _WINDOW = 4_096
 
 
 class Span(NamedTuple):
-    """A piece of a document's text."""
+    """The offsets of a part of a document's text."""
 
     start: int
     end: int
 
 
 class Atom(NamedTuple):
-    """A piece that should stay whole, and the cost of ending a chunk after it."""
+    """A span that should stay whole, and the cost of ending a chunk after it."""
 
     start: int
     end: int
@@ -54,14 +53,14 @@ class Atom(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The text under a heading up to the next one; ``path`` numbers the headings above, its own last."""
+    """The text from a heading to the next one; ``path`` holds the indexes of its ancestors and itself."""
 
     path: tuple[int, ...]
     atoms: list[Atom]
 
 
 def sections(document: Document, size: int) -> list[Section]:
-    """Cut a document at its headings, and every section into atoms of at most ``size`` characters."""
+    """Split a document at its headings, and every section into atoms of at most ``size`` characters."""
     text, headings = document.text, document.headings
     found: list[Section] = []
     starts = [heading.start for heading in headings]
@@ -76,13 +75,13 @@ def sections(document: Document, size: int) -> list[Section]:
         atoms += _atoms(text, body, end, size)
         orphan: list[Atom] = []
         if index + 1 < len(headings) and text.startswith(headings[index + 1].text, end):
-            # Before an unmarked heading a short line is one too, which the parser could not be sure of.
+            # A short line before an unmarked heading is probably a heading that the parser missed.
             orphan = [
                 atom for atom in atoms[-1:] if is_short_line(text, atom.start, atom.end) and len(atoms) > before + 2
             ]
             del atoms[len(atoms) - len(orphan) :]
         leads = index + 1 < len(headings) and headings[index + 1].level >= headings[index].level
-        # A heading with nothing below but another one goes with that one's text.
+        # A heading directly above another one joins that one's section.
         if not leads or text[body:end].strip():
             found.append(Section(paths[index], atoms))
             atoms = [atom._replace(cost=HEADING) for atom in orphan]
@@ -90,14 +89,14 @@ def sections(document: Document, size: int) -> list[Section]:
 
 
 def is_short_line(text: str, start: int, end: int) -> bool:
-    """Return whether a piece of text is one short line between empty ones, as a heading would be."""
+    """Return whether a span is one short line between empty lines, as a heading would be."""
     line = text[start:end].strip()
     alone = "\n" not in line and text[max(0, start - 2) : start] in {"", "\n\n"}
     return alone and bool(_INTRODUCES.match(line)) and not _ITEM.match(line)
 
 
 def heading_end(text: str, start: int) -> int:
-    """Return where the heading that starts at ``start`` ends, with its underline if it has one."""
+    """Return the end of the heading at ``start``, including its underline."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     underline = _UNDERLINE.match(text, end)
@@ -105,7 +104,7 @@ def heading_end(text: str, start: int) -> int:
 
 
 def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
-    """Return, for each heading, the numbers of the headings above the text that follows it, its own last."""
+    """Return for each heading the indexes of its ancestors and itself."""
     paths: list[tuple[int, ...]] = []
     path: tuple[int, ...] = ()
     for index, heading in enumerate(headings):
@@ -117,7 +116,7 @@ def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
 
 
 def sentence_atoms(text: str, size: int) -> list[Atom]:
-    """Cut a text into sentences, paragraph by paragraph; only one longer than ``size`` is cut itself."""
+    """Split a text into sentences, paragraph by paragraph, and sentences longer than ``size`` further."""
     return [
         piece
         for block in _blocks(text, 0, len(text))
@@ -169,22 +168,14 @@ def _block_atoms(text: str, block: Span) -> list[Atom]:
     if _FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
         return [Atom(*line, _CODE) for line in lines]
     if len(lines) > 1 and all("|" in content for content in contents):
-        # Without its header a row says nothing.
+        # The first row needs its header.
         return [Atom(*line, HEADING if number < 2 else _ROW) for number, line in enumerate(lines)]
     items = [line.start for line, content in zip(lines, contents, strict=True) if _ITEM.match(content)]
     atoms: list[Atom] = []
-    for piece in _between([block.start, *items, block.end]):
-        sentences = [
-            Atom(piece.start + start, piece.start + end, _SENTENCE)
-            for start, end in sentence_spans(text[piece.start : piece.end])
-        ]
+    for start, end in pairwise(sorted({block.start, *items, block.end})):
+        sentences = [Atom(start + a, start + b, _SENTENCE) for a, b in sentence_spans(text[start:end])]
         atoms += [*sentences[:-1], sentences[-1]._replace(cost=_ITEM_CUT)]
     return atoms
-
-
-def _between(cuts: Iterable[int]) -> list[Span]:
-    ordered = sorted(set(cuts))
-    return [Span(*pair) for pair in pairwise(ordered)]
 
 
 def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
@@ -200,7 +191,7 @@ def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
 
 
 def _word_groups(text: str, atom: Atom, size: int) -> Iterator[Span]:
-    """Cut between words into pieces fine enough to pack, inside a word only if it exceeds ``size``."""
+    """Split into groups of words small enough to pack; a word longer than ``size`` is split itself."""
     start = atom.start
     while start < atom.end:
         space = _SPACE.search(text, min(start + size // 10, atom.end), min(start + size, atom.end))
@@ -227,8 +218,7 @@ def _split(text: str) -> list[tuple[int, int]]:
         window = text[start : start + _WINDOW]
         found = _ends(window)
         ends += [start + end for end in found]
-        # A sentence that the window cuts off is looked at again, from its beginning or, if it fills the
-        # window, from its last word.
+        # Restart after the last complete sentence, or at the last word if one sentence fills the window.
         start += found[-1] if found else _last_space(window)
     ends += [start + end for end in _ends(text[start:])]
     ends += [len(text)] if text else []
@@ -236,7 +226,7 @@ def _split(text: str) -> list[tuple[int, int]]:
 
 
 def _ends(text: str) -> list[int]:
-    """Return where sentences end inside a text."""
+    """Return the sentence boundaries inside a text."""
     found = ({boundary["end_index"] for boundary in get_sentence_boundaries(language, text)} for language in _LANGUAGES)
     return sorted(reduce(set.intersection, found) - {len(text)}) if text else []
 

@@ -1,9 +1,9 @@
-"""The user's own chunks, from JSONL or parquet, taken as they are.
+"""Read the user's own chunks from JSONL or parquet.
 
-A row has ``contents`` and ``doc_id``, as in AutoRAG's corpus, where ``doc_id`` names the chunk; or ``text``,
+A row has ``contents`` and ``doc_id``, as in AutoRAG's corpus, where ``doc_id`` is the id of the chunk; or ``text``,
 ``chunk_id`` and ``doc_id``, as ``groundset chunk`` writes them. Optional: ``path``, ``title``, ``headings``,
-``metadata`` and ``start_end_idx`` (or ``start`` and ``end``), which is kept in the metadata. The metadata of AutoRAG's
-rows may name the document, by ``document_id`` and ``title``.
+``metadata`` and ``start_end_idx`` (or ``start`` and ``end``), which is stored in the metadata. In AutoRAG rows the
+metadata may hold ``document_id`` and ``title`` of the document.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _SEPARATOR = "\n\n"
 
 
 class UserChunks(NamedTuple):
-    """Chunks as they were given, and documents that hold the chunks of one source one after the other."""
+    """The chunks, and documents that concatenate the chunks of each source."""
 
     documents: list[Document]
     chunks: list[Chunk]
@@ -42,7 +42,7 @@ class _Row(NamedTuple):
 
 
 def read_user_chunks(file: Path) -> UserChunks:
-    """Read a file of chunks; a wrong row is an ``InputError`` that names its line and column."""
+    """Read a file of chunks; an invalid row raises an ``InputError`` that names its line and column."""
     if not file.is_file():
         raise InputError(f"no such file: {file}")
     try:
@@ -63,26 +63,26 @@ def read_user_chunks(file: Path) -> UserChunks:
     documents: list[Document] = []
     chunks: list[Chunk] = []
     for members in sources.values():
-        document, own = _document(members, file, modified)
+        document, document_chunks = _document(members, file, modified)
         documents.append(document)
-        chunks += own
+        chunks += document_chunks
     order = {row.chunk_id: number for number, row in enumerate(rows)}
     return UserChunks(documents, sorted(chunks, key=lambda chunk: order[chunk.chunk_id]))
 
 
 def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     text = required(where, fields, "contents", "text")
-    own_id = fields.get("chunk_id") is not None
-    chunk_id = required(where, fields, "chunk_id" if own_id else "doc_id")
+    has_chunk_id = fields.get("chunk_id") is not None
+    chunk_id = required(where, fields, "chunk_id" if has_chunk_id else "doc_id")
     metadata = metadata_of(where, fields)
-    document_fields = {} if own_id else metadata  # where our AutoRAG files name the document of a chunk
+    document_fields = {} if has_chunk_id else metadata
     span = span_of(where, fields)
     if span is not None:
         metadata["start_end_idx"] = list(span)
     return _Row(
         where=where,
         chunk_id=chunk_id,
-        source=optional(where, fields, "doc_id") if own_id else optional(where, document_fields, "document_id"),
+        source=optional(where, fields, "doc_id") if has_chunk_id else optional(where, document_fields, "document_id"),
         path=optional(where, fields, "path"),
         title=optional(where, fields, "title") or optional(where, document_fields, "title"),
         headings=headings_of(where, fields),
@@ -92,7 +92,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
 
 
 def _document(rows: list[_Row], file: Path, modified: datetime) -> tuple[Document, list[Chunk]]:
-    """Join the chunks of one source into a document, so that their offsets are valid."""
+    """Concatenate the chunks of one source into a document, so that their offsets are valid."""
     first = rows[0]
     path = first.path or portable(file.name)
     title = first.title or (name_title(first.path) if first.path else "")

@@ -1,4 +1,4 @@
-"""Documents to chunks, and nothing more."""
+"""Cut documents into chunks, without a run."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

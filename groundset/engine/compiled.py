@@ -1,4 +1,4 @@
-"""The compiled states that a run or a judgement uses."""
+"""Compiled states: choose and load those that fit the models of a run."""
 
 import hashlib
 import json
@@ -21,16 +21,16 @@ from programs.steps import STEPS
 
 SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
 ENSEMBLE = "ensemble"
-_READING = ("lm", ENSEMBLE)  # critics whose language model is compiled; what it was is none of what `verdict` asks
-_DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
+_LM_CRITICS = ("lm", ENSEMBLE)  # `verdict` uses other prompts, so these states do not apply to it
+_DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.finetuned}
 
 
 class Compiled(NamedTuple):
-    """The states in use, by step.
+    """The states in use.
 
     Attributes:
-        states: by step.
-        files: the files of their adapters, by hash.
+        states: the states by step.
+        files: the adapter files by hash.
     """
 
     states: dict[str, CompiledState]
@@ -48,38 +48,38 @@ class Compiled(NamedTuple):
 
     @property
     def blends(self) -> dict[str, Blend]:
-        """Return by step the blend of a head and the language model."""
+        """Return the blends of head and language model by step."""
         return {step: state.blend for step, state in self.states.items() if state.blend is not None}
 
     @property
     def adapters(self) -> dict[str, str]:
-        """Return the hash of the trained weights that a step is written with, by step."""
+        """Return the hash of the adapter of each step that has one."""
         return {step: state.adapter.sha256 for step, state in self.states.items() if state.adapter is not None}
 
     def deciding(self) -> "Compiled":
-        """Return the states of the steps that decide, with the files of these alone."""
+        """Return only the states of steps that decide, with their files."""
         kept = self._replace(states={step: state for step, state in self.states.items() if STEPS[step].decides})
         return kept._replace(files={adapter: self.files[adapter] for adapter in kept.adapters.values()})
 
-    def taught(self, lm: Any) -> dict[str, LogprobCritic]:
-        """Return by step the critics that consist of trained weights of a language model."""
-        return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].taught}
+    def finetuned(self, lm: Any) -> dict[str, LogprobCritic]:
+        """Return the fine-tuned critics by step: adapters of a language model."""
+        return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].finetuned}
 
     @property
     def fitted(self) -> str:
-        """Return the steps whose heads were fitted and those in which a language model has a say, in words."""
+        """Describe which steps have fitted heads and which are blended with the language model."""
         heads = ", ".join(sorted(self.heads)) or "uncompiled"
         return f"{heads}; with the language model: {', '.join(sorted(self.blends))}" if self.blends else heads
 
     def selects(self, encode: Encode) -> dict[str, Select]:
-        """Return by step the function that chooses among a pool of demos."""
+        """Return the demo selectors by step."""
         return {
             step: Nearest(state.nearest, encode) for step, state in self.states.items() if state.nearest is not None
         }
 
     @property
     def digest(self) -> str:
-        """Return a hash of all states, the same for the same numbers."""
+        """Return a hash of all states; how they were compiled is not part of it."""
         states = {
             step: state.model_dump(mode="json", exclude={"record"}, exclude_none=True)
             for step, state in self.states.items()
@@ -87,21 +87,21 @@ class Compiled(NamedTuple):
         return hashlib.sha256(json.dumps(states, sort_keys=True).encode()).hexdigest()[:16]
 
     def record(self) -> dict[str, Any]:
-        """Return the entry of ``run.json``: how each step was compiled, with its threshold."""
+        """Return the entry of ``run.json``: how each step was compiled, and its threshold."""
         return {step: _state_record(state) for step, state in self.states.items()}
 
 
-class Users(NamedTuple):
-    """The models that will use the states; a hash is None where there are no weights to hash.
+class StateConsumers(NamedTuple):
+    """The critic and models that use the states; the hash of weights on a server is None.
 
     Attributes:
         critic: the name of the critic.
-        embedder_sha256: of the critic ``head``.
-        lm: the name of the language model, None if there is none.
-        lm_sha256: its weights' hash.
-        dimension: the length of the embedder's vectors, None if nobody embeds.
-        critic_lm: the name of the language model that judges, None if it is the same.
-        critic_lm_sha256: its weights' hash.
+        embedder_sha256: the hash of the embedder's weights.
+        lm: the name of the language model, or None.
+        lm_sha256: the hash of its weights.
+        dimension: the embedding dimension, or None without an embedder.
+        critic_lm: the name of the language model that judges, None if it is ``lm``.
+        critic_lm_sha256: the hash of its weights.
     """
 
     critic: str
@@ -118,69 +118,74 @@ class Users(NamedTuple):
         return (self.critic_lm, self.critic_lm_sha256) if self.critic_lm else (self.lm, self.lm_sha256)
 
 
-def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Compiled:
-    """Return the states that ``--compiled`` asks for: ``shipped``, ``champion``, ``none`` or a folder.
+def load_compiled(choice: str, consumers: StateConsumers, tracking: str | None = None) -> Compiled:
+    """Load the states of ``--compiled``: ``shipped``, ``champion``, ``none`` or a folder.
 
-    A folder holds ``head/<step>.json`` for the critic ``head`` and ``<model>/<step>.json`` for a language model. What
-    was compiled for other models or embedders is passed over; in a folder of the user's own it is an error. What
-    folder or champions lack is taken from what ships.
-    ``tracking`` is the store of champions that `--tracking` names.
+    A folder holds ``head/<step>.json`` for the critic ``head`` and ``<model>/<step>.json`` for a language model. States
+    compiled for other models or embedders are ignored; in a user's folder they are an error. Steps without a state in
+    the folder or among the champions get the shipped one.
+
+    Args:
+        choice: the value of ``--compiled``.
+        consumers: the models that use the states.
+        tracking: the store of champions.
 
     Raises:
-        InputError: there is no such folder, or nothing in it fits.
-        StateError: a state was made for another version.
+        InputError: the folder does not exist, or no state in it fits.
+        StateError: a state was made by another version.
         TrackingError: the store of champions cannot be read.
     """
     if choice == NONE:
         return Compiled({}, {})
     if choice == SHIPPED:
-        return _over_shipped(Compiled({}, {}), users)
+        return _over_shipped(Compiled({}, {}), consumers)
     if choice == CHAMPION:
         from groundset.tracking.store import TrackingStore
 
         with TemporaryDirectory() as aside:
             TrackingStore.open(tracking, create=False).champion_files(Path(aside))
-            found = _with_files(_fitting(Path(aside), users), Path(aside), keep=cache_home() / "adapters")
+            found = _with_files(_fitting(Path(aside), consumers), Path(aside), keep=cache_home() / "adapters")
         if not found.states:
             raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: `groundset promote RUN_ID`")
-        return _over_shipped(found, users)
+        return _over_shipped(found, consumers)
     folder = Path(choice).expanduser()
     if not folder.is_dir():
         raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, champion or none")
-    states = _fitting(folder, users, strict=True)
+    states = _fitting(folder, consumers, strict=True)
     if not states:
-        held = sorted(file.parent.name for file in folder.glob("*/*.json"))
-        held_states = f"it holds states for {', '.join(dict.fromkeys(held))}" if held else "it holds no compiled states"
-        named = (HEAD if users.critic == HEAD else None, users.lm, users.critic_lm)
-        wanted = " and ".join(name for name in named if name)
-        raise InputError(f"--compiled {choice}: {held_states} (<model>/<step>.json), none of which fits {wanted}")
-    return _over_shipped(_with_files(states, folder), users)
+        models = sorted({file.parent.name for file in folder.glob("*/*.json")})
+        if not models:
+            raise InputError(f"--compiled {choice}: no compiled states (<model>/<step>.json) in this folder")
+        named = (HEAD if consumers.critic == HEAD else None, consumers.lm, consumers.critic_lm)
+        wanted = " or ".join(name for name in named if name)
+        raise InputError(f"--compiled {choice}: no states for {wanted}; the folder has states for {', '.join(models)}")
+    return _over_shipped(_with_files(states, folder), consumers)
 
 
 def shipped_head(step: str, embedder_sha256: str | None) -> CriticHeads | None:
-    """Return the head of a step that ships, None if it was fitted with another embedder."""
+    """Return the shipped head of a step, None if it was fitted with another embedder."""
     state = _heads(data_path("compiled")).get(step)
     return state.heads if state is not None and state.model_sha256 == embedder_sha256 else None
 
 
-def _over_shipped(found: Compiled, users: Users) -> Compiled:
-    """Return states, with shipped ones for the other steps; critics with hand-set weights decide far worse."""
-    fitting = _fitting(data_path("compiled"), users)
+def _over_shipped(found: Compiled, consumers: StateConsumers) -> Compiled:
+    """Add the shipped states of all other steps; critics without states decide far worse."""
+    fitting = _fitting(data_path("compiled"), consumers)
     states = {step: state for step, state in fitting.items() if step not in found.states}
     shipped = _with_files(states, data_path("compiled"))
     both = {**shipped.states, **found.states}
-    if users.critic == ENSEMBLE:  # it is fitted with the shipped heads, so it is used with those
+    if consumers.critic == ENSEMBLE:  # an ensemble is fitted with the shipped heads
         for step, head in _heads(data_path("compiled")).items():
-            if head.model_sha256 == users.embedder_sha256:
+            if head.model_sha256 == consumers.embedder_sha256:
                 both[step] = _with_head(both[step], head) if step in both else head
     return Compiled(both, {**shipped.files, **found.files})
 
 
 def _with_files(states: dict[str, CompiledState], folder: Path, keep: Path | None = None) -> Compiled:
-    """Return states with the files of their adapters, each the one that was trained; copied to ``keep`` if given.
+    """Add the adapter files of states, copied to ``keep`` if given.
 
     Raises:
-        StateError: a file is missing, or another one.
+        StateError: a file is missing or has another hash.
     """
     files = {}
     for state in states.values():
@@ -190,7 +195,7 @@ def _with_files(states: dict[str, CompiledState], folder: Path, keep: Path | Non
         if not file.is_file():
             raise StateError(f"{file}: missing; the state of {state.step} needs it")
         if file_sha256(file) != state.adapter.sha256:
-            raise StateError(f"{file}: not the file that was trained for {state.step}; compile it again")
+            raise StateError(f"{file}: does not match the hash in the state of {state.step}; compile it again")
         if keep is not None:
             kept = keep / f"{state.adapter.sha256}.gguf"
             if not kept.exists():
@@ -201,51 +206,51 @@ def _with_files(states: dict[str, CompiledState], folder: Path, keep: Path | Non
     return Compiled(states, files)
 
 
-def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, CompiledState]:
-    """Return the states in a folder that were compiled for these weights.
+def _fitting(folder: Path, consumers: StateConsumers, *, strict: bool = False) -> dict[str, CompiledState]:
+    """Return the states in a folder that were compiled for these models.
 
     Raises:
-        InputError: with ``strict``, if there are some for the same model with other weights.
-        StateError: one cannot be used, or weighs vectors of another length.
+        InputError: with ``strict``, a state was compiled for other weights of the same model.
+        StateError: a state cannot be used, or expects another embedding dimension.
     """
     writing = {name: step.signature for name, step in STEPS.items() if name not in _DECIDING}
     candidates: list[tuple[CompiledState, str | None]] = []
-    if users.lm is not None:
+    if consumers.lm is not None:
         candidates += [
-            (state, users.lm_sha256) for state in read_states(folder / folder_of(users.lm), writing).values()
+            (state, consumers.lm_sha256) for state in read_states(folder / folder_of(consumers.lm), writing).values()
         ]
-    judging, judging_sha256 = users.judging
-    if judging is not None and users.critic in _READING:
+    judging, judging_sha256 = consumers.judging
+    if judging is not None and consumers.critic in _LM_CRITICS:
         states = read_states(folder / folder_of(judging), _DECIDING).values()
-        blended = users.critic == ENSEMBLE
+        blended = consumers.critic == ENSEMBLE
         candidates += [(state, judging_sha256) for state in states if blended == (state.blend is not None)]
-    if users.critic == HEAD:
-        candidates += [(state, users.embedder_sha256) for state in _heads(folder).values()]
+    if consumers.critic == HEAD:
+        candidates += [(state, consumers.embedder_sha256) for state in _heads(folder).values()]
     for state, sha256 in candidates:
         if strict and state.model_sha256 != sha256:
-            of_critic = users.critic_lm is not None and state.step in _DECIDING
+            of_critic = consumers.critic_lm is not None and state.step in _DECIDING
             weights = "other weights of --critic-lm" if of_critic else "other weights of --lm"
             what = "another --embedder" if state.model == HEAD else weights
             raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with {what}")
         length = state.heads.dimension if state.heads and sha256 == state.model_sha256 else None
-        if length and users.dimension and length != users.dimension:
+        if length and consumers.dimension and length != consumers.dimension:
             raise StateError(
-                f"{folder / folder_of(state.model) / state.step}.json: weighs vectors of {length} numbers, those of "
-                f"--embedder have {users.dimension}; compile it again"
+                f"{folder / folder_of(state.model) / state.step}.json: expects embeddings of dimension {length}, "
+                f"--embedder has {consumers.dimension}; compile it again"
             )
     return {state.step: state for state, sha256 in candidates if state.model_sha256 == sha256}
 
 
 def _heads(folder: Path) -> dict[str, CompiledState]:
-    """Return the heads in a folder, whatever embedder they were fitted with."""
+    """Return the heads in a folder, for any embedder."""
     return read_states(folder / HEAD, _DECIDING)
 
 
 def _with_head(ensemble: CompiledState, head: CompiledState) -> CompiledState:
-    """Return the state of an ensemble with the head that it was fitted with.
+    """Return the state of an ensemble with its head.
 
     Raises:
-        StateError: the head has been fitted again since.
+        StateError: the ensemble was fitted with another head.
     """
     if head.heads is None or ensemble.head != head_hash(head.heads):
         raise StateError(

@@ -1,4 +1,4 @@
-"""The configuration of a run: defaults, then a file, then the options of the command line."""
+"""The configuration of a run: defaults, overridden by a file, overridden by command-line options."""
 
 import difflib
 import json
@@ -35,13 +35,16 @@ from programs.recipes.base import Options, Recipe
 from programs.untrusted import MAX_ROW, small_text
 
 _NAMES_OR_PATHS = ("lm", "critic_lm", "compiled", "embedder", "vector_store")
+FREE = "free"  # default for unmeasured models; served models are usually larger than 1B
+MODE_FILE = "mode.json"  # beside the compiled states of a model
 
 
 class RunConfig(RunOptions):
-    """The whole configuration of a run; see :class:`RunOptions`.
+    """The configuration of a run; see :class:`RunOptions`.
 
-    ``options`` are all options of the recipe. ``lm_file`` and ``critic_lm_file`` are the files that named the models,
-    None if the caller did.
+    Attributes:
+        lm_file, critic_lm_file: the file that names the model, None if the caller does.
+        options: the options of the recipe.
     """
 
     lm_file: Path | None = Field(default=None, exclude=True)
@@ -52,7 +55,7 @@ class RunConfig(RunOptions):
     @classmethod
     def _check_chunks(cls, value: Path | None) -> Path | None:
         if value is not None and value.suffix.lower() not in CHUNK_SUFFIXES:
-            raise ValueError(f"own chunks come in files that end with {' or '.join(sorted(CHUNK_SUFFIXES))}")
+            raise ValueError(f"the name of a file of chunks ends with {' or '.join(sorted(CHUNK_SUFFIXES))}")
         return value
 
     @model_validator(mode="after")
@@ -67,24 +70,24 @@ class RunConfig(RunOptions):
 
     @property
     def deciding(self) -> str:
-        """Return the name of the critic, by default that of modes that do not write freely."""
+        """Return the name of the critic."""
         return self.critic or "head"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all options by name as JSON values, those of the recipe included: what ``--config`` reads again."""
+        """Return all options, including the recipe's, as JSON values that ``--config`` can read."""
         options = self.model_dump(mode="json")
         recipe_options: dict[str, Any] = options.pop("options")
         return options | recipe_options
 
     def corpus_options(self) -> CorpusOptions:
-        """Return the options that say how documents become chunks."""
-        cuts = {name: getattr(self, name) for name in ChunkingOptions.model_fields}
-        return CorpusOptions(
-            **{**cuts, "min_length": self.row.min_length if self.min_length is None else self.min_length}
-        )
+        """Return the chunking options, with the recipe's default for ``min_length``."""
+        values = {name: getattr(self, name) for name in ChunkingOptions.model_fields}
+        if self.min_length is None:
+            values["min_length"] = self.row.min_length
+        return CorpusOptions(**values)
 
     def anchored(self) -> "RunConfig":
-        """Return the same with absolute paths, so that it holds in any working directory."""
+        """Return the configuration with absolute paths."""
         documents = tuple(path.absolute() for path in self.documents)
         paths = _paths_from(Path(), {name: getattr(self, name) for name in _NAMES_OR_PATHS})
         return self.model_copy(
@@ -93,36 +96,36 @@ class RunConfig(RunOptions):
 
     @property
     def sources(self) -> tuple[Path, ...]:
-        """Return the paths of the documents and of the user's own chunks."""
+        """Return the paths of documents and of the file of chunks."""
         return (*self.documents, *((self.chunks,) if self.chunks else ()))
 
 
 def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig:
-    """Return the configuration of the options that were given, over those of a file, over the defaults.
+    """Build a configuration from options, a file and the defaults.
 
     Args:
-        given: options by field name; those that are None were not given.
-        file: a TOML file of options, or the ``run.json`` of a former run, where null stands for the default.
+        given: options by field name; None means not given.
+        file: a TOML file of options, or the ``run.json`` of an earlier run, where null means the default.
 
     Raises:
-        InputError: an option is wrong; the message names it, and the file if it comes from there.
+        InputError: an option is wrong; the message names it, and its file if it comes from one.
     """
     options = {name: value for name, value in given.items() if value is not None and value != ()}
     in_file = {} if file is None else read_config_file(file)
-    options_in_all = {**{name: value for name, value in in_file.items() if value is not None}, **options}
-    recipe = options_in_all.get("recipe", RunConfig.model_fields["recipe"].default)
+    combined = {**{name: value for name, value in in_file.items() if value is not None}, **options}
+    recipe = combined.get("recipe", RunConfig.model_fields["recipe"].default)
     if recipe not in RECIPES:
         raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")
-    common = {name: value for name, value in options_in_all.items() if name in RunConfig.model_fields}
+    common = {name: value for name, value in combined.items() if name in RunConfig.model_fields}
     for model in ("lm", "critic_lm"):
-        if model in options_in_all and model not in options:
+        if model in combined and model not in options:
             common[f"{model}_file"] = file
-    others = {name: value for name, value in options_in_all.items() if name not in common}
+    others = {name: value for name, value in combined.items() if name not in common}
     known = recipe_options()
     for name in others:
         if name not in known:
-            near = _near(option_name(name), map(option_name, _known()))
-            raise InputError(f"there is no option {option_name(name)}{near}")
+            hint = _did_you_mean(option_name(name), map(option_name, _known()))
+            raise InputError(f"there is no option {option_name(name)}{hint}")
         if recipe not in known[name].owners:
             owners = " and ".join(known[name].owners)
             raise InputError(f"{option_name(name)} is an option of the recipe {owners}, not of {recipe}")
@@ -131,17 +134,17 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
     except ValidationError as error:
         raise wrong_options(error, options, f"--recipe {recipe}", file) from error
     if not config.sources:
-        raise InputError("no documents were named: give files or folders, or --chunks FILE")
+        raise InputError("no documents; name files or folders, or --chunks FILE")
     return config
 
 
 def read_config_file(file: Path) -> dict[str, Any]:
-    """Return the options in a TOML file, or in the ``run.json`` of a former run.
+    """Read the options in a TOML file, or in the ``run.json`` of an earlier run.
 
     Relative paths in a TOML file are relative to its folder.
 
     Raises:
-        InputError: it cannot be read, or an option in it is unknown.
+        InputError: the file cannot be read, or has an unknown option.
     """
     try:
         text = small_text(file, MAX_ROW)
@@ -152,7 +155,7 @@ def read_config_file(file: Path) -> dict[str, Any]:
         raise InputError(f"--config {file}: {error.strerror or error}") from error
     except RecursionError as error:
         raise InputError(f"--config {file}: nested too deep") from error
-    except ValueError as error:  # JSON and TOML errors are of this kind
+    except ValueError as error:  # JSON and TOML errors
         kind = "JSON" if file.suffix.lower() == ".json" else "TOML"
         raise InputError(f"--config {file}: not {kind} ({error})") from error
     is_record = file.suffix.lower() == ".json" and isinstance(values, dict) and "configuration" in values
@@ -164,8 +167,8 @@ def read_config_file(file: Path) -> dict[str, Any]:
     known = [name.replace("_", "-") for name in _known()]
     for name in (name.replace("_", "-") for name in options):
         if name not in known:
-            raise InputError(f"--config {file}: there is no option {name}{_near(name, known)}")
-    # A record has absolute paths; those that older ones have otherwise were never relative to its folder.
+            raise InputError(f"--config {file}: there is no option {name}{_did_you_mean(name, known)}")
+    # Records have absolute paths; older ones may hold paths relative to the working directory.
     return options if is_record else _anchored(options, file)
 
 
@@ -174,9 +177,9 @@ def _known() -> list[str]:
     return sorted({*RunConfig.model_fields, *recipe_options()} - {"options", "lm_file", "critic_lm_file"})
 
 
-def _near(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _anchored(options: dict[str, Any], file: Path) -> dict[str, Any]:
@@ -204,7 +207,7 @@ def _paths_from(folder: Path, options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _path_in(option: str, value: str, folder: Path) -> str:
-    """Return the path in the value of an option, None if it holds a name."""
+    """Return the path in the value of an option, empty if it holds a name."""
     if option == "vector_store":
         kind, _, path = value.partition(":")
         return path if kind in STORES and STORES[kind].takes_folder else ""
@@ -217,14 +220,13 @@ def _path_in(option: str, value: str, folder: Path) -> str:
     return value if is_path else ""
 
 
-FREE = "free"  # of models about which nothing is known: nobody names one of a billion parameters to a server
-MODE_FILE = "mode.json"  # beside the compiled states of a model
-
-
 class ModeState(BaseModel):
-    """The mode measured best for a model: ``<model>/mode.json`` beside its compiled states.
+    """The best mode measured for a model: ``<model>/mode.json`` beside its compiled states.
 
-    ``measured`` says in words on what; ``critic`` decides where nobody names one.
+    Attributes:
+        mode: the default of ``--mode`` for the model.
+        critic: the default of ``--critic`` for the model.
+        measured: a description of the measurement.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -237,7 +239,11 @@ class ModeState(BaseModel):
 class ChosenMode(NamedTuple):
     """The mode of a run and why it was chosen.
 
-    ``given`` is the configuration as it was given, ``config`` the same with everything that follows from the mode.
+    Attributes:
+        mode: the mode.
+        why: the reason, as text.
+        given: the configuration as given.
+        config: the configuration with the defaults of the mode.
     """
 
     mode: Mode
@@ -247,11 +253,11 @@ class ChosenMode(NamedTuple):
 
 
 def choose_mode(config: RunConfig) -> ChosenMode:
-    """Return the mode that a configuration leads to.
+    """Choose the mode of a run.
 
     Raises:
-        InputError: there is no such mode, or it cannot do what other options ask for.
-        StateError: the mode of a model cannot be read.
+        InputError: the mode is unknown, or does not go with other options.
+        StateError: the mode file of the model cannot be read.
     """
     state = _state_of(config)
     name = config.mode or (state.mode if state else FREE)
@@ -269,14 +275,14 @@ def choose_mode(config: RunConfig) -> ChosenMode:
         options = config.options.in_mode(mode)
     except ValueError as error:
         raise InputError(str(error)) from error
-    chosen = {"mode": name, "critic": critic, "options": options}
-    return ChosenMode(mode, why, config, config.model_copy(update=chosen))
+    resolved = config.model_copy(update={"mode": name, "critic": critic, "options": options})
+    return ChosenMode(mode, why, config, resolved)
 
 
 def _state_of(config: RunConfig) -> ModeState | None:
     try:
         folder = folder_of(parse_spec(config.lm).name)
-    except GroundsetError:  # said in full where the model is opened
+    except GroundsetError:  # reported when the model is opened
         return None
     named = () if config.compiled in (SHIPPED, CHAMPION, NONE) else (Path(config.compiled).expanduser(),)
     for place in (*named, data_path("compiled")):
@@ -285,7 +291,5 @@ def _state_of(config: RunConfig) -> ModeState | None:
             try:
                 return ModeState.model_validate_json(small_text(file, MAX_ROW))
             except ValidationError as error:
-                raise StateError(
-                    f"{file}: not a mode of a model: {error.errors(include_url=False)[0]['msg']}"
-                ) from error
+                raise StateError(f"{file}: not a mode file: {error.errors(include_url=False)[0]['msg']}") from error
     return None

@@ -1,4 +1,4 @@
-"""Questions that ask the same as an accepted one."""
+"""Detection of duplicate questions."""
 
 import re
 import unicodedata
@@ -15,28 +15,28 @@ from programs.types import Draft, Sample
 Vectors = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Vectors]
 
-SIMILARITY = 0.92  # set by hand, fitted to nothing
-ANSWERED_ALIKE = 0.6  # the same for questions with the same answer from the same chunk
+SIMILARITY = 0.92  # chosen by hand, not tuned
+SIMILARITY_SAME_ANSWER = 0.6  # for questions with the same answer from the same chunk; chosen by hand, not tuned
 
-_BLOCK = 1024  # questions that are compared with all others at a time
+_BLOCK = 1024  # rows of the similarity matrix computed at once
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
 class Duplicates:
-    """The accepted questions, and whether another one repeats any of them.
+    """An index of accepted questions that finds duplicates.
 
-    A question repeats another if both are the same words, whatever their case and punctuation; or if their
-    embeddings have a cosine of at least ``SIMILARITY`` and they name the same numbers. Embeddings hardly see
-    numbers, and questions about two years are two questions. Where both have the same answer from the same chunk,
-    ``ANSWERED_ALIKE`` is enough: embedders are poor at paraphrases in languages that they were not trained on.
+    Two questions are duplicates if their words are the same apart from case and punctuation, or if the cosine of their
+    embeddings is at least ``SIMILARITY`` and they contain the same numbers, which embeddings hardly distinguish.
+    ``SIMILARITY_SAME_ANSWER`` suffices if both have the same answer from the same chunk, because embedders miss
+    paraphrases in languages outside their training data.
     """
 
     def __init__(self, encode: Encode) -> None:
-        """Start with no question; ``encode`` returns unit-length rows."""
+        """Start empty; ``encode`` returns unit-length rows."""
         self._encode = encode
         self._questions: list[str] = []
-        self._normal: dict[str, int] = {}
-        self._answered: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._by_words: dict[str, int] = {}
+        self._by_answer: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._vectors: Vectors | None = None
 
     def vector(self, question: str) -> Vectors:
@@ -47,25 +47,25 @@ class Duplicates:
     def find(
         self, question: str, vector: Vectors, *, answer: str = "", chunks: Iterable[str] = ()
     ) -> tuple[str, float] | None:
-        """Return the accepted question that this one repeats, and their similarity.
+        """Return the accepted question that this one duplicates, and their similarity, or None.
 
-        ``chunks`` are the ids of what the question was made from.
+        ``chunks`` are the ids of the question's chunks.
         """
-        same = self._normal.get(normalise(question))
+        same = self._by_words.get(normalise(question))
         if same is not None:
             return self._questions[same], 1.0
         if self._vectors is None:
             return None
         similarities = self._vectors[: len(self._questions)] @ vector
         for chunk in chunks:
-            for index in self._answered.get((chunk, normalise(answer)), ()):
-                if similarities[index] >= ANSWERED_ALIKE:
+            for index in self._by_answer.get((chunk, normalise(answer)), ()):
+                if similarities[index] >= SIMILARITY_SAME_ANSWER:
                     return self._questions[index], float(similarities[index])
-        asked = numbers(question)
+        own_numbers = numbers(question)
         for index in np.argsort(-similarities, kind="stable"):
             if similarities[index] < SIMILARITY:
                 return None
-            if numbers(self._questions[index]) == asked:
+            if numbers(self._questions[index]) == own_numbers:
                 return self._questions[index], float(similarities[index])
         return None
 
@@ -78,29 +78,29 @@ class Duplicates:
                 grown[:count] = self._vectors
             self._vectors = grown
         self._vectors[count] = vector
-        self._normal.setdefault(normalise(question), count)
+        self._by_words.setdefault(normalise(question), count)
         for chunk in chunks:
-            self._answered[chunk, normalise(answer)].append(count)
+            self._by_answer[chunk, normalise(answer)].append(count)
         self._questions.append(question)
 
 
 def repetitions(questions: Sequence[str], vectors: Vectors) -> Iterator[tuple[int, int]]:
-    """Yield the positions of every two questions of which one repeats the other; see :class:`Duplicates`."""
-    same: dict[str, int] = {}
-    for place, question in enumerate(questions):
-        first = same.setdefault(normalise(question), place)
-        if first != place:
-            yield first, place
-    asked = [numbers(question) for question in questions]
+    """Yield the positions of all pairs of duplicate questions; see :class:`Duplicates`."""
+    by_words: dict[str, int] = {}
+    for position, question in enumerate(questions):
+        first = by_words.setdefault(normalise(question), position)
+        if first != position:
+            yield first, position
+    named = [numbers(question) for question in questions]
     for start in range(0, len(questions), _BLOCK):
         similar = vectors[start : start + _BLOCK] @ vectors[start:].T
         for first, second in np.argwhere(similar >= SIMILARITY).tolist():
-            if first < second and asked[start + first] == asked[start + second]:
+            if first < second and named[start + first] == named[start + second]:
                 yield start + first, start + second
 
 
 def source_of(made: Draft | Sample) -> dict[str, Any]:
-    """Return the answer and the chunk ids of a question, as :class:`Duplicates` takes them."""
+    """Return the answer and chunk ids of a question as keyword arguments of :class:`Duplicates`."""
     return {"answer": made.answer, "chunks": [chunk.chunk_id for chunk in made.contexts]}
 
 

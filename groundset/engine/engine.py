@@ -20,27 +20,27 @@ from dspy.utils.exceptions import (
 
 from groundset.engine.planner import Planner, Settlement
 from groundset.engine.stop import Clock, RunStoppedError, Stop
-from groundset.models.servers import plain_words
+from groundset.models.servers import first_line
 from groundset.store.run_store import RunStore
 from programs.errors import EngineError, GroundsetError
 from programs.types import Attempt, Observer, Outcome, Program, Reject, StepRecord
 
 Ending = Literal["complete", "short", "interrupted"]
 
-# How long a run waits at its end for calls in flight: not long if somebody waits for it to stop.
+# How long a run waits for calls in flight when it ends, and when the user stops it.
 GRACE_SECONDS = 60.0
 HASTY_GRACE_SECONDS = 5.0
 _TICK_SECONDS = 0.5
-
+FAILURES_IN_A_ROW = 5
 
 _T = TypeVar("_T")
 
 
 class Workers:
-    """A pool like ``ThreadPoolExecutor``, but of daemon threads.
+    """A pool of daemon threads.
 
-    Python waits at its exit for the threads of an executor. A call to a server that does not answer would then
-    keep an interrupted run from ending.
+    Python waits at exit for the threads of a ``ThreadPoolExecutor``, so a call to an unresponsive server would keep an
+    interrupted run from ending.
     """
 
     def __init__(self, count: int) -> None:
@@ -57,7 +57,7 @@ class Workers:
         def job() -> None:
             try:
                 result = work()
-            except BaseException as error:  # noqa: BLE001 - handed on to whoever asks the future
+            except BaseException as error:  # noqa: BLE001 - raised again by the future
                 future.set_exception(error)
             else:
                 future.set_result(result)
@@ -82,7 +82,7 @@ class Workers:
 
 
 class Watcher(Protocol):
-    """Shows the progress of a run; its methods are called from the thread that they report on."""
+    """Shows the progress of a run; ``step`` is called from worker threads."""
 
     def step(self, record: StepRecord) -> None:
         """Receive the record of a step."""
@@ -98,8 +98,8 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True)
-class Maker:
-    """The program that makes attempts, and DSPy's settings for it."""
+class AttemptRunner:
+    """The program that runs attempts, with its language model and DSPy adapter."""
 
     program: Program
     lm: Any
@@ -107,25 +107,25 @@ class Maker:
 
 
 class RunEngine:
-    """Makes attempts until enough samples are accepted, the chunks are used up or the run is stopped.
+    """Runs attempts until enough samples are accepted, the chunks are used up or the run is stopped.
 
     Attributes:
-        has_ended: whether no call is running any more; False after a stop that did not wait for a slow one.
+        has_ended: False if a call is still running after the grace period of a stop.
     """
 
     def __init__(
         self,
         store: RunStore,
         planner: Planner,
-        maker: Maker,
+        runner: AttemptRunner,
         watcher: Watcher,
         stop: Stop,
         clock: Clock,
     ) -> None:
-        """Prepare the run from the state in the store."""
+        """Wire the parts of a run; call :meth:`restore` before :meth:`run`."""
         self._store = store
         self._planner = planner
-        self._maker = maker
+        self._runner = runner
         self._watcher = watcher
         self._stop = stop
         self._running: dict[int, tuple[Attempt, Future[Outcome]]] = {}
@@ -138,17 +138,17 @@ class RunEngine:
         results = self._store.results
         self._planner.restore(zip(results.samples(), results.vectors(), strict=True))
         for number, verdict in self._store.attempts.verdicts():
-            # The window lets plans run ahead of verdicts; here each is followed by its own.
+            # Planning may run ahead of verdicts, but replaying one by one gives the same plans.
             attempt = self._planner.next()
             if attempt is None or attempt.number != number:
-                raise self._store.damaged(f"attempt {number} cannot be followed")
+                raise self._store.damaged(f"attempt {number} cannot be replayed")
             self._planner.follow(verdict)
 
     def run(self, workers: int) -> Ending:
-        """Make attempts, ``workers`` at a time.
+        """Run attempts, ``workers`` at a time.
 
         Raises:
-            GroundsetError: the run cannot go on; everything up to there is stored.
+            GroundsetError: the run cannot continue; finished work is stored.
         """
         try:
             with Workers(workers) as pool:
@@ -164,7 +164,7 @@ class RunEngine:
 
     def _loop(self, pool: Workers, workers: int) -> Ending:
         while not self._planner.is_full:
-            if self._stop.asked:
+            if self._stop.requested:
                 return "interrupted"
             self._draw(pool, workers)
             if not self._running:
@@ -174,26 +174,26 @@ class RunEngine:
         return "complete"
 
     def _draw(self, pool: Workers, workers: int) -> None:
-        """Start attempts while threads are free and there is something to try."""
+        """Start attempts while threads are free and the planner has one."""
         busy = sum(not future.done() for _, future in self._running.values())
-        while busy < workers and not self._stop.asked and (attempt := self._planner.next()) is not None:
+        while busy < workers and not self._stop.requested and (attempt := self._planner.next()) is not None:
             finished = self._store.attempts.outcome(attempt)
             if finished is None:
-                future = pool.submit(partial(self._make, attempt))
+                future = pool.submit(partial(self._run_attempt, attempt))
                 busy += 1
             else:
                 future = Future()
                 future.set_result(finished)
             self._running[attempt.number] = (attempt, future)
 
-    def _make(self, attempt: Attempt) -> Outcome:
+    def _run_attempt(self, attempt: Attempt) -> Outcome:
         """Run the program on one attempt, in a thread of the pool."""
         self._stop.check()
         self._store.attempts.begin(attempt)
-        # DSPy would keep every call in histories and every prediction in a trace, for as long as it runs.
+        # Otherwise DSPy keeps every call and prediction in memory.
         settings: dict[str, Any] = {"disable_history": True, "trace": None, "max_trace_size": 0}
-        with dspy.context(lm=self._maker.lm, adapter=self._maker.adapter, **settings):
-            outcome = self._maker.program(attempt=attempt, observer=self._observer(attempt.number))
+        with dspy.context(lm=self._runner.lm, adapter=self._runner.adapter, **settings):
+            outcome = self._runner.program(attempt=attempt, observer=self._observer(attempt.number))
         self._store.attempts.finish(attempt.number, outcome)
         return outcome
 
@@ -208,7 +208,7 @@ class RunEngine:
         return observe
 
     def _wait(self) -> None:
-        """Wait until another attempt has finished, but not so long that progress would stand still."""
+        """Wait until another attempt has finished or progress is due for an update."""
         if not self._running[self._planner.decided][1].done():
             pending = [future for _, future in self._running.values() if not future.done()]
             wait(pending, _TICK_SECONDS, FIRST_COMPLETED)
@@ -216,7 +216,7 @@ class RunEngine:
         self._watcher.tick()
 
     def _decide(self) -> None:
-        """Decide finished attempts, up to the first one that has not finished."""
+        """Decide finished attempts in order, up to the first unfinished one."""
         while not self._planner.is_full:
             number = self._planner.decided
             attempt, future = self._running.get(number, (None, None))
@@ -225,7 +225,7 @@ class RunEngine:
             error = future.exception()
             if isinstance(error, RunStoppedError):
                 return
-            outcome = future.result() if error is None else self._settle(attempt, error)
+            outcome = future.result() if error is None else self._failed_outcome(attempt, error)
             settled = self._planner.decide(attempt, outcome)
             self._store.results.decide(number, settled.verdict, settled.sample, settled.vector, settled.rejects)
             del self._running[number]
@@ -234,8 +234,8 @@ class RunEngine:
             self._clock.note()
             self._watcher.decided(settled)
 
-    def _settle(self, attempt: Attempt, error: BaseException) -> Outcome:
-        """Return the outcome that an exception means for an attempt, or stop the run."""
+    def _failed_outcome(self, attempt: Attempt, error: BaseException) -> Outcome:
+        """Return the outcome of an attempt that raised, or raise if the run cannot continue."""
         if not isinstance(error, Exception):
             raise error
         outcome = outcome_of(error, attempt)
@@ -252,31 +252,26 @@ class RunEngine:
         return outcome
 
     def _end_attempts(self) -> None:
-        """Let attempts in flight end after their running calls, and wait a short time for them."""
-        grace = HASTY_GRACE_SECONDS if self._stop.asked else GRACE_SECONDS
-        self._stop.ask()
+        """Stop attempts in flight after their running calls, and wait for them for a limited time."""
+        grace = HASTY_GRACE_SECONDS if self._stop.requested else GRACE_SECONDS
+        self._stop.request()
         futures = [future for _, future in self._running.values()]
         self.has_ended = not wait(futures, grace).not_done
 
 
-FAILURES_IN_A_ROW = 5
-
-
 def outcome_of(error: BaseException, attempt: Attempt) -> Outcome | None:
-    """Return the outcome of an attempt whose chunk did not fit the model's context, else None."""
+    """Return the outcome of an attempt whose prompt exceeds the context window, else None."""
     if not isinstance(error, ContextWindowExceededError):
         return None
-    reason = f"longer than the language model's context: {plain_words(error)}"
-    return Outcome(
-        rejects=(Reject(step="chunk", reason=reason, chunk_id=attempt.contexts[0].chunk.chunk_id),), exhausted=True
-    )
+    reason = f"longer than the language model's context: {first_line(error)}"
+    return Outcome(rejects=(Reject(step="chunk", reason=reason, chunk_id=_chunk_id(attempt)),), exhausted=True)
 
 
 def fatal_error(error: BaseException) -> GroundsetError | None:
-    """Return the error that every further attempt would meet too and so stops the run, else None.
+    """Return the error that stops the run because every attempt would meet it, else None.
 
-    That is: our own errors, which DSPy wraps when they come from below it (a full disk, say); and everything
-    that DSPy reports of the way to the model, after its own retries. A refused request is no such thing.
+    These are groundset's own errors, which DSPy may wrap, and DSPy's language model errors after its retries. A
+    rejected single request is not fatal.
     """
     cause: BaseException | None = error
     while cause is not None:
@@ -286,21 +281,21 @@ def fatal_error(error: BaseException) -> GroundsetError | None:
     one_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
     if isinstance(error, LMError) and not one_request:
         kind = type(error).__name__.removeprefix("LM").removesuffix("Error")
-        return EngineError(f"the language model failed ({kind}): {plain_words(error)}")
+        return EngineError(f"the language model failed ({kind}): {first_line(error)}")
     return None
 
 
 def failure_of(error: BaseException, attempt: Attempt) -> Outcome:
     """Return the outcome of an attempt that failed unexpectedly."""
-    reason = f"{type(error).__name__}: {plain_words(error)}"
+    reason = f"{type(error).__name__}: {first_line(error)}"
     reject = Reject(step="failure", reason=reason, chunk_id=_chunk_id(attempt))
     return Outcome(rejects=(reject,))
 
 
 def endless_failures(error: BaseException) -> GroundsetError:
-    """Return the error that stops a run whose attempts keep failing in the same way."""
+    """Return the error for a run whose attempts keep failing in the same way."""
     return GroundsetError(
-        f"{FAILURES_IN_A_ROW} attempts in a row failed with {type(error).__name__}: {plain_words(error)}"
+        f"{FAILURES_IN_A_ROW} attempts in a row failed with {type(error).__name__}: {first_line(error)}"
     )
 
 

@@ -1,16 +1,18 @@
-"""From a configuration to the samples in a run folder: everything checked and loaded, then the run."""
+"""Generation of a run: check its inputs, load its models, run the engine and write its files."""
 
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.corpus import Corpus, build_corpus, find_documents
+from groundset.corpus.documents import no_documents_error
 from groundset.engine.assembly import prepare_engine
-from groundset.engine.compiled import Compiled, Users, load_compiled
+from groundset.engine.compiled import Compiled, StateConsumers, load_compiled
 from groundset.engine.config import ChosenMode, RunConfig, choose_mode, make_config
-from groundset.engine.engine import Ending
+from groundset.engine.engine import Ending, RunEngine
 from groundset.engine.growth import current_request, grow, grown, growth_record
 from groundset.engine.identity import (
     Identity,
@@ -21,7 +23,7 @@ from groundset.engine.identity import (
     with_models,
 )
 from groundset.engine.models import Journals, Openers, RunModels
-from groundset.engine.stop import Clock, RunStoppedError, Stop, StoppableJournal, stopping_on_signals
+from groundset.engine.stop import Clock, RunStoppedError, Stop, StoppableJournal, stop_on_signals
 from groundset.progress import Progress, Usage
 from groundset.store.folder import holds_run
 from groundset.store.lineage import Lineage
@@ -38,8 +40,12 @@ if TYPE_CHECKING:
 class RunResult(NamedTuple):
     """How a run ended.
 
-    ``signal`` is the one that interrupted it. Without ``has_ended`` a language model call may still be running in a
-    thread that nobody waited for; a command should then leave without taking its process apart.
+    Attributes:
+        ending: why no further attempts are made.
+        files: the files of the run.
+        summary: the lines to print.
+        signal: the signal that interrupted the run, if any.
+        has_ended: False if a language model call is still running in a thread; a command should then exit at once.
     """
 
     ending: Ending
@@ -63,17 +69,23 @@ def run_generation(
 ) -> RunResult:
     """Start the run in ``out``, or continue it, until it ends.
 
-    Nothing is written before everything has been checked. Weights are loaded last: what is read off the chunks ahead
-    has all cores for itself. A run that was asked for less goes on with what it has. ``again`` is what a second signal
-    does (see :func:`groundset.engine.stop.stopping_on_signals`), ``started`` when the process began, by
-    ``time.monotonic``; now, if nobody says. ``tracking`` names the store of champions. ``openers`` and ``recipe`` are
-    for tests; by default
-    ``groundset.runtime.lms.open_lm``, ``groundset.retrieval.embedder.load_embedder``,
-    ``programs.critics.registry.open_critics`` and the recipe that the configuration names.
+    Nothing is written before everything has been checked. Weights are loaded last, so that preprocessing can use all
+    cores.
+
+    Args:
+        config: the options of the run.
+        out: its folder.
+        progress: shows the progress; by default nothing is shown.
+        verbose: print the name of every file, and the log of the model runtime.
+        again: called at a second signal; see :func:`groundset.engine.stop.stop_on_signals`.
+        started: when the calling process started, by ``time.monotonic``; now by default.
+        tracking: the store of champions.
+        openers: replaces the functions that open models, in tests.
+        recipe: replaces the recipe of the configuration, in tests.
 
     Raises:
         InputError: the input, an option or the folder is wrong.
-        GroundsetError: the run cannot go on; what was done is stored and the same call goes on from there.
+        GroundsetError: the run cannot continue; finished work is stored, and the same call continues from there.
     """
     started = time.monotonic() if started is None else started
     chosen = choose_mode(config)
@@ -85,13 +97,8 @@ def run_generation(
     journals = Journals(StoppableJournal(stop), StoppableJournal(stop))
     _check_names(config)
     with progress.waiting("Checking the documents and the model"):
-        identity = identity_of(config)
-        if openers.language_model is None:
-            specs = {"lm": config.lm, **({"critic_lm": config.critic_lm} if config.critic_lm else {})}
-            names = {role: _name_lm(spec) for role, spec in specs.items()}
-            identity = with_models(identity, **{role: name for role, name in names.items() if name is not None})
-            if config.critic_lm is None:
-                identity = with_models(identity, critic_lm=None)
+        _check_documents(config)
+        identity = identity_of(config) if openers.language_model else _with_lm_names(identity_of(config), config)
     with ExitStack() as stack, progress:
         store, growth = stack.enter_context(RunStore.open(out)) if holds_run(out) else None, None
         if store is not None:
@@ -101,17 +108,10 @@ def run_generation(
             if growth is None and (ended := _ending(store)) is not None:
                 progress.finished(out, store.results.count(), store.meta("asked"))
                 return _end(store, ended)
-            asked = store.meta("asked") if growth is None else growth[-1].size
-            progress.going_on(out, store.results.count(), asked, store.attempts.decided())
+            requested = store.meta("asked") if growth is None else growth[-1].size
+            progress.continuing(out, store.results.count(), requested, store.attempts.decided())
         models = RunModels(config, openers, stack, journals, note=progress.note, verbose=verbose)
-        users = Users(
-            config.deciding,
-            models.embedder.sha256,
-            *models.name,
-            models.embedder.dimension,
-            *(models.critic_name or (None, None)),
-        )
-        compiled = load_compiled(config.compiled, users, tracking)
+        compiled = load_compiled(config.compiled, _consumers(config, models), tracking)
         models.take(compiled.files)
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
@@ -128,34 +128,40 @@ def run_generation(
             store.critic_calls.prepare()
             journals.critic.attach(store.critic_calls)
         write_record(store, "running")
-        with stopping_on_signals(stop, progress.note, again):
-            try:
-                engine = prepare_engine(chosen, recipe, store, models, compiled, openers, progress, stop, clock)
-                progress.start(
-                    asked=store.meta("asked"),
-                    accepted=store.results.count(),
-                    attempts=store.attempts.decided(),
-                    counts=step_counts(store),
-                    usage=_all_usage(store, models.usage),
-                    elapsed=clock.elapsed,
-                )
-                ending = engine.run(config.workers)
-                has_ended = engine.has_ended
-            except RunStoppedError:
-                ending, has_ended = "interrupted", True
-            except KeyboardInterrupt:  # the second one, of somebody who does not want to wait
-                ending, has_ended = "interrupted", False
-            except GroundsetError as error:
-                # A full disk may be what stopped it; the database is valid all the same.
-                with suppress(RunError):
-                    clock.note()
-                    write_files(store, "failed", str(error))
-                progress.failed()
-                raise
+        prepare = partial(prepare_engine, chosen, recipe, store, models, compiled, openers, progress, stop, clock)
+        with stop_on_signals(stop, progress.note, again):
+            ending, has_ended = _run_engine(prepare, store, models, progress, clock, config.workers)
         clock.note()
         store.set_meta("ending", ending)
         result = _end(store, ending)
         return result._replace(signal=stop.signal if ending == "interrupted" else None, has_ended=has_ended)
+
+
+def _run_engine(
+    prepare: Callable[[], RunEngine], store: RunStore, models: RunModels, progress: Progress, clock: Clock, workers: int
+) -> tuple[Ending, bool]:
+    """Run the engine; return how it ended, and whether all calls have ended too."""
+    try:
+        engine = prepare()
+        progress.start(
+            requested=store.meta("asked"),
+            accepted=store.results.count(),
+            attempts=store.attempts.decided(),
+            counts=step_counts(store),
+            usage=_all_usage(store, models.usage),
+            elapsed=clock.elapsed,
+        )
+        return engine.run(workers), engine.has_ended
+    except RunStoppedError:
+        return "interrupted", True
+    except KeyboardInterrupt:  # a second Ctrl-C
+        return "interrupted", False
+    except GroundsetError as error:
+        with suppress(RunError):  # the cause may be a full disk
+            clock.note()
+            write_files(store, "failed", str(error))
+        progress.failed()
+        raise
 
 
 def _check_names(config: RunConfig) -> None:
@@ -166,17 +172,33 @@ def _check_names(config: RunConfig) -> None:
     check_store(config.vector_store)
 
 
+def _check_documents(config: RunConfig) -> None:
+    found = find_documents(config.sources)
+    if not found.files:
+        raise no_documents_error(found.skipped)
+
+
 def _refuse_derived(store: RunStore, out: Path) -> None:
     if lineage := store.meta("lineage"):
-        made_by = Lineage.model_validate(lineage).command_line()
+        command = Lineage.model_validate(lineage).command_line()
         raise RunMismatchError(
-            f"--out {out}: the run there was made by {made_by} and cannot be continued; choose another --out, and join "
+            f"--out {out}: the run there was made by {command} and cannot be continued; choose another --out, and join "
             "both by `groundset merge`"
         )
 
 
+def _with_lm_names(identity: Identity, config: RunConfig) -> Identity:
+    """Add the language models whose weights are known before they are opened."""
+    known: dict[str, ModelName | None] = {}
+    for option, spec in (("lm", config.lm), ("critic_lm", config.critic_lm)):
+        name = None if spec is None else _name_lm(spec)
+        if spec is None or name is not None:
+            known[option] = name
+    return with_models(identity, **known)
+
+
 def _name_lm(spec: str) -> ModelName | None:
-    """Return the name and hash of a language model, None if they are known only once it has been fetched."""
+    """Return the name and hash of a language model, None if it has to be fetched first."""
     from groundset.models.hub import HubSpec, fetched_sha256
     from groundset.models.specs import LocalSpec, parse_spec
 
@@ -185,6 +207,16 @@ def _name_lm(spec: str) -> ModelName | None:
         sha256 = fetched_sha256(parsed)
         return ModelName(parsed.name, sha256) if sha256 else None
     return ModelName(parsed.name, parsed.sha256 if isinstance(parsed, LocalSpec) else None)
+
+
+def _consumers(config: RunConfig, models: RunModels) -> StateConsumers:
+    return StateConsumers(
+        config.deciding,
+        models.embedder.sha256,
+        *models.name,
+        models.embedder.dimension,
+        *(models.critic_name or (None, None)),
+    )
 
 
 def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
@@ -208,34 +240,29 @@ def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: 
 
 
 def _all_usage(store: RunStore, usage: Usage) -> Usage:
-    """Return a function that counts the calls and tokens of all processes that worked on a run."""
+    """Return a function that counts the calls and tokens of this and all earlier processes of a run."""
     both = [table.totals()._asdict() for table in (store.calls, store.critic_calls)]
     earlier = {name: sum(each[name] for each in both) for name in both[0]}
     return lambda: {name: earlier[name] + count for name, count in usage().items() if name in earlier}
 
 
 def _ending(store: RunStore) -> Ending | None:
-    """Return how a run ended for good, None if work is left."""
+    """Return how a finished run ended, None if it can be continued."""
     if store.results.count() == store.meta("asked"):
         return "complete"
     return "short" if store.meta("ending") == "short" else None
 
 
 def _recorded(chosen: ChosenMode) -> dict[str, Any]:
-    """Return the configuration as given, with the resolved rank, which figures of retrieval depend on."""
-    given, settled = chosen.given.anchored().to_dict(), chosen.config.to_dict()
-    return {name: settled[name] if name == "max_rank" else value for name, value in given.items()}
+    """Return the configuration as given, but with the resolved ``max_rank``, which retrieval figures depend on."""
+    given, resolved = chosen.given.anchored().to_dict(), chosen.config.to_dict()
+    return {name: resolved[name] if name == "max_rank" else value for name, value in given.items()}
 
 
 def _create_store(
-    chosen: ChosenMode,
-    recipe: Recipe,
-    out: Path,
-    corpus: Corpus,
-    compiled: Compiled,
-    identity: Identity,
+    chosen: ChosenMode, recipe: Recipe, out: Path, corpus: Corpus, compiled: Compiled, identity: Identity
 ) -> RunStore:
-    config, asked = chosen.config, current_request(chosen.config, recipe)
+    config, request = chosen.config, current_request(chosen.config, recipe)
     return RunStore.create(
         out,
         documents=corpus.documents,
@@ -245,8 +272,8 @@ def _create_store(
             "digest": identity_digest(identity),
             "configuration": _recorded(chosen),
             "mode": {"name": chosen.mode.name, "why": chosen.why},
-            "asked": asked.size,
-            "growth": growth_record([asked]),
+            "asked": request.size,
+            "growth": growth_record([request]),
             "models": {
                 **{name: identity[name] for name in ("lm", "embedder", "parser")},
                 "critic": {"name": config.deciding, "compiled": compiled.fitted},
@@ -265,11 +292,8 @@ def _end(store: RunStore, ending: Ending) -> RunResult:
     return RunResult(ending, files, summarise(store, files, ending, reason))
 
 
-_FINISHED = ("complete", "short")
-
-
 class MadeRun(NamedTuple):
-    """A run and the outcome of tracking it: ``tracked`` says as what and where, ``untracked`` why it is not."""
+    """A run and its entry in the tracking store, or in ``untracked`` why it has none."""
 
     result: RunResult
     tracked: "Tracked | None" = None
@@ -289,30 +313,30 @@ def make_run(
     again: Callable[[int], object] | None = None,
     started: float | None = None,
 ) -> MadeRun:
-    """Start the run in ``out``, or continue it, and log it once it has finished.
+    """Start the run in ``out``, or continue it, and log it in MLflow once it has finished.
 
     Args:
         given: options by field name; see :func:`groundset.engine.config.make_config`.
         out: the folder of the run.
         config: a file of options.
-        track: log it in MLflow. A run that cannot be logged is finished all the same.
+        track: log the run in MLflow; a failure to do so is reported in ``untracked``.
         track_texts: send the samples to a tracking server too.
-        tracking: the store, for champions too; see :func:`groundset.tracking.location.tracking_place`.
+        tracking: the store, for champions too; see :func:`groundset.tracking.location.tracking_location`.
         verbose: name every file; let the runtime's log through.
         quiet: show no progress.
-        again: what a second signal does; see :func:`groundset.engine.stop.stopping_on_signals`.
-        started: when that began which waits for the run, by ``time.monotonic``; now, if nobody says.
+        again: called at a second signal; see :func:`groundset.engine.stop.stop_on_signals`.
+        started: when the calling process started, by ``time.monotonic``; now by default.
 
     Raises:
         InputError: the input, an option or the folder is wrong.
-        GroundsetError: the run cannot go on; what was done is stored.
+        GroundsetError: the run cannot continue; finished work is stored.
     """
-    asked = make_config(given, config)
+    options = make_config(given, config)
     progress = Progress(quiet=quiet)
     result = run_generation(
-        asked, out, progress=progress, verbose=verbose, again=again, started=started, tracking=tracking
+        options, out, progress=progress, verbose=verbose, again=again, started=started, tracking=tracking
     )
-    if not track or result.ending not in _FINISHED:
+    if not track or result.ending == "interrupted":
         return MadeRun(result)
     try:
         return MadeRun(result, tracked=_track(result.files.record, tracking, track_texts, progress))
@@ -321,10 +345,10 @@ def make_run(
 
 
 def _track(record: Path, tracking: str | None, texts: bool, progress: Progress) -> "Tracked":
-    from groundset.tracking.location import tracking_place
-    from groundset.tracking.runs import track, tracked_before
+    from groundset.tracking.location import tracking_location
+    from groundset.tracking.runs import already_tracked, track
 
-    if before := tracked_before(record, tracking_place(tracking, create=True), texts=texts):
+    if before := already_tracked(record, tracking_location(tracking, create=True), texts=texts):
         return before
     from groundset.tracking.store import TrackingStore
 

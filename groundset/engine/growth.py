@@ -1,4 +1,4 @@
-"""Growing a run: a stored run may be requested to have more samples, or wider values of some options."""
+"""Growing a run: a later request for more samples, or for wider values of some options."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,22 +12,17 @@ from programs.recipes.base import Recipe
 
 
 class Request(NamedTuple):
-    """The size and options requested of a run, from an attempt on.
+    """The size and growing options requested of a run.
 
     Attributes:
-        first: the number of the first attempt planned for this request.
-        size: how many samples; None for one of each key of the agenda.
-        options: those options of the recipe that may grow.
+        first: the number of the first attempt planned for it.
+        size: how many samples; None for one for each key of the agenda.
+        options: the options in ``Recipe.growing``.
     """
 
     first: int
     size: int | None
     options: dict[str, Any]
-
-    @property
-    def demand(self) -> tuple[int | None, dict[str, Any]]:
-        """Return the request without the attempt that it starts from."""
-        return self.size, self.options
 
 
 def current_request(config: RunConfig, recipe: Recipe, first: int = 0) -> Request:
@@ -38,7 +33,7 @@ def current_request(config: RunConfig, recipe: Recipe, first: int = 0) -> Reques
 def stored_requests(store: RunStore, recipe: Recipe) -> list[Request]:
     """Return all requests of a stored run, the earliest first."""
     growth = store.meta("growth")
-    if not growth:  # made by a version whose runs could not grow
+    if not growth:  # runs of earlier versions
         configuration = store.required("configuration")
         growth = [{"first": 0, **{name: configuration.get(name) for name in ("size", *recipe.growing)}}]
     return [
@@ -48,7 +43,7 @@ def stored_requests(store: RunStore, recipe: Recipe) -> list[Request]:
 
 
 def growth_record(growth: Sequence[Request]) -> list[dict[str, Any]]:
-    """Return requests as entries of the store and of ``run.json``."""
+    """Return requests as they are stored, also in ``run.json``."""
     return [{"first": each.first, "size": each.size, **each.options} for each in growth]
 
 
@@ -59,27 +54,28 @@ def grown(store: RunStore, config: RunConfig, recipe: Recipe, folder: Path) -> l
         InputError: the size is less than the number of accepted samples.
         RunMismatchError: an option is narrower than before.
     """
-    before, now = stored_requests(store, recipe), current_request(config, recipe, store.attempts.decided())
-    if now.demand == before[-1].demand:
+    stored, new = stored_requests(store, recipe), current_request(config, recipe, store.attempts.decided())
+    old = stored[-1]
+    if (new.size, new.options) == (old.size, old.options):
         return None
     accepted = store.results.count()
-    if now.size is not None and now.size < accepted:
+    if new.size is not None and new.size < accepted:
         raise InputError(
-            f"--size {now.size}: the set in {folder} has {accepted} samples already, and none is removed; "
+            f"--size {new.size}: the run in {folder} has {accepted} samples already, and samples are never removed; "
             "choose a larger --size or another --out"
         )
     for name, order in recipe.growing.items():
-        was, wanted = before[-1].options[name], now.options[name]
-        if order.index(wanted) < order.index(was):
+        if order.index(new.options[name]) < order.index(old.options[name]):
+            option = option_name(name)
             raise RunMismatchError(
-                f"{option_name(name)} {wanted}: the run in {folder} has {option_name(name)} {was}, and nothing is "
-                f"removed; choose {option_name(name)} {was} or another --out"
+                f"{option} {new.options[name]}: the run in {folder} has {option} {old.options[name]}, and samples are "
+                f"never removed; choose {option} {old.options[name]} or another --out"
             )
-    return [*(each for each in before if each.first < now.first), now]
+    return [*(request for request in stored if request.first < new.first), new]
 
 
 def grow(store: RunStore, config: RunConfig, growth: Sequence[Request]) -> None:
-    """Store the requests of a run, and drop planned attempts that are undecided."""
-    now = growth[-1]
-    configuration = {**store.required("configuration"), "size": config.size, **now.options}
-    store.replan({"growth": growth_record(growth), "configuration": configuration, "asked": now.size, "ending": None})
+    """Store the requests of a run, and drop undecided attempts."""
+    new = growth[-1]
+    configuration = {**store.required("configuration"), "size": config.size, **new.options}
+    store.replan({"growth": growth_record(growth), "configuration": configuration, "asked": new.size, "ending": None})

@@ -1,4 +1,4 @@
-"""What makes two runs the same: everything that affects their results, and nothing else."""
+"""The identity of a run: everything that affects its results, and nothing else."""
 
 import hashlib
 import json
@@ -16,15 +16,15 @@ from programs.errors import DocumentError, RunMismatchError
 
 Identity = dict[str, Any]
 
-# Raise this number with every change of prompts, of the order of work or of what is refused: a run begun before such a
-# change must not be continued after it. `tests/groundset/engine/test_behaviour.py` fails until that is done.
+# Raise this number with every change of prompts, of the order of work or of rejection rules, because a run started
+# before such a change must not be continued after it. `tests/groundset/engine/test_behaviour.py` fails until then.
 BEHAVIOUR = 1
-_BEHAVING_DATA = ("compiled", "demos")  # folders of data/ that do the same: compared by their bytes
+_BEHAVING_DATA = ("compiled", "demos")  # folders of data/ that affect results: compared by their bytes
 
-# Options that are compared otherwise or not at all; every other one is compared by its value.
+# Options that are not compared by their values.
 _COMPARED_OTHERWISE = {
     "documents", "chunks",  # by their bytes
-    "lm", "critic_lm", "embedder", "parser", "compiled",  # by hash of their weights or files
+    "lm", "critic_lm", "embedder", "parser", "compiled",  # by the hash of their weights or files
     "chunk_size", "min_length", "options",  # by their resolved values
     "workers", "vector_store",  # do not affect results
     "size",  # may grow, see groundset.engine.growth
@@ -32,14 +32,14 @@ _COMPARED_OTHERWISE = {
 
 
 class ModelName(NamedTuple):
-    """The name of a model and the hash of its weights; where the hash is known, only it is compared."""
+    """The name of a model and the hash of its weights; only the hash is compared if it is known."""
 
     name: str
     sha256: str | None
 
 
 def identity_of(config: RunConfig) -> Identity:
-    """Return the part of the identity that follows from the configuration and the bytes of its documents.
+    """Return the identity without models: configuration and document bytes.
 
     Raises:
         InputError: a document or folder does not exist.
@@ -55,21 +55,21 @@ def identity_of(config: RunConfig) -> Identity:
 
 
 def with_models(identity: Identity, **models: ModelName | None) -> Identity:
-    """Return the identity with models added by option name; None for a model that the run does not have."""
+    """Add models by option name; None for a model that the run does not have."""
     return {**identity, **{option: model and model._asdict() for option, model in models.items()}}
 
 
 def identity_digest(identity: Mapping[str, Any]) -> str:
-    """Return one SHA-256 for an identity."""
+    """Return the SHA-256 of an identity."""
     compared = {name: _compared(value) for name, value in identity.items()}
     return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
 
 
 def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], folder: Path) -> None:
-    """Refuse to continue a run that was created with something else; options that ``given`` lacks are not compared.
+    """Check that a run was created with the given identity; options missing in ``given`` are not compared.
 
     Raises:
-        RunMismatchError: the message names each option that differs, and both values.
+        RunMismatchError: the message names each differing option with both values.
     """
     differing = [name for name in given if _compared(stored.get(name)) != _compared(given[name])]
     if differing:
@@ -87,7 +87,7 @@ def _compared(value: Any) -> Any:
 
 
 def hash_sources(paths: Sequence[Path]) -> str:
-    """Return one SHA-256 for the names and bytes of all files that can become documents."""
+    """Return the SHA-256 of the names and bytes of all files that can become documents."""
     total = hashlib.sha256()
     for file, name in find_documents(paths).files:
         if file.suffix.lower() in SUFFIXES or file in paths:
@@ -96,7 +96,7 @@ def hash_sources(paths: Sequence[Path]) -> str:
 
 
 def program_hash() -> str:
-    """Return one SHA-256 for ``BEHAVIOUR`` and the data that ships: compiled states and demonstrations."""
+    """Return the SHA-256 of ``BEHAVIOUR`` and of the shipped compiled states and demos."""
     total = hashlib.sha256(f"{BEHAVIOUR}".encode())
     data = data_path()
     for file in sorted(file for folder in _BEHAVING_DATA for file in (data / folder).rglob("*") if file.is_file()):

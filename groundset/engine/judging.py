@@ -1,4 +1,4 @@
-"""The critics by themselves, on rows that hold a chunk, or a question and its passage."""
+"""Judge rows without a run: each row holds a chunk, or a question with its passage."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,8 +21,8 @@ Row = dict[str, Any]
 Decide = Callable[[Sequence[Row]], list["Decision"]]
 
 FIELDS: Mapping[Kind, tuple[str, ...]] = {"chunks": ("text",), "questions": ("question", "passage")}
-_BATCH = 64  # of a head, which embeds a batch at once
-_LM_BATCH = 1  # each row takes a language model seconds
+_HEAD_BATCH = 64
+_LM_BATCH = 1  # a language model takes seconds for each row
 
 
 def judge(
@@ -37,7 +37,7 @@ def judge(
     tracking: str | None = None,
     quiet: bool = False,
 ) -> list[Row]:
-    """Return rows with the judgement of each; see :func:`groundset.judge`.
+    """Judge rows; see :func:`groundset.judge`.
 
     Raises:
         InputError: a row or an option is wrong; the message names it.
@@ -47,16 +47,16 @@ def judge(
 
     if kind not in FIELDS:
         raise InputError(f"kind {kind}: choose chunks or questions")
-    taken = [dict(row) for row in rows]
-    for number, row in enumerate(taken):
+    checked = [dict(row) for row in rows]
+    for number, row in enumerate(checked):
         check_row(row, FIELDS[kind], f"rows[{number}]")
-    if not taken:
+    if not checked:
         return []
     with Progress(quiet=quiet) as progress:
         return list(
             judged_rows(
                 kind,
-                taken,
+                checked,
                 progress,
                 critic=critic,
                 lm=judging_lm(critic, lm, critic_lm),
@@ -68,24 +68,26 @@ def judge(
 
 
 def judging_lm(critic: str, lm: str | None, critic_lm: str | None) -> str | None:
-    """Return the language model that a critic asks, which ``--lm`` and ``--critic-lm`` both may name.
+    """Return the language model of a critic, given as ``--lm`` or ``--critic-lm``.
 
     Raises:
-        InputError: they name two, or the critic asks none.
+        InputError: two models are given, or one for a critic that uses none.
     """
-    from programs.critics import check_critic
+    from programs.critics import MODEL_FREE, check_critic
 
     check_critic(critic, critic_lm)
+    if critic in MODEL_FREE and lm is not None:
+        raise InputError(f"--lm {lm}: the critic {critic} uses no language model; leave --lm out")
     if None not in (lm, critic_lm) and lm != critic_lm:
         raise InputError(f"--lm {lm} and --critic-lm {critic_lm}: one language model judges; name one of them")
     return critic_lm or lm
 
 
 def check_row(row: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
-    """Refuse a row without the named texts, or with one that is too long.
+    """Check that a row has texts in the named fields.
 
     Raises:
-        InputError: one is missing or too long; the message begins with ``where``.
+        InputError: a text is missing or too long; the message begins with ``where``.
     """
     for field in fields:
         text = text_of(row, field)
@@ -109,7 +111,7 @@ def judged_rows(
 ) -> Iterator[Row]:
     """Load the critic, and yield each row with its judgement; see :func:`judge`.
 
-    ``journal`` keeps the finished calls of a language model, in memory by default.
+    ``journal`` stores the finished calls of a language model.
 
     Raises:
         InputError: an option is wrong.
@@ -117,7 +119,7 @@ def judged_rows(
     """
     opened = open_judge(kind, critic, lm, embedder, compiled, tracking, journal)
     with opened as decide, phases.phase("Judging", len(rows)) as advance:
-        size = _BATCH if critic == "head" else _LM_BATCH
+        size = _HEAD_BATCH if critic == "head" else _LM_BATCH
         for start in range(0, len(rows), size):
             batch = rows[start : start + size]
             for row, decision in zip(batch, decide(batch), strict=True):
@@ -128,7 +130,7 @@ def judged_rows(
 def text_of(row: Mapping[str, Any], field: str) -> str:
     """Return a text of a row, empty if it has none.
 
-    A row without `passage` has the texts of its `contexts` for one, as the critics of the run saw them.
+    If `passage` is missing it is built from `contexts`, as in the prompts of a run.
     """
     if field == "passage" and row.get(field) is None and isinstance(contexts := row.get("contexts"), list):
         texts = [each["text"] for each in contexts if isinstance(each, dict) and isinstance(each.get("text"), str)]
@@ -138,7 +140,7 @@ def text_of(row: Mapping[str, Any], field: str) -> str:
 
 
 class OpenCritic(NamedTuple):
-    """A critic by step, the compiled states in use, and the name of the language model if one decides."""
+    """The critics by step, their compiled states, and the name of their language model, if any."""
 
     critics: Mapping[str, "Critic"]
     compiled: "Compiled"
@@ -155,7 +157,7 @@ def open_critic(
     journal: "CallFile | None" = None,
 ) -> Iterator[OpenCritic]:
     """Load a critic; see :func:`judge`."""
-    from groundset.engine.compiled import Users, load_compiled
+    from groundset.engine.compiled import StateConsumers, load_compiled
     from programs.critics import EMBEDDING, MODEL_FREE, check_critic, open_critics
     from programs.languages import LANGUAGES
     from programs.languages.table import Languages
@@ -175,7 +177,7 @@ def open_critic(
             encoder = load_embedder(embedder)
         named = (language_model.name, language_model.sha256) if language_model else (None, None)
         sha256, dimension = (encoder.sha256, encoder.dimension) if encoder else (None, None)
-        states = load_compiled(compiled, Users(critic, sha256, named[0], named[1], dimension), tracking)
+        states = load_compiled(compiled, StateConsumers(critic, sha256, named[0], named[1], dimension), tracking)
         opened = open_critics(
             critic,
             languages=Languages(LANGUAGES),
@@ -212,7 +214,7 @@ def open_judge(
 
 
 def _judgement(decision: "Decision") -> Row:
-    """Return the fields that are added to a row."""
+    """Return the fields added to a row."""
     return {
         "probability": round(decision.probability, 6),
         "verdict": "good" if decision.good else "bad",

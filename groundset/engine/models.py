@@ -19,12 +19,12 @@ Open = Callable[..., Any]
 
 
 def languages_with(parser: Any) -> Languages:
-    """Return the languages with a parser; without one, only the form of an answer makes a question easy."""
+    """Return the languages with a parser; without a parser, ``easy`` depends only on the answer's type."""
     return Languages(LANGUAGES, parser if parser.sha256 else None)
 
 
 class Openers(NamedTuple):
-    """The functions that open the models of a run; replaced in tests."""
+    """The functions that open models; None for the real ones."""
 
     language_model: Open | None = None
     embedder: Open | None = None
@@ -32,49 +32,46 @@ class Openers(NamedTuple):
 
 
 class Journals(NamedTuple):
-    """The journals of finished calls: of the model that writes, and of a second one that judges."""
+    """The journals of the generating and of the judging language model."""
 
     generator: StoppableJournal
     critic: StoppableJournal
 
 
 class _LazyModel:
-    """A language model that is loaded when it is asked for; one on a server is opened, and thereby checked, at once."""
+    """A language model that is opened on first access."""
 
     def __init__(self, text: str, spec: ModelSpec | None, open_model: Open) -> None:
-        """Verify the model of a specification; without one, ``open_model`` knows what the text means."""
+        """Fetch the weights if necessary; ``spec`` is None for scripted models."""
         if spec is not None:
             spec = ensure_available(spec)  # before documents are read, which can take minutes
         self.text, self.spec = text, spec
         self._open = open_model
-        self._opened: Any = None
 
     @property
     def name(self) -> ModelName:
-        """Return its name and hash, without loading its weights."""
+        """Return the name and hash; only a model without local weights is opened for it."""
         if isinstance(self.spec, LocalSpec):
             return ModelName(self.spec.name, self.spec.sha256)
         return ModelName(self.opened.name, self.opened.sha256)
 
-    @property
+    @cached_property
     def opened(self) -> Any:
-        """Return the model, loaded at the first call."""
-        if self._opened is None:
-            self._opened = self._open(self)
-        return self._opened
+        """Return the opened model."""
+        return self._open(self)
 
 
 class RunModels:
     """The models of one run.
 
-    A model on a server is opened, and thereby checked, at once. Weights are only verified: they are loaded when the
-    language model is asked for, so that what comes before has all cores and the memory for itself.
+    A model on a server is opened, and thereby checked, at once. Local weights are only verified: they are loaded on
+    first access, so that preparation has all cores and the memory.
 
     Attributes:
-        embedder, parser: loaded.
-        name: what names the language model.
-        critic_name: what names a second one that judges, None if there is none.
-        adapters: files of trained weights by hash; see :meth:`take`.
+        embedder, parser: the loaded models.
+        name: the name and hash of the language model.
+        critic_name: the same of a separate judging model, or None.
+        adapters: adapter files by hash; see :meth:`take`.
     """
 
     def __init__(
@@ -87,12 +84,12 @@ class RunModels:
         note: Callable[[str], object],
         verbose: bool,
     ) -> None:
-        """Open or verify the models that a configuration names; ``stack`` closes them.
+        """Open or verify the models of a configuration; ``stack`` closes them.
 
-        ``note`` is called with a line on each, and on who is sent texts.
+        ``note`` receives a line for each model, and for each server that texts are sent to.
 
         Raises:
-            ModelError: one cannot be found, fetched, verified or reached.
+            ModelError: a model cannot be found, fetched, verified or reached.
         """
         from groundset.retrieval.embedder import load_embedder
         from groundset.runtime.lms import open_lm
@@ -138,7 +135,7 @@ class RunModels:
         """Set the adapters that the language model is loaded with.
 
         Raises:
-            WeightsError: one of them cannot be loaded.
+            WeightsError: an adapter cannot be loaded.
         """
         from groundset.runtime.weight_check import check_weights
 
@@ -148,27 +145,27 @@ class RunModels:
 
     @property
     def language_model(self) -> Any:
-        """Return the language model, loaded at the first call."""
+        """Return the language model, opened on first access."""
         return self._model.opened
 
     @property
     def critic_model(self) -> Any:
-        """Return the language model that judges, loaded at the first call: a second one, or the same."""
+        """Return the judging language model, opened on first access; by default the same model."""
         return self._judging.opened
 
     def usage(self) -> dict[str, float]:
-        """Return calls, tokens and seconds of this process, of all language models together."""
+        """Return the calls, tokens and seconds of all language models in this process."""
         models = [self._model, *([self._judging] if self.critic_name else [])]
         used = [model.opened.usage() for model in models]
         return {name: sum(each[name] for each in used) for name in used[0]}
 
     @cached_property
     def languages(self) -> Languages:
-        """Return the table of languages, with the syntax of those that the parser reads."""
+        """Return the languages with the parser of this run."""
         return languages_with(self.parser)
 
     def named(self, identity: Identity) -> Identity:
-        """Return an identity together with the models."""
+        """Add the models to an identity."""
         others = {"embedder": self.embedder, "parser": self.parser}
         return with_models(
             identity,
@@ -179,8 +176,8 @@ class RunModels:
 
 
 def _spec_of(text: str, file: Path | None, option: str) -> ModelSpec:
-    """Return the model of an option; a key goes to another machine only if a person gave the address."""
+    """Parse a model; API keys are not sent to a remote address that comes from a file."""
     spec = parse_spec(text)
-    if isinstance(spec, OpenAISpec) and file is not None and not spec.is_here:
+    if isinstance(spec, OpenAISpec) and file is not None and not spec.is_local:
         return replace(spec, takes_key=False, option=option)
     return spec

@@ -1,7 +1,7 @@
-"""The options that make a run: each declared once, and quick to import.
+"""The options of a run, in a module that is quick to import.
 
-The command line, the parameters for Python, ``--config``, the documentation and the identity of a run are made from
-them. What they come to together is checked where they are used.
+The command line, the Python parameters, ``--config``, the documentation and the identity of a run are made from them.
+:mod:`groundset.engine.config` checks their combinations.
 """
 
 from pathlib import Path
@@ -12,8 +12,8 @@ from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, WIND
 class RunOptions(ChunkingOptions):
     """The options of a run that do not belong to a recipe.
 
-    Without ``size`` the recipe says how many samples there are to be; without ``mode`` and ``critic`` the model says
-    how it is asked and who decides (see :mod:`groundset.engine.config`).
+    The default of ``size`` depends on the recipe, those of ``mode`` and ``critic`` on the model; see
+    :mod:`groundset.engine.config`.
     """
 
     documents: tuple[Path, ...] = option(
@@ -24,10 +24,10 @@ class RunOptions(ChunkingOptions):
         parameter="docs",
     )
     chunks: Path | None = option(
-        None, "Your own chunks, JSONL or parquet: doc_id and contents or text. Taken as they are.", metavar="FILE"
+        None, "Your own chunks, JSONL or parquet: doc_id and contents or text. Used unchanged.", metavar="FILE"
     )
     size: int | None = option(None, "How many samples to make.", show_default="20; roundtrip: one for each chunk", ge=1)
-    recipe: str = option("evolved", "The program that makes them.")
+    recipe: str = option("evolved", "The program that makes the samples.")
     lm: str = option(
         DEFAULT_LM,
         "The language model: a name from `groundset models list`, a .gguf file, hf/<owner>/<repo>/<file>.gguf, "
@@ -36,40 +36,38 @@ class RunOptions(ChunkingOptions):
     )
     mode: str | None = option(
         None,
-        "How the model is asked: guided (the parser begins each question), sentence, or free (it reads the passage and "
-        "writes everything).",
-        show_default="the one measured for the model; free for others",
+        "How the model is prompted: guided (the parser begins each question), sentence (the model reads one sentence) "
+        "or free (it reads the whole passage).",
+        show_default="the mode measured for the model, else free",
         min_length=1,
     )
     critic: str | None = option(
         None,
-        "What decides which questions are good: head (fast), lm, ensemble, or verdict (gives reasons).",
+        "Judges the questions: head (fast), lm, ensemble, or verdict (gives reasons).",
         show_default="head; verdict in mode free",
     )
     critic_lm: str | None = option(
         None,
-        "A second language model that judges, for the critics lm, ensemble and verdict; named as --lm is.",
+        "Another language model for the critics lm, ensemble and verdict; named like --lm.",
         metavar="MODEL",
-        show_default="the one of --lm",
+        show_default="the model of --lm",
         min_length=1,
     )
     least_score: float = option(
         1.5,
-        "Least mean score of a chunk (clarity, depth, structure and relevance, each 0 to 2), with the critics lm and "
+        "Minimum mean score of a chunk (clarity, depth, structure and relevance, each 0 to 2), with the critics lm and "
         "verdict.",
         ge=0,
         le=2,
     )
     compiled: str = option(
         "shipped",
-        "Compiled states: shipped, champion (see promote), none or a folder of your own.",
+        "Compiled states: shipped, champion (see promote), none, or a folder.",
         metavar="WHICH",
         min_length=1,
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", min_length=1)
-    parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English; none uses no parser.", min_length=1)
+    parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English, or none.", min_length=1)
     seed: int = option(0, "Seed of all random choices.", ge=0, lt=2**63)
-    workers: int = option(
-        1, "Attempts at the same time, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW
-    )
-    vector_store: str = option("faiss", "What searches the chunks: faiss, qdrant or qdrant:FOLDER.", min_length=1)
+    workers: int = option(1, "Parallel attempts, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW)
+    vector_store: str = option("faiss", "The vector store: faiss, qdrant or qdrant:FOLDER.", min_length=1)

@@ -1,9 +1,8 @@
 """The planner of a run: which attempt comes next, and which of its questions are accepted.
 
-The plan of an attempt is a pure function of what is asked for, of the outcomes that were decided at least ``WINDOW``
-attempts before it, and of the earlier outcomes of its own contexts. Up to ``WINDOW`` attempts may therefore run at the
-same time, and neither their number nor the order in which they finish, nor an interruption, changes what is tried.
-What is asked for is an agenda with shares, and may change at the number of an attempt.
+The plan of an attempt is a pure function of the requests, of the outcomes decided at least ``WINDOW`` attempts before
+it, and of the earlier outcomes of its own contexts. Up to ``WINDOW`` attempts can therefore run at once, and neither
+their number, the order in which they finish nor an interruption changes the plan.
 """
 
 import hashlib
@@ -19,13 +18,13 @@ from programs.recipes.kinds import KEPT_ROUNDS
 from programs.types import Attempt, Context, Draft, Outcome, Reject, Sample
 
 
-class Demand(NamedTuple):
-    """What is requested of a run from an attempt on.
+class PlannedRequest(NamedTuple):
+    """A request with its agenda and quotas; see :class:`groundset.engine.growth.Request`.
 
     Attributes:
-        first: the number of that attempt.
-        agenda: what can be asked.
-        shares: how many samples of each evolution are wanted, the plainest evolution first.
+        first: the number of the first attempt planned for it.
+        agenda: the contexts that attempts can be made on.
+        shares: the requested samples of each evolution, the plainest evolution first.
     """
 
     first: int
@@ -51,16 +50,15 @@ class _Drawn(NamedTuple):
 class Planner:
     """Plans attempts as far ahead as the decisions allow, and decides their outcomes in the order of the attempts.
 
-    The drafts of an outcome are looked at in their order, and the first that nothing is wrong with is accepted. Two
-    steps refuse here: ``duplicate``, and ``mix`` for a good question of an evolution or a kind of which there are
-    enough. Once every chunk has been drawn ``mix_rounds`` times, a mix that has simple questions gives way to the size:
-    evolutions and kinds may be more than these documents and this model can give. What was good before that is put off
-    until then, and no reject.
+    The first draft of an outcome that passes is accepted. Two steps refuse drafts here: ``duplicate``, and ``mix`` for
+    an evolution or question kind over quota. Documents and model may not yield every evolution and kind, so quotas of a
+    mix with simple questions end once every chunk has been drawn ``mix_rounds`` times. Good drafts over quota are
+    deferred until then, not rejected.
     """
 
     def __init__(
         self,
-        demands: Sequence[Demand],
+        requests: Sequence[PlannedRequest],
         seed: int,
         encode: Encode,
         *,
@@ -71,25 +69,25 @@ class Planner:
         """Start at the first key of the first agenda, with nothing accepted.
 
         Args:
-            demands: what is asked for, in order; the first one begins with the first attempt.
-            seed: of the run.
-            encode: texts to vectors of unit length, to find duplicates.
-            limits: the most questions of a kind, for kinds that have a limit.
+            requests: the requests in order; the first one starts with attempt 0.
+            seed: the seed of the run.
+            encode: returns unit-length embeddings, to find duplicates.
+            limits: the maximum number of questions of a kind, for limited kinds.
             window: how far attempts may run ahead of decisions.
-            mix_rounds: rounds in which a mix that has simple questions is kept to.
+            mix_rounds: rounds after which quotas of a mix with simple questions end.
         """
-        (_, self._agenda, self._shares), *self._later = demands
-        self._goal = demands[-1].shares
+        (_, self._agenda, self._shares), *self._later = requests
+        self._goal = requests[-1].shares
         self._seed = seed
         self._limits = limits or {}
         self._window = window
         self._mix_rounds = mix_rounds
-        self._start = self._gone = 0
+        self._start = self._visited = 0
         self._planned = 0
         self._tried: Counter[str] = Counter()
         self._drawn: dict[str, list[_Drawn]] = {}
         self._verdicts: list[Verdict] = []
-        self._known = 0  # verdicts that plans know of: those before the window
+        self._known = 0  # verdicts before the window, which plans may use
         self._known_accepted: Counter[str] = Counter()
         self.accepted: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
@@ -107,8 +105,8 @@ class Planner:
 
     @property
     def used_up(self) -> bool:
-        """Return whether everything on the agenda has been drawn as often as it may be."""
-        return self._gone >= self._places
+        """Return whether every key of the agenda has been visited in every round."""
+        return self._visited >= self._places
 
     def restore(self, samples: Iterable[tuple[Sample, Vectors]]) -> None:
         """Restore the samples that an earlier process accepted; its verdicts follow by :meth:`follow`."""
@@ -122,20 +120,20 @@ class Planner:
     def next(self) -> Attempt | None:
         """Return the next attempt, None if a verdict is needed first or nothing is left to ask."""
         while self._later and self._later[0].first <= self._planned:
-            self._change_agenda(self._later.pop(0))
+            self._start_request(self._later.pop(0))
         horizon = self._planned - self._window + 1
         if horizon > len(self._verdicts):
             return None
         while not self.used_up:
-            round_, index = divmod((self._start + self._gone) % self._places, len(self._agenda.keys))
+            round_, index = divmod((self._start + self._visited) % self._places, len(self._agenda.keys))
             key = self._agenda.keys[index]
             drawn = self._drawn.get(key, [])
             if drawn and drawn[-1].number >= len(self._verdicts):
                 return None
-            self._gone += 1
-            self._learn(horizon)
+            self._visited += 1
+            self._count_accepted(horizon)
             past = [self._past(each) for each in drawn]
-            offers = self._wanted(self._agenda.offers(key, round_, past), round_)
+            offers = self._below_quota(self._agenda.offers(key, round_, past), round_)
             if offers:
                 return self._plan(key, round_, offers, past)
         return None
@@ -144,55 +142,54 @@ class Planner:
     def _places(self) -> int:
         return len(self._agenda.keys) * self._agenda.rounds
 
-    def _change_agenda(self, demand: Demand) -> None:
-        """Switch to another agenda, from its beginning.
-
-        Keys that were not drawn yet come first, if there are any; what the others were asked is known of their past.
-        """
-        self._start += self._gone
+    def _start_request(self, request: PlannedRequest) -> None:
+        """Switch to the agenda of another request; keys that have not been drawn yet come first."""
+        self._start += self._visited
         if self._start >= len(self._agenda.keys):
             self._start = 0
-        self._gone = 0
-        self._agenda, self._shares = demand.agenda, demand.shares
+        self._visited = 0
+        self._agenda, self._shares = request.agenda, request.shares
 
     def _past(self, drawn: _Drawn) -> Past:
         verdict = self._verdicts[drawn.number]
-        foci = verdict.asked or tuple(focus for context in drawn.contexts for focus in context.foci)
-        return Past(drawn.wanted, foci, verdict.accepted, verdict.exhausted, verdict.put_off)
+        foci = verdict.used_foci or tuple(focus for context in drawn.contexts for focus in context.foci)
+        return Past(drawn.wanted, foci, verdict.accepted, verdict.exhausted, verdict.postponed)
 
-    def _learn(self, horizon: int) -> None:
+    def _count_accepted(self, horizon: int) -> None:
+        """Count the accepted samples of verdicts before ``horizon``."""
         while self._known < horizon:
             accepted = self._verdicts[self._known].accepted
             if accepted is not None:
                 self._known_accepted[accepted] += 1
             self._known += 1
 
-    def _wanted(self, offers: Mapping[str, tuple[Context, ...]], round_: int) -> Mapping[str, tuple[Context, ...]]:
-        """Return the offers whose evolution is still below its quota; after some rounds quotas no longer apply."""
+    def _below_quota(self, offers: Mapping[str, tuple[Context, ...]], round_: int) -> Mapping[str, tuple[Context, ...]]:
+        """Return the offers whose evolution is below its quota; after ``mix_rounds`` quotas no longer apply."""
         if round_ >= self._mix_rounds and self._shares.get("simple", 0):
             return offers
-        return {kind: each for kind, each in offers.items() if self._known_accepted[kind] < self._shares.get(kind, 0)}
+        accepted, shares = self._known_accepted, self._shares
+        return {name: contexts for name, contexts in offers.items() if accepted[name] < shares.get(name, 0)}
 
     def _plan(self, key: str, round_: int, offers: Mapping[str, tuple[Context, ...]], past: list[Past]) -> Attempt:
-        """Choose the evolution that lacks most samples for the attempts already spent on it.
+        """Choose the evolution with the most missing samples per attempt already spent on it.
 
-        Attempts in flight count as spent, so a window of attempts is shared out in proportion, and an evolution that
-        keeps failing leaves room for the others. Every attempt starts with a plain question, which is kept when the
-        evolution fails: so all of them count as spent on the plainest.
+        Attempts in flight count as spent, so a window of attempts is divided in proportion, and an evolution that keeps
+        failing leaves room for the others. Every attempt starts with a plain question, which is kept when the evolution
+        fails, so every attempt counts as spent on the plainest evolution.
         """
         plainest = next(iter(self._shares))
 
-        def need(kind: str) -> float:
-            spent = self._planned if kind == plainest else self._tried[kind]
-            return (self._shares[kind] - self._known_accepted[kind]) / (1 + spent)
+        def need(evolution: str) -> float:
+            spent = self._planned if evolution == plainest else self._tried[evolution]
+            return (self._shares[evolution] - self._known_accepted[evolution]) / (1 + spent)
 
-        order = [kind for kind in self._shares if kind in offers]
-        wanted = max(reversed(order), key=need)
+        offered = [evolution for evolution in self._shares if evolution in offers]
+        wanted = max(reversed(offered), key=need)
         attempt = Attempt(
             number=self._planned,
             contexts=offers[wanted],
             wanted=wanted,
-            asked=tuple(focus for each in past for focus in each.foci),
+            used_foci=tuple(focus for each in past for focus in each.foci),
             round=round_,
             seed=attempt_seed(self._seed, key, round_),
         )
@@ -203,22 +200,22 @@ class Planner:
 
     def decide(self, attempt: Attempt, outcome: Outcome) -> Settlement:
         """Accept one question of the earliest undecided attempt, or none."""
-        settlement = self._settle(attempt, outcome)
+        settlement = self._choose_draft(attempt, outcome)
         self.follow(settlement.verdict)
         return settlement
 
-    def _settle(self, attempt: Attempt, outcome: Outcome) -> Settlement:
-        rejects, put_off = list(outcome.rejects), False
+    def _choose_draft(self, attempt: Attempt, outcome: Outcome) -> Settlement:
+        rejects, postponed = list(outcome.rejects), False
         for draft in outcome.drafts:
             vector = self._duplicates.vector(draft.question)
             refusal = self._refusal(attempt, draft, vector)
             if refusal is None:
                 self._accept(draft, vector)
-                verdict = Verdict(draft.evolution, outcome.exhausted, outcome.asked)
+                verdict = Verdict(draft.evolution, outcome.exhausted, outcome.used_foci)
                 return Settlement(verdict, make_sample(attempt, draft), vector, tuple(rejects))
             step, reason, later = refusal
             if later:
-                put_off = True
+                postponed = True
                 continue
             rejects.append(
                 Reject(
@@ -229,18 +226,18 @@ class Planner:
                     question=draft.question,
                 )
             )
-        return Settlement(Verdict(None, outcome.exhausted, outcome.asked, put_off), None, None, tuple(rejects))
+        return Settlement(Verdict(None, outcome.exhausted, outcome.used_foci, postponed), None, None, tuple(rejects))
 
     def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str, bool] | None:
-        """Return the step that refuses a draft, why, and whether it may be wanted later."""
+        """Return the step that refuses a draft, the reason, and whether the draft may be accepted later."""
         kind = str(draft.metadata.get("kind"))
-        gives_way = self._goal.get("simple", 0) > 0
-        enough = self.accepted[draft.evolution] >= self._goal.get(draft.evolution, 0)
-        if enough and (attempt.round < self._mix_rounds or not gives_way):
-            return "mix", f"there are enough {draft.evolution} questions", gives_way
-        most = self._limits.get(kind)
-        if most is not None and self._kinds[kind] >= most and (attempt.round < KEPT_ROUNDS or not most):
-            return "mix", f"there are enough questions that ask for a {kind}", most > 0
+        quotas_end = self._goal.get("simple", 0) > 0
+        is_full = self.accepted[draft.evolution] >= self._goal.get(draft.evolution, 0)
+        if is_full and (attempt.round < self._mix_rounds or not quotas_end):
+            return "mix", f"there are enough {draft.evolution} questions", quotas_end
+        limit = self._limits.get(kind)
+        if limit is not None and self._kinds[kind] >= limit and (attempt.round < KEPT_ROUNDS or not limit):
+            return "mix", f"there are enough questions that ask for a {kind}", limit > 0
         repeated = self._duplicates.find(draft.question, vector, **source_of(draft))
         if repeated is not None:
             question, similarity = repeated
@@ -254,7 +251,7 @@ class Planner:
 
 
 def attempt_seed(seed: int, key: str, round_: int) -> int:
-    """Return the seed of an attempt: 31 bits that depend on the run's seed, the contexts and the round."""
+    """Return the seed of an attempt: 31 bits from the run's seed, the agenda key and the round."""
     digest = hashlib.sha256(f"{seed}\0{key}\0{round_}".encode()).digest()
     return int.from_bytes(digest[:4]) & 0x7FFFFFFF
 

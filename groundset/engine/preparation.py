@@ -1,6 +1,6 @@
 """Preparation of a run: every chunk is analysed once, without a language model, in batches, and stored.
 
-A process that is killed here goes on where it was. ``check`` is called after every batch and may raise to end it.
+A killed process continues after its last batch. ``check`` is called after every batch and may raise.
 """
 
 import os
@@ -22,8 +22,7 @@ from programs.languages.table import Languages
 from programs.stages.contexts import Contexts
 from programs.types import Chunk, Context, Reject, StepRecord
 
-# What is embedded is committed in slices. They are cut the same whatever an earlier process got done, because how a
-# text is rounded depends on those beside it: a run that goes on has the bits of one that was never ended.
+# Embeddings depend in their last bits on the other texts of a batch, so a continued run cuts the same slices.
 _SLICE = 256
 
 
@@ -31,7 +30,7 @@ class Embed(Protocol):
     """Embeds many texts; see :meth:`groundset.retrieval.embedder.Embedder.encode_corpus`."""
 
     def __call__(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> Any:
-        """Return a row for each text; call ``on_done`` after each batch with how many more are done."""
+        """Return a row for each text; ``on_done`` receives the size of each finished batch."""
         ...
 
 
@@ -39,28 +38,28 @@ class Phases(Protocol):
     """Shows the progress of a phase."""
 
     def phase(self, doing: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Show a phase of ``total`` items; call the yielded function with how many more are done."""
+        """Show a phase of ``total`` items; the yielded function advances it."""
         ...
 
 
 def read_chunks(store: RunStore, parser: Any, phases: Phases, check: Callable[[], None]) -> None:
-    """Analyse what each chunk can be asked and which evolutions fit, on all cores."""
-    chunks = store.without("reading")
+    """Analyse the language, syntax and possible questions of each chunk, on all cores."""
+    chunks = store.chunks_missing("reading")
     if not chunks:
         return
     with phases.phase("Reading chunks", len(chunks)) as advance, closing(read_batches(chunks, parser)) as batches:
         for batch in batches:
-            store.learn("reading", ((context.chunk.chunk_id, _stored(context)) for context in batch))
+            store.store_column("reading", ((context.chunk.chunk_id, _stored(context)) for context in batch))
             advance(len(batch))
             check()
 
 
 def embed_chunks(store: RunStore, encode_corpus: Embed, phases: Phases, check: Callable[[], None]) -> None:
     """Embed the text of each chunk, on all cores."""
-    missing = {chunk.chunk_id for chunk in store.without("vector")}
+    missing = {chunk.chunk_id for chunk in store.chunks_missing("vector")}
     if not missing:
         return
-    # Chunks of a length go together, so that little of a batch is padding.
+    # Chunks of similar length share a batch, so that there is little padding.
     ordered = sorted(store.chunks(), key=lambda chunk: (-len(chunk.text), chunk.chunk_id))
     with phases.phase("Embedding chunks", len(missing)) as advance:
         for batch in _batches(ordered, _SLICE):
@@ -68,7 +67,7 @@ def embed_chunks(store: RunStore, encode_corpus: Embed, phases: Phases, check: C
             if missing.isdisjoint(ids):
                 continue
             vectors = encode_corpus([chunk.text for chunk in batch], on_done=_calling(advance, check))
-            store.learn("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
+            store.store_column("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
 
 
 def _calling(advance: Callable[[int], None], check: Callable[[], None]) -> Callable[[int], None]:
@@ -84,9 +83,9 @@ def score_chunks(
 ) -> None:
     """Score each chunk with a critic that needs no model call; refused chunks are rejects of the run.
 
-    With ``below`` only scores of a lower probability are kept: whoever judges later judges the other chunks.
+    With ``below`` only scores of a lower probability are kept; the rest are left for the LLM critic.
     """
-    missing = {chunk.chunk_id for chunk in store.without("score")}
+    missing = {chunk.chunk_id for chunk in store.chunks_missing("score")}
     if not missing:
         return
     with phases.phase("Scoring chunks", len(missing)) as advance:
@@ -97,16 +96,16 @@ def score_chunks(
             scores = []
             for context in batch:
                 name, score = context.chunk.chunk_id, stage.score(context)
-                surely = below is None or (score.probability is not None and score.probability < below)
-                if surely and name in missing:
+                is_kept = below is None or (score.probability is not None and score.probability < below)
+                if is_kept and name in missing:
                     scores.append((name, score))
                 advance(1)
                 check()
-            rejects = [_refused(name, record) for name, record in scores if record.reason is not None]
-            store.learn("score", ((name, record.model_dump_json()) for name, record in scores), rejects)
+            rejects = [_reject(name, record) for name, record in scores if record.reason is not None]
+            store.store_column("score", ((name, record.model_dump_json()) for name, record in scores), rejects)
 
 
-def _refused(chunk_id: str, record: StepRecord) -> Reject:
+def _reject(chunk_id: str, record: StepRecord) -> Reject:
     return Reject(step=record.step, reason=str(record.reason), chunk_id=chunk_id, probability=record.probability)
 
 
@@ -119,25 +118,25 @@ def _batches(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
 
 
 _BATCH = 32
-_FEWEST_FOR_PROCESSES = 8 * _BATCH  # for fewer it takes longer to start processes than to read
-_FEWEST_FOR_EACH = 3 * _BATCH
+_MIN_CHUNKS = 8 * _BATCH  # with fewer, starting processes takes longer than reading
+_MIN_CHUNKS_EACH = 3 * _BATCH
 _IDLE_SECONDS = 10  # after which a process ends and frees its memory
 
 
 def read_batches(chunks: Sequence[Chunk], parser: Any) -> Generator[list[Context]]:
-    """Yield analysed chunks in their order; the result does not depend on the number of processes.
+    """Yield analysed chunks in order; the result does not depend on the number of processes.
 
-    Close it to end the processes early.
+    Close the generator to end the processes early.
     """
     batches = [chunks[start : start + _BATCH] for start in range(0, len(chunks), _BATCH)]
-    processes = min(usable_processors(), len(chunks) // _FEWEST_FOR_EACH)
-    if len(chunks) < _FEWEST_FOR_PROCESSES or processes == 1:
+    processes = min(usable_processors(), len(chunks) // _MIN_CHUNKS_EACH)
+    if len(chunks) < _MIN_CHUNKS or processes == 1:
         languages = languages_with(parser)
         yield from ([read_chunk(chunk, languages) for chunk in batch] for batch in batches)
         return
     from joblib import Parallel, delayed
 
-    with _interrupts_ignored(), _ends_unwarned():
+    with _interrupts_ignored(), _tracker_silenced():
         found = Parallel(n_jobs=processes, return_as="generator", idle_worker_timeout=_IDLE_SECONDS)(
             delayed(_read)(batch, parser.name, os.getpid()) for batch in batches
         )
@@ -146,18 +145,18 @@ def read_batches(chunks: Sequence[Chunk], parser: Any) -> Generator[list[Context
             yield contexts
     finally:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what was begun and is not wanted any more
+            warnings.simplefilter("ignore")  # about cancelled batches
             found.close()
 
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Ignore interrupts in the block; processes started in it ignore them for good.
+    """Ignore interrupts in the block; processes started in it keep ignoring them.
 
-    A terminal sends it to every process, and only the one that stores what was read may end the others.
+    A terminal sends Ctrl-C to every process; the parent ends its children itself.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may say what becomes of a signal
+        yield  # only the main thread may set signal handlers
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -167,8 +166,8 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 @contextmanager
-def _ends_unwarned() -> Iterator[None]:
-    """Silence the warnings of joblib's clean-up process, which is started in the block."""
+def _tracker_silenced() -> Iterator[None]:
+    """Silence the warnings of joblib's resource tracker, a process that is started in the block."""
     name = "PYTHONWARNINGS"
     before = os.environ.get(name)
     os.environ[name] = ",".join(filter(None, (before, "ignore:resource_tracker")))
@@ -194,7 +193,7 @@ def _languages(parser: str) -> Languages:
 
 @cache
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent; it would wait for ever for a killed parent."""
+    """End this process soon after its parent; otherwise it would wait for a killed parent."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""Stopping a run: threads that wait stop at once, threads that work after their running model call."""
+"""Stopping a run: each attempt ends after its running language model call."""
 
 import os
 import signal
@@ -13,35 +13,34 @@ from groundset.store.run_store import RunStore
 
 
 class RunStoppedError(BaseException):
-    """An attempt ends here because the run stops.
+    """Ends an attempt because the run stops.
 
-    Like ``KeyboardInterrupt`` no ordinary exception, so that neither DSPy nor a program takes it for a failure
-    of a call and tries again.
+    A ``BaseException``, so that neither DSPy nor a program handles it as a failed call and retries.
     """
 
 
 class Stop:
-    """Whether the run is to stop, and which signal asked for it."""
+    """Whether the run is to stop, and the signal that requested it."""
 
     def __init__(self) -> None:
-        """Start without a request to stop."""
+        """Start without a request."""
         self._event = threading.Event()
         self.signal: int | None = None
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Request that every attempt ends after its running call."""
         self._event.set()
 
     @property
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """Return whether the run is to stop."""
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raise :class:`RunStoppedError` if the run is to stop.
+        """Raise if the run is to stop.
 
         Raises:
-            RunStoppedError: it is.
+            RunStoppedError: a stop was requested.
         """
         if self._event.is_set():
             raise RunStoppedError
@@ -62,11 +61,11 @@ class Calls(Protocol):
 class StoppableJournal:
     """A journal that ends attempts between calls, and always stores a finished call.
 
-    The language model is opened before the run's folder is touched, so the store comes later.
+    The language model is opened before the run is created, so the store is attached later.
     """
 
     def __init__(self, stop: Stop) -> None:
-        """Build a journal that stops with ``stop``."""
+        """Build a journal without a store."""
         self._stop = stop
         self._calls: Calls | None = None
 
@@ -88,18 +87,18 @@ class StoppableJournal:
 
 
 def quit_hard(number: int) -> None:
-    """End this process at once; only commands own their process."""
+    """End this process at once; only commands may call this."""
     os._exit(128 + number)
 
 
 @contextmanager
-def stopping_on_signals(
+def stop_on_signals(
     stop: Stop, say: Callable[[str], None], again: Callable[[int], object] | None = None
 ) -> Iterator[None]:
-    """Let the first Ctrl-C (or SIGTERM) ask the run to stop; ``again`` is called with the number of a second one.
+    """Stop the run at the first Ctrl-C or SIGTERM; a second one calls ``again`` with its number.
 
-    Without ``again`` a second one does what it would do anywhere else: ``KeyboardInterrupt`` after Ctrl-C. Handlers are
-    restored. Outside the main thread signals are left alone.
+    Without ``again`` a second signal has its usual effect. Handlers are restored afterwards. Outside the main thread
+    this does nothing.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -111,7 +110,7 @@ def stopping_on_signals(
             signal.raise_signal(number)
             return
         stop.signal = number
-        stop.ask()
+        stop.request()
         say("Stopping after the running call; once more to quit at once.")
 
     if threading.current_thread() is not threading.main_thread():
@@ -132,7 +131,7 @@ class Clock:
     """Stores how long this process has worked on the run, loading and reading included."""
 
     def __init__(self, store: RunStore, started: float) -> None:
-        """Begin a session that started at a time of ``time.monotonic``."""
+        """Begin a session; ``started`` is a value of ``time.monotonic``."""
         self._store = store
         _, self._earlier = store.spent()
         self._session = store.begin_session()
@@ -148,6 +147,6 @@ class Clock:
         self._store.spend(self._session, self._noted - self._started)
 
     def tick(self) -> None:
-        """Store the time until now, if that was not done just before."""
+        """Store the time until now, at most once a second."""
         if time.monotonic() - self._noted >= _NOTE_EVERY_SECONDS:
             self.note()

@@ -1,4 +1,4 @@
-"""Language models and embedders: the catalogue, verified downloads and the ways to name a model."""
+"""Language models and embedders: the catalogue, verified downloads and model specifications."""
 
 from groundset.models.catalogue import CATALOGUE, ModelEntry, get_entry
 from groundset.models.download import ConsoleProgress, PullProgress, SilentProgress

@@ -1,8 +1,7 @@
-"""The model cache: where files lie, which hashes are known, and the lock that guards a model.
+"""The model cache: paths, recorded hashes and a lock per model.
 
-A file of half a gigabyte is hashed once. Its SHA-256 is then recorded together with its stamp (size, times, inode
-and device) in a small JSON file of our own (also for weights that lie elsewhere, whose folder may be read-only),
-and it is hashed again only when the stamp differs. Size and modification time alone can be set at will.
+Large files are hashed once. The SHA-256 is stored in the cache together with a stamp (size, times, inode and device),
+and computed again only when the stamp changes. Size and modification time alone could be forged.
 """
 
 import contextlib
@@ -24,7 +23,7 @@ SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def cache_home() -> Path:
-    """Return the folder of everything groundset caches: `GROUNDSET_HOME`, else the user's cache folder."""
+    """Return groundset's cache folder: `GROUNDSET_HOME`, else a folder in the user's cache folder."""
     if home := os.environ.get("GROUNDSET_HOME"):
         return Path(home).expanduser().absolute()
     if cache := os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"):
@@ -38,18 +37,18 @@ def entry_folder(entry: ModelEntry) -> Path:
 
 
 def entry_path(entry: ModelEntry) -> Path:
-    """Return the path for a loader: the file of a one-file model, the folder of any other."""
+    """Return the path to load: the file of a model with one file, else the folder."""
     folder = entry_folder(entry)
     return folder / entry.files[0].path if len(entry.files) == 1 else folder
 
 
 def staging_folder(entry: ModelEntry) -> Path:
-    """Return the folder for the unverified pieces of a catalogue entry."""
+    """Return the folder for unfinished downloads of a catalogue entry."""
     return cache_home() / "partial" / entry.name
 
 
 def is_cached(entry: ModelEntry) -> bool:
-    """Return whether every file is there with the right size; a glance, nothing is hashed."""
+    """Return whether every file exists with the right size; hashes are not checked."""
     folder = entry_folder(entry)
     return all(
         (folder / file.path).is_file() and (folder / file.path).stat().st_size == file.size for file in entry.files
@@ -62,7 +61,7 @@ def is_verified(file: ModelFile, path: Path) -> bool:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, from the record when its stamp is unchanged."""
+    """Return the SHA-256 of a file, from the record if its stamp is unchanged."""
     path = path.resolve()
     before = path.stat()
     known = _recorded(path, before)
@@ -75,9 +74,9 @@ def file_sha256(path: Path) -> str:
 
 
 def record_sha256(path: Path, digest: str, seen: os.stat_result | None = None) -> None:
-    """Record the SHA-256 of a file; `seen` is its state before hashing, a change since then is not kept.
+    """Record the SHA-256 of a file, unless it has changed since `seen`, its state before hashing.
 
-    A cache that cannot be written to is no error: the file is hashed again next time.
+    A cache that cannot be written is ignored: the file is hashed again next time.
     """
     path = path.resolve()
     now = path.stat()
@@ -89,7 +88,7 @@ def record_sha256(path: Path, digest: str, seen: os.stat_result | None = None) -
 
 
 def _recorded(path: Path, state: os.stat_result) -> str | None:
-    """Return the hash that is recorded of a file in this state; a record that is damaged counts as absent."""
+    """Return the recorded hash of a file in this state, None without a valid record."""
     try:
         known = json.loads(_record_path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -101,7 +100,7 @@ def _recorded(path: Path, state: os.stat_result) -> str | None:
 
 
 def _stamp(state: os.stat_result) -> dict[str, int]:
-    """Return a stamp that changes when a file is written, moved or replaced, even with equal size and time."""
+    """Return a stamp that changes when a file is written, moved or replaced, even with the same size and time."""
     return {
         "size": state.st_size,
         "mtime_ns": state.st_mtime_ns,
@@ -118,9 +117,9 @@ def _record_path(path: Path) -> Path:
 
 @contextlib.contextmanager
 def model_lock(name: str, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of a model over threads and processes; `on_wait` is called once if another holds it.
+    """Hold the lock of a model across threads and processes; `on_wait` is called once if it has to wait.
 
-    The operating system frees the lock when its holder dies, however it dies.
+    The operating system releases the lock when its holder dies.
     """
     folder = cache_home() / "locks"
     folder.mkdir(parents=True, exist_ok=True)

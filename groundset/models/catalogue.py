@@ -1,4 +1,4 @@
-"""The models that groundset knows by name: files, hashes, licences and where the bytes come from."""
+"""The model catalogue: files, hashes, licences and download sources."""
 
 import difflib
 from collections.abc import Mapping

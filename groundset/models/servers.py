@@ -1,8 +1,8 @@
-"""Checks of models on servers, before anything is written, and explanations of failures.
+"""Check models on servers before anything is written, and explain failures.
 
-A server of the user's own is asked which models it lists, and every model for one token: that is the cheapest thing
-that tells a wrong key and a wrong name, because some servers list their models to anybody, and some answer to any name.
-Neither request holds a text of the user's.
+A server given by its URL is asked for its list of models, and every model for one token. The token is needed to detect
+a wrong key or name: some servers list models without a key, and some accept any name. Neither request contains user
+texts.
 """
 
 import logging
@@ -24,41 +24,40 @@ from groundset.models.http_limits import BoundedTransport, LateAnswerError, Unus
 from groundset.models.specs import HostedSpec, ModelSpec, OpenAISpec, parse_spec
 from programs.errors import UnreachableModelError
 
-# A server of the user's own choice never gets the key that is meant for another one.
-_KEY_VARIABLE = "GROUNDSET_API_KEY"
+_KEY_VARIABLE = "GROUNDSET_API_KEY"  # the only key sent to servers given by their URL
 _LIST_SECONDS = 5.0
 _LIST_BYTES = 2**20
 _TOKEN_SECONDS = 30.0  # the server may load the model first
 _NAMED = 5
-_LONGEST_NAME = 100  # of a model, in a message
-_LONGEST_LINE = 500  # of what a server says, which may be megabytes
+_MAX_NAME = 100  # characters of a model name in a message
+_MAX_LINE = 500  # characters of a server's error in a message
 
 
 def connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
-    """Return the arguments of ``dspy.LM`` for a model on a server; it finds keys of hosted ones by itself."""
+    """Return the arguments of ``dspy.LM`` for a model on a server; DSPy finds the keys of hosted models itself."""
     if isinstance(spec, HostedSpec):
         return {"model": spec.model}
-    if spec.is_here:
+    if spec.is_local:
         privacy.bypass_proxies(urlsplit(spec.base_url).hostname or "")
     return {"model": f"openai/{spec.model}", "api_base": spec.base_url, "api_key": _key(spec) or "none"}
 
 
-def withheld(spec: ModelSpec) -> str | None:
-    """Return a notice that the key in the environment is not sent to a server, None if it does not apply."""
+def withheld_key_message(spec: ModelSpec) -> str | None:
+    """Return a notice if the key in the environment is not sent to a server, else None."""
     if not isinstance(spec, OpenAISpec) or spec.takes_key or not os.environ.get(_KEY_VARIABLE):
         return None
     return (
-        f"{_KEY_VARIABLE} is not sent to {spec.host}: a file names that address. "
-        f"Name the model with {spec.option} to send it."
+        f"{_KEY_VARIABLE} is not sent to {spec.host}, because a file names this address; "
+        f"name the model with {spec.option} to send it"
     )
 
 
 def check_server(text: str) -> None:
-    """Check that the server of a model answers, if ``text`` names one; nothing is pulled or loaded.
+    """Check that a model on a server answers; other models are not pulled or loaded.
 
     Raises:
-        UnknownModelError: the text names nothing.
-        UnreachableModelError: it does not answer; the message says why and what to do.
+        UnknownModelError: the text is not a model specification.
+        UnreachableModelError: the model does not answer; the message gives the reason and the fix.
     """
     spec = parse_spec(text)
     if isinstance(spec, OpenAISpec | HostedSpec):
@@ -67,99 +66,100 @@ def check_server(text: str) -> None:
 
 @cache
 def check_served(spec: OpenAISpec | HostedSpec) -> None:
-    """Check that a model answers; each is asked once per process.
+    """Check that a model answers, once per process.
 
     Raises:
-        UnreachableModelError: it does not; the message says why and what to do.
+        UnreachableModelError: it does not; the message gives the reason and the fix.
     """
-    served = _listed(spec) if isinstance(spec, OpenAISpec) else None
-    why = _without_a_token(spec, served)
-    if why:
-        raise UnreachableModelError(why)
+    served = _list_models(spec) if isinstance(spec, OpenAISpec) else None
+    if reason := _probe_failure(spec, served):
+        raise UnreachableModelError(reason)
 
 
-def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequence[str] | None = None) -> str | None:
-    """Return in one line why a model on a server gave no answer, None if it refused but this one request.
+def failure_reason(
+    spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequence[str] | None = None
+) -> str | None:
+    """Return one line with the reason for an error of DSPy, None if only this request was rejected.
 
-    ``error`` is what DSPy raised, ``served`` are the models that the server lists.
+    ``served`` are the models that the server lists.
     """
     from dspy.utils import exceptions
 
     for cause in _causes(error):
         if isinstance(cause, UnusableAnswerError):
-            return f"{_place(spec)} {cause}"
+            return f"{_server_name(spec)} {cause}"
     status = getattr(error, "status", None)
     variables = getattr(error, "env_keys", ()) or ()
     if isinstance(error, exceptions.LMNotConfiguredError):
-        return f"{spec.name} wants a key: put it into {' or '.join(variables) or 'the environment'}"
+        return f"{spec.name} needs an API key; set {' or '.join(variables) or 'it in the environment'}"
     if isinstance(error, exceptions.LMAuthError):
         return _wrong_key(spec, variables)
     if isinstance(error, exceptions.LMBillingError):
-        return f"{_place(spec)} wants to be paid: there is no credit left for this key"
+        return f"{_server_name(spec)} has no credit left for this API key"
     if isinstance(error, exceptions.LMRateLimitError):
         wait = getattr(error, "retry_after", None)
-        pause = f"; it asks to wait {wait:.0f} seconds" if wait else ""
-        return f"{_place(spec)} takes no more calls for now (429){pause}: try again later"
+        retry = f"in {wait:.0f} seconds" if wait else "later"
+        return f"{_server_name(spec)} limits the rate of requests (429); try again {retry}"
     if _timed_out(error):
-        return f"{_place(spec)} did not answer in time; if it still loads its model, try again when it has"
+        return f"{_server_name(spec)} did not answer in time; if it is still loading the model, try again later"
     if isinstance(error, exceptions.LMTransportError):
-        return _no_way(spec, error)
+        return _connection_failure(spec, error)
     if isinstance(error, exceptions.LMInvalidRequestError):
         if isinstance(error, exceptions.LMUnsupportedModelError) or status == 404:
             return _not_served(spec, served, is_named=spec.model in error.message)
         return _unknown_provider(spec)
-    if getattr(error, "feature", None) == "n":  # nobody asks for several
-        return f"{_place(spec)} sent several choices where one was asked for"
+    if getattr(error, "feature", None) == "n":
+        return f"{_server_name(spec)} sent several choices instead of one"
     if isinstance(error, exceptions.LMConfigurationError | exceptions.LMUnsupportedFeatureError):
-        return f"{spec.name} cannot be asked: {plain_words(error)}"
+        return f"{spec.name} cannot be used: {first_line(error)}"
     if status == 503:
-        return f"{_place(spec)} is busy or still loads its model (503): try again"
+        return f"{_server_name(spec)} is busy or still loading the model (503); try again later"
     if status is None or status < 400:
-        return _no_model_server(spec)
-    return f"{_place(spec)} failed with status {status}"
+        return _unexpected_answer(spec)
+    return f"{_server_name(spec)} failed with status {status}"
 
 
-def plain_words(error: BaseException) -> str:
-    """Return the first line of an error without the names of classes that LiteLLM puts before it."""
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error without LiteLLM's prefixes of class names."""
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
-    plain = re.sub(r"^(?:\[[^]]*\] )?(?:(?:litellm\.)?\w+(?:Error|Exception)(?:: | - ))+", "", first[:_LONGEST_LINE])
-    return f"{plain} …" if len(first) > _LONGEST_LINE else plain
+    plain = re.sub(r"^(?:\[[^]]*\] )?(?:(?:litellm\.)?\w+(?:Error|Exception)(?:: | - ))+", "", first[:_MAX_LINE])
+    return f"{plain} …" if len(first) > _MAX_LINE else plain
 
 
-def _listed(spec: OpenAISpec) -> list[str] | None:
-    """Return the names of the models that a server lists, None if it has no such list."""
+def _list_models(spec: OpenAISpec) -> list[str] | None:
+    """Return the names of the models that a server lists, None without a list."""
     headers = {"Authorization": f"Bearer {_key(spec) or 'none'}"}
-    connection(spec)  # a server on this machine is not looked for behind a proxy
+    connection(spec)  # makes local servers bypass proxies
     transport = BoundedTransport(_LIST_SECONDS, _LIST_BYTES)
     try:
         answer = within(_LIST_SECONDS, lambda: transport.get(f"{spec.base_url}/models", headers))
-        listed = answer.json() if answer.is_success else None
+        body = answer.json() if answer.is_success else None
     except httpx.TimeoutException:
-        raise UnreachableModelError(_silence(spec, _LIST_SECONDS)) from None
+        raise UnreachableModelError(f"{_server_name(spec)} {LateAnswerError(_LIST_SECONDS)}") from None
     except LateAnswerError as error:
-        raise UnreachableModelError(f"{_place(spec)} {error}") from error
+        raise UnreachableModelError(f"{_server_name(spec)} {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise UnreachableModelError(_no_way(spec, error)) from error
-    except (UnusableAnswerError, ValueError, RecursionError):  # too much, or no JSON
+        raise UnreachableModelError(_connection_failure(spec, error)) from error
+    except (UnusableAnswerError, ValueError, RecursionError):  # too long, or invalid JSON
         return None
     finally:
         transport.close()
-    models = listed.get("data") if isinstance(listed, dict) else None
+    models = body.get("data") if isinstance(body, dict) else None
     if not isinstance(models, list):
         return None
     ids = [model.get("id") for model in models if isinstance(model, dict)]
     return [name for name in ids if isinstance(name, str)]
 
 
-def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None) -> str | None:
-    """Ask a model for one token, and return why none came; None if one came, or could have come another time."""
+def _probe_failure(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None) -> str | None:
+    """Request one token; return why it failed, None if the model answered or was rate-limited."""
     import dspy
     from dspy.lm15 import Config, Message, Request
     from dspy.utils import exceptions
 
     log = logging.getLogger("dspy.clients.lm")
     level = log.level
-    log.setLevel(logging.ERROR)  # DSPy would warn that a token is not much
+    log.setLevel(logging.ERROR)  # DSPy warns about the small limit
     client = ModelClient(spec, connection(spec), _TOKEN_SECONDS)
     try:
         with dspy.context(disable_history=True):
@@ -170,62 +170,53 @@ def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None
         return None
     except (exceptions.LMError, UnusableAnswerError) as error:
         if _timed_out(error):
-            late = "a model that takes longer to load must be loaded before"
-            return f"{_silence(spec, _TOKEN_SECONDS)}; {late}"
-        if isinstance(error, exceptions.LMInvalidRequestError) and served and not _lists(served, spec):
-            return _not_served(
-                spec, served, is_named=True
-            )  # else the model is there, and wants another kind of request
-        return why_failed(spec, error, served)
+            late = LateAnswerError(_TOKEN_SECONDS)
+            return f"{_server_name(spec)} {late}; if the model takes longer to load, load it first"
+        if isinstance(error, exceptions.LMInvalidRequestError) and served and not _is_served(spec, served):
+            return _not_served(spec, served, is_named=True)
+        return failure_reason(spec, error, served)
     finally:
         log.setLevel(level)
         client.close()
-    # DSPy makes an empty answer of whatever is JSON; a thinking model may have said nothing yet.
+    # DSPy accepts any JSON as an empty answer; a reasoning model may not have written text yet.
     has_answer = answer.message.text or answer.usage.output_tokens or any(answer.provider_data.get("choices") or ())
-    return None if has_answer else _no_model_server(spec)
+    return None if has_answer else _unexpected_answer(spec)
 
 
-def _lists(served: Sequence[str], spec: OpenAISpec | HostedSpec) -> bool:
+def _is_served(spec: OpenAISpec | HostedSpec, served: Sequence[str]) -> bool:
     return spec.model in served or f"{spec.model}:latest" in served
 
 
 def _key(spec: OpenAISpec) -> str | None:
-    """Return the key for a server, None if it gets none.
+    """Return the key to send to a server, None without one.
 
     Raises:
-        UnreachableModelError: no header can hold it.
+        UnreachableModelError: the key is invalid in a header.
     """
     key = os.environ.get(_KEY_VARIABLE, "").strip() if spec.takes_key else ""
     if not key.isascii() or not key.isprintable():
-        raise UnreachableModelError(f"the key in {_KEY_VARIABLE} holds characters that none has; set it anew")
+        raise UnreachableModelError(f"{_KEY_VARIABLE} contains non-ASCII or control characters; set it again")
     return key or None
 
 
-def _place(spec: OpenAISpec | HostedSpec) -> str:
+def _server_name(spec: OpenAISpec | HostedSpec) -> str:
     return f"the model server at {spec.base_url}" if isinstance(spec, OpenAISpec) else spec.name
 
 
-def _no_model_server(spec: OpenAISpec | HostedSpec) -> str:
-    return f"{_place(spec)} answers, but not as a model server does: is the address right?"
+def _unexpected_answer(spec: OpenAISpec | HostedSpec) -> str:
+    return f"{_server_name(spec)} does not answer like a model server; check the address"
 
 
-def _silence(spec: OpenAISpec | HostedSpec, seconds: float) -> str:
-    return f"{_place(spec)} did not answer within {seconds:g} seconds"
-
-
-def _no_way(spec: OpenAISpec | HostedSpec, error: BaseException) -> str:
-    """Return the reason for a missing answer."""
+def _connection_failure(spec: OpenAISpec | HostedSpec, error: BaseException) -> str:
     where = f"at {spec.base_url}" if isinstance(spec, OpenAISpec) else f"for {spec.name}"
     causes = list(_causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return f"no model server {where}: its host is unknown here"
+        return f"no model server {where}: unknown host; check the address"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return (
-            f"no secure connection to the model server {where}: its certificate is not trusted, or it speaks http only"
-        )
+        return f"no secure connection to the model server {where}; check its certificate, or use http"
     if any(isinstance(cause, httpx.RemoteProtocolError) for cause in causes):
-        return f"what answers {where} is no model server: it does not speak HTTP"
-    return f"no model server answers {where}: is it running, and is the address right?"
+        return f"no model server {where}: the answer is not HTTP; check the address"
+    return f"no model server answers {where}; check that it is running, and the address"
 
 
 def _timed_out(error: BaseException) -> bool:
@@ -243,28 +234,28 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _wrong_key(spec: OpenAISpec | HostedSpec, variables: Sequence[str]) -> str:
     if isinstance(spec, OpenAISpec) and not _key(spec):
-        return withheld(spec) or f"{_place(spec)} wants a key: put it into {_KEY_VARIABLE}"
+        return withheld_key_message(spec) or f"{_server_name(spec)} needs an API key; set {_KEY_VARIABLE}"
     names = (_KEY_VARIABLE,) if isinstance(spec, OpenAISpec) else variables
-    return f"{_place(spec)} refuses the key in {' or '.join(names) or 'the environment'}"
+    return f"{_server_name(spec)} rejects the API key in {' or '.join(names) or 'the environment'}"
 
 
 def _not_served(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None, *, is_named: bool) -> str:
     if isinstance(spec, HostedSpec):
         return f"{spec.name}: the provider has no such model"
-    if served and not _lists(served, spec):
-        names = [name[:_LONGEST_NAME] for name in served[:_NAMED]]
+    if served and not _is_served(spec, served):
+        names = [name[:_MAX_NAME] for name in served[:_NAMED]]
         more = f" and {len(served) - _NAMED} more" if len(served) > _NAMED else ""
-        return f"{_place(spec)} does not serve {spec.model!r}; it serves {', '.join(names)}{more}"
+        return f"{_server_name(spec)} does not serve {spec.model!r}; it serves {', '.join(names)}{more}"
     if is_named or served is not None:
-        return f"{_place(spec)} does not serve {spec.model!r}"
-    return f"{_place(spec)} offers no chat completions there: a base URL mostly ends in /v1"
+        return f"{_server_name(spec)} does not serve {spec.model!r}"
+    return f"{_server_name(spec)} has no chat completions at this address; most base URLs end in /v1"
 
 
 def _unknown_provider(spec: OpenAISpec | HostedSpec) -> str | None:
-    """Return a message on an unknown provider, None if the error is another one."""
+    """Return a message if the provider is unknown, else None."""
     providers = getattr(sys.modules.get("litellm"), "provider_list", None)
     if isinstance(spec, OpenAISpec) or providers is None:
         return None
     provider = spec.model.split("/")[0]
     known = {str(getattr(name, "value", name)) for name in providers}
-    return None if provider in known else f"{spec.name}: no provider is called {provider!r}"
+    return None if provider in known else f"{spec.name}: unknown provider {provider!r}"

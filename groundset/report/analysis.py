@@ -1,4 +1,4 @@
-"""What a report and a comparison show of a run: the run, and what follows from it."""
+"""A run with the figures derived from it for reports and comparisons."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -13,32 +13,32 @@ from groundset.report.page import PageSection
 from groundset.run import SETTINGS, Run
 from groundset.stats import Units, Values, resampling_units
 from groundset.store.record import read_record
-from groundset.store.tables import PASSED_OVER
+from groundset.store.tables import SKIPPING_STEPS
 from programs.errors import InputError
 from programs.types import Reject
 
 
 class RunAnalysis(Run):
-    """A run with what follows from it; one that is still growing is as it was at this moment.
+    """A run with derived figures: a snapshot if the run is still growing.
 
     Attributes:
-        name: the name of its folder.
-        status: as ``run.json`` has it; empty where it was not recorded.
-        requested: how many samples; None where that was not recorded.
-        derived: the command that made it from existing samples; empty for a generated run.
-        attempts: how many were decided.
-        steps: the steps that were called, in their order.
-        attempted_chunks: the chunks that attempts were about.
-        calls, critic_calls: totals over the calls of the language model, and of a second one that judges.
-        seconds: time over all processes that worked on it.
+        name: folder name.
+        status: status in ``run.json``; empty if not recorded.
+        requested: number of samples requested; None if not recorded.
+        derived: command that made the run from existing samples; empty for a generated run.
+        attempts: number of finished attempts.
+        steps: names of the steps called, in order.
+        attempted_chunks: ids of the chunks used by attempts.
+        calls, critic_calls: call totals of the language model and of a separate judging model.
+        seconds: total time over all processes.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Read at once what changes while a run grows.
+        """Read everything that changes while a run grows.
 
         Raises:
             InputError: the folder holds no run.
-            DamagedRunError: what it holds cannot be read.
+            DamagedRunError: its contents cannot be read.
         """
         super().__init__(folder)
         self.name = folder.resolve().name
@@ -56,77 +56,79 @@ class RunAnalysis(Run):
             self.seconds = store.spent()[1]
             try:
                 self.status = str(read_record(folder)["status"])
-            except InputError:  # a report does without it
+            except InputError:  # run.json is optional here
                 self.status = str(store.meta("ending") or "")
 
     @cached_property
     def chunk_vectors(self) -> Vectors:
-        """Return the embeddings of the chunks, a row for each; no rows if one lacks its embedding."""
+        """Return one embedding per chunk; no rows if any is missing."""
         with self.opened() as store:
-            return store.vectors() if self.chunks and not store.without("vector") else _stacked([], 0)
+            return store.vectors() if self.chunks and not store.chunks_missing("vector") else _stacked([], 0)
 
     @property
     def judge(self) -> Mapping[str, Any]:
-        """Return the compiled state of the critic of questions, as far as it was recorded."""
+        """Return the compiled state of the question critic, as far as recorded."""
         return self.settings["compiled"].get("judge") or {}
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Return the place of each chunk by its id."""
+        """Return the index of each chunk by id."""
         return {chunk.chunk_id: place for place, chunk in enumerate(self.chunks)}
 
     @cached_property
     def document_texts(self) -> frozenset[str]:
-        """Return a hash of the text of each document."""
+        """Return the hashes of the document texts."""
         return frozenset(_digest(document.text) for document in self.documents)
 
     @cached_property
     def chunk_texts(self) -> frozenset[str]:
-        """Return a hash of the text of each chunk; ids are numbers in a document, however it is cut."""
+        """Return the hashes of the chunk texts; ids are only numbers within a document, so they say nothing of cuts."""
         return frozenset(_digest(chunk.text) for chunk in self.chunks)
 
     @cached_property
-    def asked_documents(self) -> frozenset[str]:
-        """Return the documents that samples are about."""
+    def sampled_documents(self) -> frozenset[str]:
+        """Return the ids of the documents that samples use."""
         return frozenset(chunk.doc_id for sample in self.samples for chunk in sample.contexts)
 
     @cached_property
-    def asked_chunks(self) -> frozenset[str]:
-        """Return the chunks that samples are about."""
+    def sampled_chunks(self) -> frozenset[str]:
+        """Return the ids of the chunks that samples use."""
         return frozenset(chunk.chunk_id for sample in self.samples for chunk in sample.contexts)
 
     @cached_property
     def refused(self) -> list[Reject]:
-        """Return the questions that were refused, without the chunks that were passed over."""
-        return [reject for reject in self.rejects if not is_passage(reject)]
+        """Return the refused questions, without the skipped chunks."""
+        return [reject for reject in self.rejects if not is_skipped_chunk(reject)]
 
     @cached_property
-    def passed_over(self) -> frozenset[str]:
-        """Return the chunks that a step passed over and that nothing was ever asked about.
+    def skipped_chunks(self) -> frozenset[str]:
+        """Return the ids of chunks that were skipped before any question was asked about them.
 
-        A step passes a chunk over too once it holds nothing further to ask.
+        A chunk is also recorded as skipped when nothing further can be asked about it.
         """
-        passed = {reject.chunk_id for reject in self.rejects if is_passage(reject)}
-        return frozenset(passed - self.asked_chunks - {reject.chunk_id for reject in self.refused})
+        skipped = {reject.chunk_id for reject in self.rejects if is_skipped_chunk(reject)}
+        return frozenset(skipped - self.sampled_chunks - {reject.chunk_id for reject in self.refused})
 
     @property
     def knows_usable(self) -> bool:
-        """Return whether the chunks were judged before anything was asked."""
-        return bool(self.settings["agenda"] or self.passed_over)
+        """Return whether the chunks were judged before generation."""
+        return bool(self.settings["agenda"] or self.skipped_chunks)
 
     @cached_property
     def units(self) -> tuple[Units, bool]:
-        """Return what intervals resample; see :func:`groundset.stats.resampling_units`."""
+        """Return the resampling units of intervals; see :func:`groundset.stats.resampling_units`."""
         return resampling_units([sample.contexts[0].doc_id if sample.contexts else "" for sample in self.samples])
 
     @cached_property
-    def passage_likeness(self) -> Values | None:
-        """Return for each question its mean cosine with its own chunks, None where vectors are missing."""
+    def passage_similarity(self) -> Values | None:
+        """Return the mean cosine of each question with its chunks; None if vectors are missing."""
         questions, chunks = unit(self.question_vectors), self.chunk_vectors
         if not len(questions) or questions.shape[1] != chunks.shape[1]:
             return None
-        own = [[self.places.get(chunk.chunk_id) for chunk in sample.contexts] for sample in self.samples]
-        known = [[place for place in places if place is not None] for places in own]
+        known = [
+            [self.places[chunk.chunk_id] for chunk in sample.contexts if chunk.chunk_id in self.places]
+            for sample in self.samples
+        ]
         if not all(known):
             return None
         pairs = zip(questions, known, strict=True)
@@ -134,16 +136,16 @@ class RunAnalysis(Run):
 
 
 class ReportSection(NamedTuple):
-    """A section of the report, found in its module as ``SECTION``; ``rank`` is its place."""
+    """A report section, discovered as ``SECTION`` of its module; ``rank`` is its position."""
 
     name: str
     make: Callable[[RunAnalysis], PageSection]
     rank: int
 
 
-def is_passage(reject: Reject) -> bool:
-    """Return whether a chunk was passed over without a question."""
-    return reject.step in PASSED_OVER and reject.question is None
+def is_skipped_chunk(reject: Reject) -> bool:
+    """Return whether a reject records a chunk skipped without a question."""
+    return reject.step in SKIPPING_STEPS and reject.question is None
 
 
 def _digest(text: str) -> str:
@@ -151,6 +153,6 @@ def _digest(text: str) -> str:
 
 
 def _stacked(rows: Sequence[Vectors], expected: int) -> Vectors:
-    """Return vectors as one array; no rows unless there are as many as expected and they are of one length."""
-    is_whole = len({row.shape for row in rows}) == 1 and len(rows) == expected and rows[0].size
-    return np.stack(rows) if is_whole else np.empty((0, 0), np.float32)
+    """Stack vectors into one array; no rows unless there are ``expected`` vectors of one length."""
+    is_full_question = len({row.shape for row in rows}) == 1 and len(rows) == expected and rows[0].size
+    return np.stack(rows) if is_full_question else np.empty((0, 0), np.float32)

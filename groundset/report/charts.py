@@ -1,4 +1,4 @@
-"""Charts as SVG inside a page, in its font and its colours, light or dark."""
+"""Inline SVG charts in the font and colours of the page, light or dark."""
 
 import io
 import re
@@ -17,16 +17,16 @@ from groundset.report.page import Chart, PageTable, interval, percent
 
 Numbers = Sequence[float] | NDArray[Any]
 
-# Stand for what the page decides. The three hues are Okabe's and Ito's, which colour-blind readers distinguish too.
+# Placeholders for the CSS variables of the page. The three hues are of the colour-blind-safe Okabe-Ito palette.
 _INK, _FIRST, _SECOND, _THIRD, _PALE = "#010203", "#0072b2", "#d55e00", "#009e73", "#8c8c8c"
 _COLOURS = {
     _INK: "currentColor", _FIRST: "var(--first)", _SECOND: "var(--second)", _THIRD: "var(--third)",
     _PALE: "var(--pale)",
 }  # fmt: skip
-_WIDTH = 4.5  # inches; letters stay readable at the width of a telephone
-_BAR = 0.27  # inches of height that a bar takes
-_LONGEST, _LONGEST_FREE = 26, 36  # letters of a label; beside lines that need little room
-_MANY_POINTS = 5000  # from here on points are an image: as shapes they would make the page slow
+_WIDTH = 4.5  # inches; readable on a phone
+_BAR = 0.27  # inches; height of a bar
+_LONGEST, _LONGEST_FREE = 26, 36  # characters of a label beside bars, beside intervals
+_MANY_POINTS = 5000  # above this, points are rasterised to keep the page fast
 _STYLES = ("-", "--", "-.", ":")
 _LOOKS: tuple[dict[str, Any], ...] = (
     {"s": 9, "c": _PALE, "marker": "o", "alpha": 0.55, "linewidths": 0},
@@ -39,7 +39,7 @@ SHARES = np.linspace(0, 1, 21)  # edges of a histogram
 def counts_chart(
     key: str, title: str, description: str, name: str, counts: Sequence[tuple[str, int]], others: int = 0
 ) -> Chart:
-    """Draw how many questions there are of each kind of ``name``; the table has those of ``others`` too."""
+    """Draw the number of questions of each ``name``; the table also has a row for ``others``."""
     total = sum(count for _, count in counts) + others
     labels, values = [label for label, _ in counts], [count for _, count in counts]
     texts = [f"{count:,} ({percent(count / total)})" for count in values]
@@ -52,7 +52,7 @@ def counts_chart(
 
 
 def bars(key: str, labels: Sequence[str], values: Numbers, texts: Sequence[str], marked: int = -1) -> Markup:
-    """Draw a bar for each label, from the top, with one of ``texts`` behind it; the one at ``marked`` is hatched."""
+    """Draw horizontal bars from the top, annotated with ``texts``; the bar at index ``marked`` is hatched."""
     with _drawing(0.5 + _BAR * len(labels)) as (figure, axes):
         drawn = axes.barh(_rows(axes, labels, _LONGEST), values, color=_FIRST, height=0.7)
         if 0 <= marked < len(labels):
@@ -76,7 +76,7 @@ def histogram_chart(
     limit: tuple[float, str] | None = None,
     label: Callable[[float, float], str] = "{:.2f} to {:.2f}".format,
 ) -> Chart:
-    """Draw how many values lie between edges; ``limit`` is a place with its name. The table leaves out zeros."""
+    """Draw a histogram with its table, without empty bins; ``limit`` is the position and name of a vertical line."""
     values = np.clip(values, edges[0], edges[-1])
     counts, _ = np.histogram(values, bins=edges)
     rows = [
@@ -94,7 +94,7 @@ def histogram_chart(
 
 
 def points(key: str, layers: Sequence[tuple[str, NDArray[Any]]]) -> Markup:
-    """Draw layers of points, the first in grey, each further one with a sign and a colour of its own."""
+    """Draw a scatter plot of layers: the first in grey, the others each with a marker and colour."""
     many = sum(len(places) for _, places in layers) > _MANY_POINTS
     with _drawing(3.6) as (figure, axes):
         for (name, places), look in zip(layers, _LOOKS, strict=False):
@@ -117,7 +117,7 @@ def lines(
     up: str,
     marked: tuple[float, str] | None = None,
 ) -> Markup:
-    """Draw named lines over a logarithmic axis, each with its own stroke; ``marked`` is a place on it with a name."""
+    """Draw named lines over a logarithmic axis; ``marked`` is the position and name of a vertical line."""
     drawn = [line for line in drawn if len(line[1])]
     with _drawing(3.0) as (figure, axes):
         for (name, xs, ys), style, colour in zip(drawn, _STYLES, (_FIRST, _SECOND, _THIRD, _INK), strict=False):
@@ -138,7 +138,7 @@ def lines(
 
 
 def intervals(key: str, labels: Sequence[str], found: Sequence[tuple[float, float, float]], across: str) -> Markup:
-    """Draw a value with the bounds of its interval for each label, from the top, and a line at zero."""
+    """Draw labelled values with their intervals, from the top, and a line at zero."""
     with _drawing(0.7 + _BAR * len(labels)) as (figure, axes):
         middle, low, high = (np.array(part, dtype=float) for part in zip(*found, strict=True))
         places = _rows(axes, labels, _LONGEST_FREE)
@@ -150,7 +150,7 @@ def intervals(key: str, labels: Sequence[str], found: Sequence[tuple[float, floa
 
 @contextmanager
 def _drawing(height: float) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure and its axes, which have no line at the top and on the right."""
+    """Yield a figure and its axes, without top and right spines."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -161,7 +161,7 @@ def _drawing(height: float) -> Iterator[tuple[Any, Any]]:
         "xtick.color": _INK, "ytick.color": _INK, "hatch.color": _INK,
     }  # fmt: skip
     with mpl.rc_context(settings), warnings.catch_warnings():
-        # The font is the page's in the end; what matplotlib's own one lacks does not matter.
+        # The page sets the font, so glyphs missing in matplotlib's own font do not matter.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         FigureCanvasSVG(figure)
@@ -172,7 +172,7 @@ def _drawing(height: float) -> Iterator[tuple[Any, Any]]:
 
 
 def _rows(axes: Any, labels: Sequence[str], longest: int) -> NDArray[Any]:
-    """Give each label a row, from the top, and return their places."""
+    """Put the labels on the y axis, from the top, and return their positions."""
     places = np.arange(len(labels))
     axes.set_yticks(places, [cut(printable(label), longest) for label in labels])
     axes.invert_yaxis()
@@ -185,7 +185,7 @@ def _name_line(axes: Any, place: float, name: str, *, up: float) -> None:
 
 
 def _svg(figure: Any, key: str) -> Markup:
-    """Return a figure as an element; its ids begin with ``key``, which no other drawing of the page has."""
+    """Return a figure as an SVG element; its ids are prefixed with ``key``, which is unique on the page."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", transparent=True, dpi=150, metadata={"Date": None})
     drawn = stream.getvalue()
@@ -197,4 +197,4 @@ def _svg(figure: Any, key: str) -> Markup:
     drawn = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{key}-", drawn)
     for colour, name in _COLOURS.items():
         drawn = drawn.replace(colour, name)
-    return Markup(drawn)  # matplotlib has escaped every text in it
+    return Markup(drawn)  # matplotlib escaped all text

@@ -1,4 +1,4 @@
-"""Runs side by side: their figures, and which differences from the first of them are real; as JSON and as a page."""
+"""Comparison of runs with the first of them: figures and significant differences, as JSON and as a page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,30 +19,30 @@ from groundset.store.quality import estimate_quality
 from programs.errors import InputError
 
 _TESTS = (
-    "Shares are tested by Fisher's exact test, other values by Mann's and Whitney's; the p of all {} tests "
-    "together are corrected by Holm's procedure, and real means below 0.05 with an interval that leaves out no "
-    "difference. Questions count as independent, so with few documents a difference is less sure than it says."
+    "Shares are compared by Fisher's exact test, other values by the Mann-Whitney test; p is corrected for all {} "
+    "tests by Holm's procedure; significant means p below 0.05 and an interval that excludes no difference. The tests "
+    "assume independent questions, so with few documents p is too small."
 )
-DIFFERENCES = ("measure", "run", "difference", "p", "seen from")
+DIFFERENCES = ("measure", "run", "difference", "p", "minimum detectable")
 
 
 class RunDifference(NamedTuple):
-    """How the run at place ``run`` differs from the first in a measure.
+    """The difference between the run at index ``run`` and the first in one measure.
 
     ``p`` is corrected for all tests of the comparison; ``detectable`` is the minimum detectable effect.
     """
 
     measure: Measure
     run: int
-    found: Contrast
+    contrast: Contrast
     p: float
-    is_real: bool
+    is_significant: bool
     detectable: float
 
     @property
     def gain_text(self) -> str:
-        """Return the gain with its interval: points for a share, else pairs of a hundred."""
-        gain, low, high = (100 * part for part in (self.found.gain, self.found.low, self.found.high))
+        """Return the gain with its interval: percentage points of a share, else pairs out of 100."""
+        gain, low, high = (100 * part for part in (self.contrast.gain, self.contrast.low, self.contrast.high))
         if self.measure.kind == "share":
             return f"{gain:+.0f} points ({low:+.0f} to {high:+.0f})"
         return f"higher in {50 + gain:.0f} of 100 pairs ({50 + low:.0f} to {50 + high:.0f})"
@@ -58,13 +58,13 @@ class RunDifference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
-    """Runs beside the first of them.
+    """Runs compared with the first of them.
 
     Attributes:
-        names: of the runs, all different.
-        values: for each measure the values of each run, None where the run lacks them.
-        differences: those that could be tested.
-        notes: how to read it, a sentence or two each.
+        names: unique names of the runs.
+        values: values of each run for each measure, None if the run lacks them.
+        differences: tested differences.
+        notes: remarks on how to read the comparison.
     """
 
     names: Sequence[str]
@@ -74,44 +74,43 @@ class RunComparison:
     notes: Sequence[str]
 
     def figures(self) -> list[tuple[str, ...]]:
-        """Return the rows of the table of figures: the name of each and its value for every run."""
+        """Return the rows of the table of figures: a name and the value of each run."""
         size = min(len(run.samples) for run in self.runs)
         rows = [("samples", *map(_samples, self.runs)), ("expected good", *map(_expected, self.runs))]
         for measure, values in zip(MEASURES, self.values, strict=True):
             rows.append((measure.name, *(_figure(measure, of_run) for of_run in values)))
         if size > 1:
-            rows.append((f"distinct pairs of words, of {size:,}", *(_distinct(run, size) for run in self.runs)))
-        rows.append(("calls for each sample", *(_for_each(run, run.calls.calls) for run in self.runs)))
-        tokens = (_for_each(run, run.calls.completion_tokens) for run in self.runs)
-        rows.append(("tokens written for each sample", *tokens))
-        rows.append(("seconds for each sample", *(_for_each(run, run.seconds) for run in self.runs)))
+            rows.append((f"distinct word pairs, of {size:,} questions", *(_distinct(run, size) for run in self.runs)))
+        rows.append(("calls per sample", *(_per_sample(run, run.calls.calls) for run in self.runs)))
+        tokens = (_per_sample(run, run.calls.completion_tokens) for run in self.runs)
+        rows.append(("completion tokens per sample", *tokens))
+        rows.append(("seconds per sample", *(_per_sample(run, run.seconds) for run in self.runs)))
         return rows
 
     def difference_rows(self) -> list[tuple[str, ...]]:
-        """Return the rows of the table of differences; a real one is marked."""
+        """Return the rows of the table of differences, with the significant ones marked."""
         return [
             (
-                found.measure.name,
-                self.names[found.run],
-                f"{found.gain_text}{', real' if found.is_real else ''}",
-                p_text(found.p),
-                found.detectable_text,
+                tested.measure.name,
+                self.names[tested.run],
+                f"{tested.gain_text}{', significant' if tested.is_significant else ''}",
+                p_text(tested.p),
+                tested.detectable_text,
             )
-            for found in self.differences
+            for tested in self.differences
         ]
 
     def conclusions(self) -> list[str]:
-        """Return one sentence for each real difference, and one for those that cannot be told from chance."""
+        """Return one sentence for each significant difference, and one for all others."""
         lines = [
-            f"{self.names[found.run]} differs from {self.names[0]} in {found.measure.name}: {found.gain_text}, "
-            f"{p_text(found.p)}."
-            for found in self.differences
-            if found.is_real
+            f"{self.names[tested.run]} differs from {self.names[0]} in {tested.measure.name}: {tested.gain_text}, "
+            f"{p_text(tested.p)}."
+            for tested in self.differences
+            if tested.is_significant
         ]
-        if unreal := len(self.differences) - len(lines):
-            which = f"Of the others ({unreal}), none" if lines else f"Of {counted(unreal, 'difference')}, none"
-            lines.append(f"{which} can be told from chance; how large each had to be stands beside it.")
-        return lines or ["Nothing could be tested: it takes two samples in each run."]
+        if others := len(self.differences) - len(lines):
+            lines.append(f"Not significant: {counted(others, 'other difference' if lines else 'difference')}.")
+        return lines or ["Nothing was tested: each run needs at least two samples."]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON types; intervals are lists of two bounds."""
@@ -130,9 +129,10 @@ class RunComparison:
             "differences": [
                 {
                     "measure": tested.measure.name, "kind": tested.measure.kind, "run": self.names[tested.run],
-                    "from": self.names[0], "gain": round(tested.found.gain, 4),
-                    "interval": [round(tested.found.low, 4), round(tested.found.high, 4)], "p": round(tested.p, 6),
-                    "is_real": tested.is_real, "detectable": round(tested.detectable, 4),
+                    "from": self.names[0], "gain": round(tested.contrast.gain, 4),
+                    "interval": [round(tested.contrast.low, 4), round(tested.contrast.high, 4)],
+                    "p": round(tested.p, 6), "is_real": tested.is_significant,
+                    "detectable": round(tested.detectable, 4),
                 }
                 for tested in self.differences
             ],
@@ -144,17 +144,17 @@ class RunComparison:
         """Return the comparison as HTML."""
         figures = PageSection(
             "figures",
-            "The figures",
-            "Shares with their 95 % interval (Wilson); of other values the median and the quartiles.",
+            "Figures",
+            "Shares with 95 % intervals (Wilson); medians with quartiles of other values.",
             tables=[PageTable("", ("measure", *self.names), self.figures(), texts=True)],
         )
-        shares = self._chart("share", "Shares", "difference in points of a hundred")
-        others = self._chart("values", "Other values", "pairs of 100 in which it is higher, less 50")
+        shares = self._chart("share", "Shares", "difference in percentage points")
+        others = self._chart("values", "Other values", "pairs of 100 in which it is higher, minus 50")
         differences = PageSection(
             "differences",
-            "What differs",
-            f"Each run is compared with {self.names[0]}. 'Seen from' is the smallest difference that these runs show "
-            "four times in five. A pair is a question of each of the two runs; 50 of 100 is no difference.",
+            "Differences",
+            f"Each run is compared with {self.names[0]}. The minimum detectable difference has 80 % power. A pair is "
+            "one question of each run; 50 of 100 is no difference.",
             charts=[chart for chart in (shares, others) if chart],
             tables=[PageTable("", DIFFERENCES, self.difference_rows(), texts=True)],
             notes=[*self.conclusions(), *self.notes],
@@ -168,11 +168,12 @@ class RunComparison:
             return None
         several = len(self.names) > 2
         labels = [f"{tested.measure.name}{f', {self.names[tested.run]}' if several else ''}" for tested in shown]
-        gains = [(100 * found.gain, 100 * found.low, 100 * found.high) for _, _, found, *_ in shown]
+        contrasts = [tested.contrast for tested in shown]
+        gains = [(100 * found.gain, 100 * found.low, 100 * found.high) for found in contrasts]
         rows = [(label, tested.gain_text, p_text(tested.p)) for label, tested in zip(labels, shown, strict=True)]
         return Chart(
             title,
-            "A point for each difference with its 95 % interval; one that crosses the line of zero may be none.",
+            "Differences with their 95 % intervals; an interval that includes zero is not significant.",
             charts.intervals(f"differences-{kind}", labels, gains, across),
             PageTable("", ("measure", "difference", "p"), rows),
         )
@@ -182,14 +183,14 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
     """Compare runs with the first of them.
 
     Raises:
-        InputError: fewer than two are named, one is named twice, or one holds no run.
-        DamagedRunError: what one holds cannot be read.
+        InputError: fewer than two folders are given, one is given twice, or one holds no run.
+        DamagedRunError: a run cannot be read.
     """
     if len(folders) < 2:
-        raise InputError("RUN: a comparison takes two runs or more")
-    for place, folder in enumerate(folders):
-        if folder.resolve() in [other.resolve() for other in folders[:place]]:
-            raise InputError(f"RUN: {folder} is named twice")
+        raise InputError("RUN: compare needs two or more runs")
+    for number, folder in enumerate(folders):
+        if folder.resolve() in [other.resolve() for other in folders[:number]]:
+            raise InputError(f"RUN: {folder} is given twice")
     runs = [RunAnalysis(folder) for folder in folders]
     names = _names(runs)
     size = min(len(run.samples) for run in runs)
@@ -199,8 +200,9 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
         for place, after in enumerate(others, 1):
             if before is None or after is None:
                 continue
-            if measure.same and (measure.same(runs[0]) or {}) != measure.same(runs[place]):
-                untested.append(f"{measure.name} of {names[place]} is not tested: {measure.unless}.")
+            key = measure.comparison_key
+            if key and (key(runs[0]) or {}) != key(runs[place]):
+                untested.append(f"{measure.name} of {names[place]} is not tested: {measure.mismatch_reason}.")
                 continue
             contrast = contrast_shares if measure.kind == "share" else contrast_values
             if found := contrast(before, after):
@@ -215,7 +217,7 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
 
 
 def _names(runs: Sequence[RunAnalysis]) -> list[str]:
-    """Return the names of folders, with a number where an earlier one has the same."""
+    """Return the folder names, numbered where they repeat."""
     names: list[str] = []
     for run in runs:
         tries = (run.name if number == 1 else f"{run.name} ({number})" for number in count(1))
@@ -224,25 +226,24 @@ def _names(runs: Sequence[RunAnalysis]) -> list[str]:
 
 
 def _corpora(names: Sequence[str], runs: Sequence[RunAnalysis]) -> list[str]:
-    """Return for each run whether it has the documents, and any questions, of the first."""
+    """Return notes on the documents and questions that each run shares with the first."""
     lines = []
     first, texts = runs[0], runs[0].document_texts
     questions = {sample.id for sample in first.samples}
     for name, run in zip(names[1:], runs[1:], strict=True):
         same = len(texts & run.document_texts)
         if run.document_texts == texts:
-            how = "cut the same way" if run.chunk_texts == first.chunk_texts else "cut in another way"
-            lines.append(f"{name} is over the same {counted(same, 'document')} as {names[0]}, {how}.")
+            how = "the same" if run.chunk_texts == first.chunk_texts else "different"
+            lines.append(f"{name} has the same {counted(same, 'document')} as {names[0]}, with {how} chunks.")
         elif same:
             sizes = f"{len(run.document_texts):,} and {len(texts):,}"
             lines.append(f"{name} shares {counted(same, 'document')} with {names[0]}, of {sizes}.")
         else:
-            lines.append(f"{name} shares no document with {names[0]}: what differs may lie in the documents.")
+            lines.append(f"{name} shares no documents with {names[0]}; differences may be due to the documents.")
         if both := len(questions & {sample.id for sample in run.samples}):
-            verb = "is" if both == 1 else "are"
             lines.append(
-                f"{counted(both, 'question')} of {name} {verb} in {names[0]} too; the tests take the runs as made "
-                "apart, so they see less than there is."
+                f"{name} shares {counted(both, 'question')} with {names[0]}; the tests assume independent runs, so "
+                "they lose power."
             )
     return lines
 
@@ -282,5 +283,5 @@ def _distinct(run: RunAnalysis, size: int) -> str:
     return percent(found / total) if total else UNKNOWN
 
 
-def _for_each(run: RunAnalysis, total: float) -> str:
+def _per_sample(run: RunAnalysis, total: float) -> str:
     return f"{total / len(run.samples):,.1f}" if run.samples and total and not run.derived else UNKNOWN

@@ -1,4 +1,4 @@
-"""What runs are compared by: one row for each measure, with a value for every question, document or attempt."""
+"""The measures of a run comparison, each with one value per question, document or attempt."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,26 +17,26 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Measure:
-    """One row of the table.
+    """One measure.
 
     Attributes:
-        kind: ``share`` of 0 and 1, or other ``values``.
-        values: returns them for a run and the size of the smallest one; None where the run lacks them.
-        digits: after the point of a median.
-        same: returns what both runs must have, and have alike, for their values to be compared.
-        unless: the reason given where they do not.
+        kind: ``share`` for values of 0 and 1, else ``values``.
+        values: returns the values of a run, given the size of the smallest run; None if the run lacks them.
+        digits: decimals of a median.
+        comparison_key: returns a value that must be set and equal in both runs for a test.
+        mismatch_reason: reason given if it is not.
     """
 
     name: str
     kind: Literal["share", "values"]
     values: Callable[[RunAnalysis, int], Values | None]
     digits: int = 0
-    same: Callable[[RunAnalysis], Any] | None = None
-    unless: str = ""
+    comparison_key: Callable[[RunAnalysis], Any] | None = None
+    mismatch_reason: str = ""
 
 
 def drawn(count: int, size: int) -> NDArray[np.int64]:
-    """Return the places of ``size`` things out of ``count``, drawn at random and the same each time."""
+    """Draw ``size`` of ``count`` indices at random, with a fixed seed."""
     return np.random.default_rng(_SEED).choice(count, size=min(count, size), replace=False)
 
 
@@ -51,7 +51,7 @@ def _signed(run: RunAnalysis, _: int) -> Values | None:
 
 
 def _documents(run: RunAnalysis, _: int) -> Values:
-    return np.array([float(document.doc_id in run.asked_documents) for document in run.documents])
+    return np.array([float(document.doc_id in run.sampled_documents) for document in run.documents])
 
 
 def _found(rank: int) -> Callable[[RunAnalysis, int], Values]:
@@ -63,9 +63,9 @@ def _ranks(run: RunAnalysis, _: int) -> Values:
 
 
 def _nearest(run: RunAnalysis, size: int) -> Values | None:
-    """Return the likeness of each question with the nearest other, for as many questions as the smallest run has.
+    """Return the cosine of each question with its nearest neighbour.
 
-    The more questions there are, the nearer they lie by themselves.
+    Draws as many questions as the smallest run has, because more questions have nearer neighbours.
     """
     vectors = run.question_vectors
     return nearest_other(vectors[drawn(len(vectors), size)]).astype(float) if len(vectors) else None
@@ -84,7 +84,7 @@ def _embedder(run: RunAnalysis) -> Any:
 
 
 def _critic(run: RunAnalysis) -> Any:
-    """Return what identifies a critic: not its quality estimate; older runs recorded less."""
+    """Return the fields that identify a critic; older runs recorded fewer."""
     return {name: run.judge[name] for name in ("model", "optimizer", "threshold") if name in run.judge}
 
 
@@ -93,22 +93,19 @@ def _search(run: RunAnalysis) -> Any:
     return embedder and (embedder, run.chunk_texts)
 
 
-_EMBEDDER = (_embedder, "their embedders differ, or are not known")
-_SEARCH = (
-    _search,
-    "their chunks or embedders differ, or are not known, and ranks are those of one search among all chunks",
-)
+_EMBEDDER = (_embedder, "embedders differ or are unknown")
+_SEARCH = (_search, "chunks or embedders differ or are unknown, and ranks depend on all chunks")
 MEASURES = (
-    Measure("attempts that gave a sample", "share", _attempts),
-    Measure("signed of those read", "share", _signed),
-    Measure("documents asked about", "share", _documents),
+    Measure("attempts with a sample", "share", _attempts),
+    Measure("signed of reviewed", "share", _signed),
+    Measure("documents covered", "share", _documents),
     Measure("hit at 1", "share", _found(1), 0, *_SEARCH),
     Measure(f"hit at {EARLY}", "share", _found(EARLY), 0, *_SEARCH),
     Measure("rank", "values", _ranks, 0, *_SEARCH),
-    Measure("likeness to the passage", "values", lambda run, _: run.passage_likeness, 2, *_EMBEDDER),
+    Measure("similarity to the passage", "values", lambda run, _: run.passage_similarity, 2, *_EMBEDDER),
     Measure("words shared with the passage", "values", lambda run, _: overlaps(run.samples), 2),
-    Measure("likeness to the nearest other", "values", _nearest, 2, *_EMBEDDER),
-    Measure("words of a question", "values", _words("question")),
-    Measure("words of an answer", "values", _words("answer")),
-    Measure("score of the critic", "values", _scores, 2, _critic, "their critics differ, or are not known"),
+    Measure("similarity to the nearest question", "values", _nearest, 2, *_EMBEDDER),
+    Measure("words per question", "values", _words("question")),
+    Measure("words per answer", "values", _words("answer")),
+    Measure("critic score", "values", _scores, 2, _critic, "critics differ or are unknown"),
 )

@@ -1,4 +1,4 @@
-"""Measurements on the questions of a run: their words, their embeddings, and how hard their passages are to find."""
+"""Measurements on the questions of a run: words, embeddings and retrieval difficulty."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -14,16 +14,16 @@ Vectors = NDArray[np.float32]
 
 DIFFICULTIES = ("easy", "middling", "hard")
 EARLY = 5
-_ENOUGH = 0.5  # of the words; set by hand, fitted to nothing
-_LONGEST = 24  # letters of a first word; scripts without spaces have no end of a word
-_BLOCK = 512  # rows that are compared with all others at once
-_DRAWN = 4000  # chunks that stand for all of them
-_FEWEST = 3  # points that make a map
+_ENOUGH = 0.5  # share of the words; set by hand, not tuned
+_LONGEST = 24  # characters of a first word; scripts without spaces do not separate words
+_BLOCK = 512  # rows compared at once
+_DRAWN = 4000  # chunks sampled to represent all
+_FEWEST = 3  # points of a map
 _SEED = 0
 
 
 class Nearness(NamedTuple):
-    """The mean cosine of ``chunks`` chunks with the nearest one asked about; ``chance`` is for as many drawn ones."""
+    """Mean cosine of ``chunks`` chunks with the nearest sampled chunk; ``chance``: with as many random chunks."""
 
     mean: float
     chance: float
@@ -31,24 +31,24 @@ class Nearness(NamedTuple):
 
 
 def cut(text: str, longest: int) -> str:
-    """Return a text with at most so many letters, and a sign that there were more."""
+    """Truncate a text to ``longest`` characters, marked by an ellipsis."""
     return text if len(text) <= longest else f"{text[:longest].rstrip()} …"
 
 
 def lengths(texts: Iterable[str]) -> list[int]:
-    """Return how many words and numbers each text has."""
+    """Return the number of words and numbers in each text."""
     return [len(tokens(text)) for text in texts]
 
 
 def first_words(questions: Iterable[str]) -> list[str]:
-    """Return the first word of each question in lower case; an empty text for one that has none."""
+    """Return the lower-case first word of each question, empty if it has none."""
     return [(tokens(question) or [""])[0][:_LONGEST] for question in questions]
 
 
 def distinct(questions: Iterable[str], size: int) -> tuple[int, int]:
-    """Return how many different n-grams of ``size`` words there are in all questions, and how many n-grams at all.
+    """Return the numbers of distinct and of all n-grams of ``size`` words (distinct-n).
 
-    Source: J. Li et al., A diversity-promoting objective function for neural conversation models (2016), distinct-n.
+    Source: J. Li et al., A diversity-promoting objective function for neural conversation models (2016).
     """
     ngrams = [
         gram for words in map(tokens, questions) for gram in zip(*(words[at:] for at in range(size)), strict=False)
@@ -57,7 +57,7 @@ def distinct(questions: Iterable[str], size: int) -> tuple[int, int]:
 
 
 def overlaps(samples: Sequence[Sample]) -> Values:
-    """Return for each question the share of its meaningful words that its passages hold; 0 if it has none."""
+    """Return the share of each question's content words found in its passages; 0 if it has none."""
     from programs.languages import LANGUAGES
     from programs.languages.table import Languages
 
@@ -65,27 +65,27 @@ def overlaps(samples: Sequence[Sample]) -> Values:
     shares = np.zeros(len(samples))
     for place, sample in enumerate(samples):
         words = languages[sample.language].content_words
-        asked = set(words(sample.question))
-        held = {word for chunk in sample.contexts for word in words(plain(chunk.text))}
-        shares[place] = len(asked & held) / len(asked) if asked else 0.0
+        question = set(words(sample.question))
+        passage = {word for chunk in sample.contexts for word in words(plain(chunk.text))}
+        shares[place] = len(question & passage) / len(question) if question else 0.0
     return shares
 
 
 def found_within(samples: Iterable[Sample], rank: int) -> Values:
-    """Return 1 for each question that found its passage at a rank or better, else 0."""
+    """Return 1 for each question whose passage has ``rank`` or better, else 0."""
     return np.array([float(0 < (sample.retrieval.rank or 0) <= rank) for sample in samples])
 
 
 def reciprocal_ranks(samples: Iterable[Sample]) -> Values:
-    """Return one over the rank of each question's passage, 0 where it was not found."""
+    """Return the reciprocal rank of each question's passage, 0 if not found."""
     return np.array([1 / sample.retrieval.rank if sample.retrieval.rank else 0.0 for sample in samples])
 
 
 def difficulties(samples: Sequence[Sample], shared: Values) -> list[str]:
-    """Return how hard each question is; ``shared`` is the share of its words that its passage holds.
+    """Return the difficulty of each question; ``shared`` are the shares of its words found in its passage.
 
-    Easy: found first, with at least half of its words. Middling: found first, or among the first five with that many
-    words. Hard: all others.
+    Easy: rank 1 and at least half of the words. Middling: rank 1, or rank 2 to 5 and at least half of the words.
+    Hard: all others.
     """
     met = found_within(samples, 1) + (shared >= _ENOUGH)
     found = np.where(found_within(samples, EARLY), met, 0)
@@ -93,13 +93,13 @@ def difficulties(samples: Sequence[Sample], shared: Values) -> list[str]:
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Return rows of length one; a row of zeros stays."""
+    """Normalise rows to length one; zero rows stay zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
 
 
 def nearest_other(vectors: Vectors) -> Vectors:
-    """Return for each row the cosine of the row that is most like it; empty for fewer than two rows."""
+    """Return the cosine of each row with its nearest neighbour; empty for fewer than two rows."""
     rows = unit(vectors)
     if len(rows) < 2:
         return np.empty(0, dtype=np.float32)
@@ -112,8 +112,8 @@ def nearest_other(vectors: Vectors) -> Vectors:
     return found
 
 
-def mean_likeness(vectors: Vectors) -> float | None:
-    """Return the mean cosine of all pairs of different rows, None for fewer than two."""
+def mean_similarity(vectors: Vectors) -> float | None:
+    """Return the mean cosine of all pairs of rows; None for fewer than two rows."""
     rows = unit(vectors).astype(np.float64)
     count = len(rows)
     if count < 2:
@@ -122,21 +122,21 @@ def mean_likeness(vectors: Vectors) -> float | None:
     return float((total - np.sum(rows * rows)) / (count * (count - 1)))
 
 
-def nearness(vectors: Vectors, asked: Sequence[int]) -> Nearness | None:
-    """Return how well the chunks at places ``asked`` stand for all, None if none is asked about or all are."""
-    if not asked or len(asked) == len(vectors):
+def nearness(vectors: Vectors, sampled: Sequence[int]) -> Nearness | None:
+    """Return how well the chunks at indices ``sampled`` represent the corpus; None if these are none or all."""
+    if not sampled or len(sampled) == len(vectors):
         return None
     rng = np.random.default_rng(_SEED)
-    looked = rng.choice(len(vectors), size=min(_DRAWN, len(vectors)), replace=False)
-    drawn = rng.choice(len(vectors), size=len(asked), replace=False)
-    rows = unit(vectors[looked])
-    return Nearness(_nearest(rows, unit(vectors[asked])), _nearest(rows, unit(vectors[drawn])), len(looked))
+    compared = rng.choice(len(vectors), size=min(_DRAWN, len(vectors)), replace=False)
+    drawn = rng.choice(len(vectors), size=len(sampled), replace=False)
+    rows = unit(vectors[compared])
+    return Nearness(_nearest(rows, unit(vectors[sampled])), _nearest(rows, unit(vectors[drawn])), len(compared))
 
 
 def plane(vectors: Vectors) -> tuple[Vectors, float] | None:
-    """Return rows on their first two principal components, and the share of the variance that these show.
+    """Project rows on their first two principal components; also return the explained share of variance.
 
-    None for fewer than three rows, or rows that are all alike.
+    None for fewer than three rows or identical rows.
     """
     from sklearn.decomposition import PCA
 

@@ -1,7 +1,4 @@
-"""A page: sections of metrics, charts and tables as one HTML file that needs nothing else.
-
-Whatever a page shows is escaped, and shown as it is spelt.
-"""
+"""Self-contained HTML pages of metrics, charts and tables. All text is escaped, invisible characters are spelt out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ from groundset.printing import printable
 from groundset.progress import counted
 from groundset.stats import Units, Values, bootstrap_mean, wilson
 
-UNKNOWN = "not known"
+UNKNOWN = "unknown"
 _FOLDER = Path(__file__).parent
 
 
@@ -26,10 +23,10 @@ class Metric:
     """One figure.
 
     Attributes:
-        value: as it is shown.
-        n: what it rests on, such as "12 questions"; empty for what is counted and not measured.
-        interval: the bounds of its 95 % interval; empty where it has none.
-        meaning: a sentence.
+        value: formatted value.
+        n: sample size, such as "12 questions"; empty for plain counts.
+        interval: formatted 95 % interval; empty if there is none.
+        meaning: explanation.
     """
 
     name: str
@@ -41,7 +38,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table; ``title`` stands above it, cells after the first are set as numbers unless ``texts`` is set."""
+    """A table; cells after the first are set as numbers unless ``texts``."""
 
     title: str
     headings: Sequence[str]
@@ -51,7 +48,7 @@ class PageTable:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing with what it shows in words, and its numbers as a table."""
+    """A drawing with its description and its numbers as a table."""
 
     title: str
     description: str
@@ -60,7 +57,7 @@ class Chart:
 
     @property
     def element(self) -> Markup:
-        """Return the drawing with its title and its description in it, for readers that cannot see it."""
+        """Return the drawing with title and description inside, for screen readers."""
         head, rest = self.svg.split(">", 1)
         inside = Markup("{}><title>{}</title><desc>{}</desc>{}")
         return inside.format(Markup(head), self.title, self.description, Markup(rest))
@@ -68,7 +65,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class PageSection:
-    """One section of a page: its anchor and its heading, and what it shows in the order of the fields."""
+    """One section of a page; ``key`` is its anchor."""
 
     key: str
     title: str
@@ -80,7 +77,7 @@ class PageSection:
 
 
 def render(title: str, about: str, sections: Sequence[PageSection], main: Sequence[Metric] = ()) -> str:
-    """Return a page as HTML: its title, a line about it, its main metrics, and its sections."""
+    """Render a page as HTML; ``main`` are the metrics at its top."""
     environment = Environment(
         loader=FileSystemLoader(_FOLDER, encoding="utf-8"), autoescape=True, finalize=_visible,
         trim_blocks=True, lstrip_blocks=True,
@@ -96,30 +93,30 @@ def render(title: str, about: str, sections: Sequence[PageSection], main: Sequen
 
 
 def percent(part: float) -> str:
-    """Return a share as a reader reads it."""
+    """Format a share as a percentage."""
     return f"{100 * part:.0f} %"
 
 
 def bounds(low: float, high: float) -> str:
-    """Return the bounds of a share."""
+    """Format the bounds of a share."""
     return f"{100 * low:.0f} to {100 * high:.0f} %"
 
 
 def interval(part: int, whole: int) -> str:
-    """Return the bounds of Wilson's 95 % interval of a share; 0 to 100 % for an empty whole."""
+    """Format the Wilson 95 % interval of a share; 0 to 100 % if ``whole`` is 0."""
     found = wilson(min(part, whole), whole)
     return bounds(found.low, found.high) if found else bounds(0, 1)
 
 
 def share_metric(name: str, part: int, whole: int, noun: str, meaning: str = "") -> Metric:
-    """Return the share that ``part`` is of ``whole`` things, with its interval."""
+    """Return the share of ``part`` in ``whole`` with its interval."""
     if not whole:
         return Metric(name, UNKNOWN, counted(0, noun), "", meaning)
     return Metric(name, f"{percent(part / whole)} ({part:,})", counted(whole, noun), interval(part, whole), meaning)
 
 
 def mean_metric(name: str, values: Values, units: Units, meaning: str = "", *, as_share: bool = True) -> Metric:
-    """Return the mean of values between 0 and 1, one for each question, with its interval by ``units``."""
+    """Return the mean of values between 0 and 1, one per question, with the interval that resamples ``units``."""
     if not len(values):
         return Metric(name, UNKNOWN, "0 questions", "", meaning)
     value, low, high = bootstrap_mean(values, units)
@@ -128,7 +125,7 @@ def mean_metric(name: str, values: Values, units: Units, meaning: str = "", *, a
 
 
 def median_metric(name: str, values: Sequence[float] | Values, noun: str, meaning: str = "", digits: int = 0) -> Metric:
-    """Return the median of values, and the quartiles that half of them lie between."""
+    """Return the median of values with the quartiles."""
     if not len(values):
         return Metric(name, UNKNOWN, counted(0, noun), "", meaning)
     low, middle, high = np.quantile(np.asarray(values, dtype=float), (0.25, 0.5, 0.75))
@@ -137,5 +134,5 @@ def median_metric(name: str, values: Sequence[float] | Values, noun: str, meanin
 
 
 def _visible(value: Any) -> Any:
-    """Spell out the invisible characters of a text; markup stays as it is."""
+    """Spell out invisible characters of text; markup stays unchanged."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value, lines=True)

@@ -1,4 +1,4 @@
-"""The report of a run: a page with all its sections, written to a file."""
+"""The report of a run as an HTML file."""
 
 from pathlib import Path
 
@@ -10,28 +10,28 @@ from programs.errors import InputError
 
 SUFFIX = ".html"
 NAME = f"report{SUFFIX}"
-_MAIN = ("Samples", "Expected good", "Signed", "Hit at 1", "Documents asked about", "Smallest difference seen")
+_MAIN = ("Samples", "Expected good", "Signed", "Hit at 1", "Documents covered", "Minimum detectable difference")
 
 
 def check_page(out: Path) -> None:
-    """Refuse what a page cannot be written to, before any work is done for it.
+    """Check the target of a page before any work is done.
 
     Raises:
-        InputError: it is a folder, or has another ending.
+        InputError: it is a folder, or does not end with ``.html``.
     """
     check_target(out)
     if not is_stream(out) and out.suffix.lower() != SUFFIX:
-        raise InputError(f"--out {out}: the report is a page; give it a name that ends with {SUFFIX}")
+        raise InputError(f"--out {out}: must end with {SUFFIX}")
 
 
 def write_report(run: Path, out: Path | None = None) -> str:
-    """Write the report of a run to a file, whole or not at all, and return the page.
+    """Write the report of a run atomically and return the page.
 
-    Without ``out`` it goes into the run, where no link is followed.
+    Without ``out`` it goes into the run folder, and a link in its place is replaced, not followed.
 
     Raises:
         InputError: the folder holds no run, or the file cannot be written.
-        DamagedRunError: what the run holds cannot be read.
+        DamagedRunError: the run cannot be read.
     """
     if out is not None:
         check_page(out)

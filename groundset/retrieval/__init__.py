@@ -1,1 +1,1 @@
-"""Retrieval: the embedder and the index over a run's chunks."""
+"""Retrieval: the embedder, vector stores and the index over a run's chunks."""

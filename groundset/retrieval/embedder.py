@@ -1,4 +1,4 @@
-"""Sentence embeddings on the processor, from the catalogue's model or any sentence-transformers model."""
+"""Sentence embeddings from the catalogue's model or any sentence-transformers model."""
 
 import copy
 import hashlib
@@ -28,12 +28,10 @@ from programs.errors import DamagedModelError, ModelError, UnknownModelError
 _QUIET_ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _LOAD_ERRORS = (OSError, ValueError, RuntimeError, KeyError)
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
-_MORE_THAN_NUMBERS = (
-    "holds damaged weights or a pickle of more than numbers, which could run code: convert it to safetensors"
-)
+_UNSAFE_PICKLE = "contains damaged weights or a pickle that could run code; convert it to safetensors"
 _CORPUS_BATCH = 16
-# Characters that stand for one token at most, on the average of a window: a text is cut before it is tokenised, which
-# takes memory for all of it. Words have four, runs of spaces in tables more.
+# Texts are truncated before tokenising to save memory. Words have about four characters per token, runs of spaces in
+# tables more.
 _CHARACTERS_PER_TOKEN = 200
 _LENGTH_WARNING = "sequence-length-is-longer-than-the-specified-maximum"
 
@@ -42,10 +40,10 @@ class Embedder:
     """A loaded embedding model; safe to share between threads.
 
     Attributes:
-        name: The text that named the model.
+        name: The name, folder or Hub name of the model.
         sha256: The hash of its weights.
         dimension: The length of a vector.
-        tokenizer: The model's own tokenizer, for counting and chunking.
+        tokenizer: The model's tokenizer, for counting and chunking.
     """
 
     def __init__(self, name: str, sha256: str, model: Any, threads: int = 1) -> None:
@@ -54,16 +52,16 @@ class Embedder:
         self.sha256 = sha256
         self.tokenizer: Any = model.tokenizer
         self._model = model
-        self._copies: list[Any] = []
+        self._copies: list[Any] = []  # share the weights
         self._threads = threads
-        self._lock = threading.Lock()  # a fast tokenizer refuses two threads at once
+        self._lock = threading.Lock()  # fast tokenizers are not thread-safe
         self.dimension = self._encode(["dimension"], 1).shape[1]
 
     def encode(self, texts: Sequence[str], *, batch_size: int = 32) -> NDArray[np.float32]:
         """Return one unit-length float32 row per text, in order; text beyond the model's window is ignored.
 
-        The same call gives the same bits. A text's row may differ in the last bits (about 1e-7) when it is
-        encoded among other texts.
+        Equal calls give equal bits. The row of a text may differ in the last bits (about 1e-7) when it is encoded
+        among other texts.
         """
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
@@ -74,46 +72,46 @@ class Embedder:
     ) -> NDArray[np.float32]:
         """Embed many texts on all cores, while no language model runs; see ``encode``.
 
-        Batches hold texts of like length and are the same for any number of workers, so the bits are too. Each
-        worker computes whole batches with one thread: threads that share a batch wait for each other by spinning.
+        Batches contain texts of similar length and do not depend on the number of workers, so equal texts give equal
+        bits. Each worker uses one thread, because threads that share a batch spin while they wait.
 
         Args:
-            texts: What to embed.
-            workers: Batches at the same time; without it, as many as there are cores.
-            on_done: Is told how many more texts are done, after each batch, from whichever thread.
+            texts: The texts.
+            workers: The number of concurrent batches; by default the number of cores.
+            on_done: Called after each batch with its number of texts, from any thread.
         """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
         batches = [order[start : start + _CORPUS_BATCH] for start in range(0, len(order), _CORPUS_BATCH)]
-        telling = threading.Lock()
+        callback_lock = threading.Lock()
 
-        def work(model: Any, batch: list[int]) -> None:
-            vectors[batch] = _run(model, [texts[place] for place in batch], _CORPUS_BATCH)
+        def embed(model: Any, batch: list[int]) -> None:
+            vectors[batch] = _encode(model, [texts[index] for index in batch], _CORPUS_BATCH)
             if on_done:
-                with telling:
+                with callback_lock:
                     on_done(len(batch))
 
-        wanted = 1 if self._model.device.type != "cpu" else (workers or usable_processors())
+        requested = 1 if self._model.device.type != "cpu" else (workers or usable_processors())
         with self._lock:
-            _spread(work, batches, self._twins(max(1, min(wanted, len(batches)))))
+            _run_parallel(embed, batches, self._replicas(max(1, min(requested, len(batches)))))
         return vectors
 
-    def _twins(self, count: int) -> list[Any]:
-        """Return the model and copies of it that share its weights; a fast tokenizer refuses two threads at once."""
+    def _replicas(self, count: int) -> list[Any]:
+        """Return the model and copies of it that share its weights, because fast tokenizers are not thread-safe."""
         shared = {id(tensor): tensor for tensor in (*self._model.parameters(), *self._model.buffers())}
         self._copies += [copy.deepcopy(self._model, dict(shared)) for _ in range(count - 1 - len(self._copies))]
         return [self._model, *self._copies[: count - 1]]
 
     def _encode(self, texts: list[str], batch_size: int) -> NDArray[np.float32]:
         with self._lock, _torch_threads(self._threads):
-            return _run(self._model, texts, batch_size)
+            return _encode(self._model, texts, batch_size)
 
 
-def _run(model: Any, texts: list[str], batch_size: int) -> NDArray[np.float32]:
+def _encode(model: Any, texts: list[str], batch_size: int) -> NDArray[np.float32]:
     window = model.max_seq_length
-    most = None if window is None else window * _CHARACTERS_PER_TOKEN
+    max_length = None if window is None else window * _CHARACTERS_PER_TOKEN
     vectors = model.encode(
-        [text[:most] for text in texts],
+        [text[:max_length] for text in texts],
         batch_size=batch_size,
         show_progress_bar=False,
         convert_to_numpy=True,
@@ -122,8 +120,8 @@ def _run(model: Any, texts: list[str], batch_size: int) -> NDArray[np.float32]:
     return np.ascontiguousarray(vectors, dtype=np.float32)
 
 
-def _spread(work: Callable[[Any, list[int]], None], batches: Sequence[list[int]], models: Sequence[Any]) -> None:
-    """Embed the batches, each model in one thread at a time; the first error ends all."""
+def _run_parallel(embed: Callable[[Any, list[int]], None], batches: Sequence[list[int]], models: Sequence[Any]) -> None:
+    """Embed the batches with one thread per model; the first error stops all."""
     import torch
 
     idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -133,7 +131,7 @@ def _spread(work: Callable[[Any, list[int]], None], batches: Sequence[list[int]]
     def run(batch: list[int]) -> None:
         model = idle.get()
         try:
-            work(model, batch)
+            embed(model, batch)
         finally:
             idle.put(model)
 
@@ -145,32 +143,30 @@ def _spread(work: Callable[[Any, list[int]], None], batches: Sequence[list[int]]
 def load_embedder(
     spec: str, *, device: str = "cpu", threads: int = 1, progress: PullProgress | None = None
 ) -> Embedder:
-    """Load the embedder that `spec` names: a catalogue name, a folder or a sentence-transformers model.
+    """Load an embedder: a catalogue model, a folder or a sentence-transformers model.
 
-    A catalogue model is pulled if it is missing and loaded without any network access. Any other is taken
-    from its folder or the Hugging Face cache, and only asked of the Hub if it is not there and `GROUNDSET_HUB=1` allows
-    it. A model that brings code of its own is refused.
+    A catalogue model is pulled if it is missing. Others are loaded from their folder or the Hugging Face cache, or
+    downloaded if `GROUNDSET_HUB=1` is set. Models with custom code are rejected.
 
     Args:
-        spec: What to load.
-        device: A torch device; the processor repeats its results exactly.
-        threads: Threads of one `encode`. One is the default because results then do not depend on the number
-            of cores, and because torch's threads wait for each other by spinning: next to a busy language
-            model two of them were measured to be forty times slower than one.
-        progress: Who shows the progress of a pull.
+        spec: The name or folder of the model.
+        device: A torch device; results are reproducible on the CPU.
+        threads: Threads of `encode`. With one thread, results do not depend on the number of cores, and torch's
+            threads do not spin while they wait: next to a busy language model two threads were forty times slower.
+        progress: Shows the progress of a download.
     """
     entry = CATALOGUE.get(spec)
     if entry is not None and entry.role != "embedder":
         raise UnknownModelError(f"{spec} is a {entry.role}, not an embedder (`groundset models list`)")
     if entry is None and spec.startswith((".", "/", "~")) and not Path(spec).expanduser().is_dir():
-        raise UnknownModelError(f"{spec!r} is no folder with a sentence-transformers model")
+        raise UnknownModelError(f"{spec!r}: not a folder with a sentence-transformers model")
     where = str(pull(spec, progress=progress) if entry else Path(spec).expanduser())
     for key, value in _QUIET_ENVIRONMENT.items():
         os.environ.setdefault(key, value)
     with _quiet_transformers():
         model = _load(spec, entry, where, device)
         model.eval()
-        model.tokenizer.deprecation_warnings[_LENGTH_WARNING] = True  # chunkers count long texts with it
+        model.tokenizer.deprecation_warnings[_LENGTH_WARNING] = True  # silences it: chunkers tokenise long texts
         return Embedder(spec, entry.sha256 if entry else _weights_sha256(model), model, threads)
 
 
@@ -187,15 +183,15 @@ def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
             if entry is not None:
                 raise
         if not hub_answers():
-            why = "the Hub cannot be reached"
+            reason = "the Hub cannot be reached"
             if constants.HF_HUB_OFFLINE and privacy.took_the_hub_offline():
-                why = "the Hugging Face Hub was not asked; GROUNDSET_HUB=1 allows it"
+                reason = "downloads are disabled; set GROUNDSET_HUB=1 to enable them"
             raise ModelError(
-                f"embedder {spec!r} is neither a folder nor in the Hugging Face cache, and {why}{near_matches(spec)}"
+                f"embedder {spec!r} is neither a folder nor in the Hugging Face cache, and {reason}{near_matches(spec)}"
             )
         return SentenceTransformer(where, device=device, trust_remote_code=False)
     except pickle.UnpicklingError as error:
-        raise ModelError(f"embedder {spec!r} {_MORE_THAN_NUMBERS}") from error
+        raise ModelError(f"embedder {spec!r} {_UNSAFE_PICKLE}") from error
     except _LOAD_ERRORS as error:
         raise ModelError(f"embedder {spec!r} cannot be loaded{near_matches(spec)}: {_first_line(error)}") from error
 
@@ -204,18 +200,18 @@ def _from_folder(spec: str, folder: Path, device: str) -> Any:
     """Load a model from untrusted files.
 
     Raises:
-        DamagedModelError: they cannot be loaded; the message names the one that is at fault, as far as that is known.
+        DamagedModelError: they cannot be loaded; the message names the damaged file if it is known.
     """
     from sentence_transformers import SentenceTransformer
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the pickles that are refused below
+            warnings.simplefilter("ignore")  # about pickles
             return SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
     except pickle.UnpicklingError as error:
         files = sorted(file for file in folder.rglob("*") if file.suffix in _PICKLES)
-        raise DamagedModelError(f"{files[0] if files else folder} {_MORE_THAN_NUMBERS}") from error
-    except Exception as error:  # the libraries raise whatever they meet in a file that is damaged
+        raise DamagedModelError(f"{files[0] if files else folder} {_UNSAFE_PICKLE}") from error
+    except Exception as error:  # the libraries raise arbitrary exceptions for damaged files
         if damaged := _damaged_file(folder):
             raise DamagedModelError(f"{damaged} is damaged: {_first_line(error)}") from error
         message = f"embedder {spec!r} cannot be loaded{near_matches(spec)}: {_first_line(error)}"
@@ -223,7 +219,7 @@ def _from_folder(spec: str, folder: Path, device: str) -> Any:
 
 
 def _damaged_file(folder: Path) -> Path | None:
-    """Return the first damaged file of a model."""
+    """Return the first damaged file of a model, None without one."""
     from safetensors import SafetensorError, safe_open
 
     for file in sorted(folder.rglob("*")):
@@ -243,7 +239,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _weights_sha256(model: Any) -> str:
-    """Return a hash of the names and bytes of all tensors: the same wherever the files came from."""
+    """Return a hash of the names and bytes of all tensors, independent of the file format."""
     import torch
 
     digest = hashlib.sha256()
@@ -267,7 +263,7 @@ def _torch_threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def _quiet_transformers() -> Iterator[None]:
-    """Keep transformers from logging and drawing bars while a model loads, then restore its settings."""
+    """Silence transformers in the block."""
     from transformers import utils
 
     logging: Any = utils.logging

@@ -1,4 +1,4 @@
-"""Retrieval over the chunks of a run: texts in, chunks out."""
+"""Search the chunks of a run by text."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -15,29 +15,29 @@ SEARCH_DEPTH = 50
 
 
 class ChunkIndex:
-    """Searches all chunks of a run by cosine similarity; safe to share between threads."""
+    """Search all chunks of a run by cosine similarity; safe to share between threads."""
 
     def __init__(
         self, chunks: Sequence[Chunk], store: VectorStore, encode: Encode, *, depth: int = SEARCH_DEPTH
     ) -> None:
-        """Search ``store`` for the chunks.
+        """Create an index over ``store``.
 
         Args:
             chunks: all chunks of the run.
-            store: their embeddings; it stays open as long as the index is used.
-            encode: embeds queries as the chunks were embedded.
-            depth: how many hits a rank looks at.
+            store: their embeddings; must stay open while the index is used.
+            encode: embeds queries like the chunks.
+            depth: the number of hits considered for a rank.
 
         Raises:
-            ValueError: the store holds other chunks.
+            ValueError: the store contains other chunks.
         """
         if store.ids != tuple(chunk.chunk_id for chunk in chunks):
-            raise ValueError(f"a store of {len(store)} other chunks than the {len(chunks)} of the run")
+            raise ValueError(f"the store contains {len(store)} other chunks than the {len(chunks)} of the run")
         self._chunks = chunks
         self._encode = encode
         self._depth = min(depth, len(chunks))
         self._store = store
-        self._lock = threading.Lock()  # Qdrant's local mode promises nothing to threads
+        self._lock = threading.Lock()  # Qdrant's local mode is not thread-safe
 
     def search(self, query: str, limit: int = SEARCH_DEPTH) -> list[Hit]:
         """Return the chunks most similar to a query, the most similar first."""
@@ -49,39 +49,38 @@ class ChunkIndex:
             return []
         vectors = self._encode(queries)
         with self._lock:
-            found = self._store.search(vectors, limit)
+            results = self._store.search(vectors, limit)
         return [
-            [self._hit(place, similarity) for place, similarity in zip(places, similarities, strict=True)]
-            for places, similarities in zip(found.places.tolist(), found.similarities.tolist(), strict=True)
+            [self._hit(index, similarity) for index, similarity in zip(indexes, similarities, strict=True)]
+            for indexes, similarities in zip(results.indexes.tolist(), results.similarities.tolist(), strict=True)
         ]
 
     def near(self, chunk_id: str, limit: int) -> list[Hit]:
-        """Return the chunks most similar to a chunk, itself left out, the most similar first."""
-        place = self._store.ids.index(chunk_id)
+        """Return the chunks most similar to a chunk, without itself, the most similar first."""
+        index = self._store.ids.index(chunk_id)
         with self._lock:
-            found = self._store.search(self._store.rows[place : place + 1], limit + 1)
-        hits = [self._hit(*pair) for pair in zip(found.places[0].tolist(), found.similarities[0].tolist(), strict=True)]
-        return [hit for hit in hits if hit.chunk_id != chunk_id][:limit]
+            results = self._store.search(self._store.rows[index : index + 1], limit + 1)
+        pairs = zip(results.indexes[0].tolist(), results.similarities[0].tolist(), strict=True)
+        return [hit for hit in (self._hit(*pair) for pair in pairs) if hit.chunk_id != chunk_id][:limit]
 
     def rank(self, query: str, relevant: Sequence[Sequence[str]]) -> Retrieval:
-        """Return the round trip of ``query``: the rank at which the last group of ``relevant`` is found.
+        """Search for ``query`` and return the rank at which all groups of ``relevant`` are found.
 
-        A group is found where the first of its chunks is.
+        The rank of a group is the best rank of its chunks.
         """
         return round_trip(self.search(query, self._depth), relevant)
 
-    def _hit(self, place: int, similarity: float) -> Hit:
-        chunk = self._chunks[place]
+    def _hit(self, index: int, similarity: float) -> Hit:
+        chunk = self._chunks[index]
         return Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=similarity)
 
 
 def round_trip(hits: Sequence[Hit], relevant: Sequence[Sequence[str]]) -> Retrieval:
-    """Return where the last group of ``relevant`` is among the hits of a question, the most similar first."""
-    places = {hit.chunk_id: rank for rank, hit in enumerate(hits, 1)}
-    found = [min((places[name] for name in group if name in places), default=None) for group in relevant]
-    ranks = [rank for rank in found if rank is not None]
+    """Return the rank at which all groups of ``relevant`` are found in the hits of a question."""
+    rank_of = {hit.chunk_id: rank for rank, hit in enumerate(hits, 1)}
+    ranks = [min(rank_of[name] for name in group if name in rank_of) for group in relevant if rank_of.keys() & {*group}]
     return Retrieval(
-        rank=max(ranks) if len(ranks) == len(found) else None,
+        rank=max(ranks) if len(ranks) == len(relevant) else None,
         retrieved_id=hits[0].chunk_id,
         retrieved_content=hits[0].text,
         score=1 if any(hits[0].chunk_id in group for group in relevant) else 0,

@@ -1,1 +1,1 @@
-"""Comparing retrievers: the questions of a run, searched under other embedders, chunkers and sizes."""
+"""Comparison of retrievers on the questions of a run: embedders, chunkers and chunk sizes."""

@@ -1,4 +1,4 @@
-"""The comparison of retrievers: the questions of a run, searched by each, and which differences are real."""
+"""Comparison of retrievers on the questions of a run, with significance tests."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from groundset.engine.preparation import Phases
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.configs import RetrieverConfig
-from groundset.retrieval_eval.passages import PassageFinder, asked_about
+from groundset.retrieval_eval.passages import PassageFinder, source_passages
 from groundset.retrieval_eval.rankings import read_rankings
 from groundset.retrieval_eval.retrievers import RETRIEVERS
 from groundset.retrieval_eval.retrievers.base import Corpus, Ranking
@@ -41,7 +41,7 @@ _NEEDS_EMBEDDER = ("semantic", "token")
 
 
 class Monitor(Phases, Protocol):
-    """Shows the progress of a comparison."""
+    """Progress display of a comparison."""
 
     def note(self, message: str) -> None:
         """Show one line."""
@@ -49,11 +49,12 @@ class Monitor(Phases, Protocol):
 
 
 class Finding(NamedTuple):
-    """The result of one question: the chunk that came first, and the ranks of its passages.
+    """The search result of one question.
 
-    ``first`` is None if the retriever found nothing. ``score`` is 1 if a chunk that was asked about comes first.
-    ``rank`` counts from 1, is that of the passage that came last where several are needed, and None if one of them is
-    not among the first 50.
+    Attributes:
+        first: top-ranked chunk; None if the retriever found none.
+        score: 1 if it contains a passage of the question, else 0.
+        rank: rank of the passage, from 1; the largest if several are needed; None if one is beyond the search depth.
     """
 
     first: Chunk | None
@@ -71,8 +72,10 @@ class Scores(NamedTuple):
 class Result(NamedTuple):
     """The result of one retriever.
 
-    ``left_out`` counts questions whose passage is in no chunk of this cut. ``embedding`` are the seconds that its
-    chunks took, None for those that the run had embedded; ``searching`` those of all questions.
+    Attributes:
+        left_out: number of questions whose passage is in no chunk.
+        embedding: seconds to embed the chunks; None for chunks embedded by the run.
+        searching: seconds to search all questions.
     """
 
     config: RetrieverConfig
@@ -101,7 +104,7 @@ class Result(NamedTuple):
 
     @property
     def median_rank(self) -> float | None:
-        """Return the median rank, or None if it lies beyond the first 50."""
+        """Return the median rank; None beyond the search depth."""
         median = float(np.median([finding.rank or np.inf for finding in self.findings]))
         return median if np.isfinite(median) else None
 
@@ -123,10 +126,12 @@ class Result(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How much ``better`` gains over ``worse``, which are places in the table.
+    """The gain of retriever ``better`` over ``worse``, given as indices.
 
-    ``p`` is corrected for all tests of the comparison. A difference is real if that is below 0.05 and the interval
-    leaves out zero; ``detectable`` is the minimum detectable gain.
+    Attributes:
+        p: p-value corrected for all tests of the comparison.
+        is_significant: whether p is below 0.05 and the interval of ``gain`` excludes zero.
+        detectable: minimum detectable gain.
     """
 
     measure: str
@@ -134,14 +139,14 @@ class Difference(NamedTuple):
     worse: int
     gain: Estimate
     p: float
-    is_real: bool
+    is_significant: bool
     detectable: float
 
 
 class Comparison(NamedTuple):
-    """All retrievers over one corpus, the run's own first.
+    """The results of all retrievers, the run's own first.
 
-    ``units`` are what intervals draw: documents if ``by_document``, else questions.
+    Intervals resample ``units``: documents if ``by_document``, else questions.
     """
 
     samples: list[Sample]
@@ -152,7 +157,7 @@ class Comparison(NamedTuple):
 
     @property
     def documents(self) -> int:
-        """Return how many documents the questions are about."""
+        """Return the number of documents that the questions use."""
         return len({sample.contexts[0].doc_id for sample in self.samples})
 
 
@@ -167,8 +172,8 @@ def compare(
     """Search the questions of a run with every retriever; the first is the run's own.
 
     Raises:
-        InputError: an embedder is not the one that the run was made with.
-        DamagedRunError: vectors of the run are of another length than those of its embedder.
+        InputError: the run's embedder now has other weights, or a chunker leaves no chunk.
+        DamagedRunError: the vectors of the run do not have the dimension of its embedder.
     """
     samples = list(run.samples)
     search = _Search(run, configs, load_embedder, vector_store, monitor)
@@ -179,7 +184,7 @@ def compare(
 
 
 def differences(scores: Sequence[Scores], units: Units) -> list[Difference]:
-    """Compare every retriever with every other, the first of them first."""
+    """Compare all pairs of retrievers."""
     found = []
     for one, other in combinations(range(len(scores)), 2):
         before, after = scores[one], scores[other]
@@ -197,7 +202,7 @@ def differences(scores: Sequence[Scores], units: Units) -> list[Difference]:
 
 
 class _Search:
-    """What the retrievers of one comparison share; what was cut or embedded once is kept."""
+    """Searches with all retrievers of a comparison; caches chunks and question vectors."""
 
     def __init__(
         self,
@@ -207,11 +212,11 @@ class _Search:
         vector_store: str,
         monitor: Monitor,
     ) -> None:
-        """Load the embedders that the retrievers need before anything takes long."""
+        """Load all embedders, so that a missing one is reported before the work starts."""
         self._run, self._vector_store, self._monitor = run, vector_store, monitor
         self._own = configs[0]
         known = {chunk.chunk_id: chunk for chunk in run.chunks}
-        self._asked = [asked_about(sample, known) for sample in run.samples]
+        self._passages = [source_passages(sample, known) for sample in run.samples]
         self._questions = [sample.question for sample in run.samples]
         self._question_vectors = {run.settings["configuration"]["embedder"]: run.question_vectors}
         self._cuts: dict[CorpusOptions | None, Sequence[Chunk]] = {self._own.options: run.chunks}
@@ -224,12 +229,12 @@ class _Search:
             if config.ranking
         }
         needed = [config.embedder for config in configs[1:] if config.embedder]
-        if any(each.options != self._own.options and each.chunker in _NEEDS_EMBEDDER for each in configs[1:]):
+        if any(config.options != self._own.options and config.chunker in _NEEDS_EMBEDDER for config in configs[1:]):
             needed.append(self._own.embedder)
         self._embedders = {name: load_embedder(name) for name in dict.fromkeys(needed)}
         own = self._embedders.get(self._own.embedder)
         if own is not None and own.sha256 != run.settings["models"]["embedder"].get("sha256"):
-            raise InputError(f"{self._own.embedder} has other weights now than when the run in {run.folder} was made")
+            raise InputError(f"{self._own.embedder}: its weights differ from those used for the run {run.folder}")
 
     def measure(self, config: RetrieverConfig) -> Result:
         """Search every question with one retriever."""
@@ -239,16 +244,16 @@ class _Search:
         rankings = self._rankings[config.ranking] if config.ranking else self._search(config, chunks)
         searching = time.monotonic() - started
         finder = PassageFinder(chunks)
-        held = [[frozenset().union(*map(finder.find, group)) for group in groups] for groups in self._asked]
-        findings = [_finding(chunks, row, groups) for row, groups in zip(rankings, held, strict=True)]
-        return Result(config, len(chunks), findings, sum(not all(groups) for groups in held), seconds, searching)
+        relevant = [[frozenset().union(*map(finder.find, group)) for group in groups] for groups in self._passages]
+        findings = [_finding(chunks, row, groups) for row, groups in zip(rankings, relevant, strict=True)]
+        return Result(config, len(chunks), findings, sum(not all(groups) for groups in relevant), seconds, searching)
 
     def _search(self, config: RetrieverConfig, chunks: Sequence[Chunk]) -> list[Ranking]:
         def dense(depth: int) -> list[Ranking]:
             vectors, questions = self._embed(config)[0], self._question_vectors[config.embedder]
             with open_store(self._vector_store, [chunk.chunk_id for chunk in chunks], vectors) as opened:
-                places: list[Ranking] = opened.search(questions, depth).places.tolist()
-                return places
+                rankings: list[Ranking] = opened.search(questions, depth).indexes.tolist()
+                return rankings
 
         corpus = Corpus([chunk.text for chunk in chunks], self._questions, dense)
         return RETRIEVERS[config.retriever].search(corpus, SEARCH_DEPTH)
@@ -256,8 +261,8 @@ class _Search:
     def _cut(self, config: RetrieverConfig) -> Sequence[Chunk]:
         options = config.options
         if options not in self._cuts and options is not None:
-            self._monitor.note(f"Cutting {len(self._run.documents)} documents: {config.chunker}, {config.size}.")
-            # Chunks are the same for all embedders, so that nothing else differs between these.
+            self._monitor.note(f"Chunking {len(self._run.documents)} documents: {config.chunker}, {config.size}.")
+            # Always with the run's own embedder, so that all embedders are compared on the same chunks.
             own = self._embedders.get(self._own.embedder)
             cut = cut_documents(
                 self._run.documents,
@@ -266,12 +271,12 @@ class _Search:
                 tokenizer=own.tokenizer.backend_tokenizer if own and options.chunker == "token" else None,
             )
             if not cut.chunks:
-                raise InputError(f"no chunk is left when documents are cut by {config.chunker} at {config.size}")
+                raise InputError(f"no chunks left with --chunker {config.chunker} at {config.size}")
             self._cuts[options] = cut.chunks
         return self._cuts[options]
 
     def _embed(self, config: RetrieverConfig) -> tuple[Vectors, float | None]:
-        """Return the vectors of a cut and the seconds that they took, each cut embedded once; questions too."""
+        """Embed the chunks of a configuration and the questions, each once; return the vectors and the seconds."""
         embedder, key = config.embedder, (config.embedder, config.options)
         if key not in self._embedded:
             texts = [chunk.text for chunk in self._cut(config)]
@@ -284,7 +289,7 @@ class _Search:
         vectors, seconds = self._embedded[key]
         if self._question_vectors[embedder].shape[1] != vectors.shape[1]:
             with self._run.opened() as store:
-                raise store.damaged(f"its vectors are of another length than those of {embedder}")
+                raise store.damaged(f"its vectors do not have the dimension of {embedder}")
         return vectors, seconds
 
 

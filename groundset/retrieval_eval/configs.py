@@ -1,4 +1,4 @@
-"""What is compared: retrievers, each with an embedder if it takes one, over documents that are cut in one way."""
+"""Retriever configurations: a retriever, its embedder and chunking options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from groundset.options import ChunkerName
 from groundset.retrieval_eval.retrievers import RETRIEVERS
 from programs.errors import InputError
 
-_CHARACTERS = {"characters": 1, "words": 5, "tokens": 4}  # of one unit, at least, in European text
-DENSE = "dense"  # the retriever of every run
-_SHORTEST = 5  # what is shorter than a fifth of the size is joined to its neighbour, as by default in a run
+_CHARACTERS = {"characters": 1, "words": 5, "tokens": 4}  # lower bound per unit, in European languages
+DENSE = "dense"  # the retriever of runs
+_SHORTEST = 5  # minimum length is a fifth of the size, as by default in a run
 
 
 @dataclass(frozen=True)
 class RetrieverConfig:
-    """A retriever and a way to cut documents.
+    """A retriever with chunking options.
 
     Attributes:
-        embedder: its name; empty for a retriever without one.
-        options: how documents are cut; None for chunks that the user brought.
+        embedder: name; empty for a retriever without embeddings.
+        options: chunking options; None for user-supplied chunks.
         retriever: its name in ``RETRIEVERS``, or the name of the file of a ranking.
-        ranking: a file that another system ranked the chunks of the run in.
+        ranking: a file in which another system ranked the chunks of the run.
     """
 
     embedder: str
@@ -34,19 +34,19 @@ class RetrieverConfig:
 
     @property
     def chunker(self) -> str:
-        """Return the chunker's name."""
+        """Return the name of the chunker."""
         return self.options.chunker if self.options else "own chunks"
 
     @property
     def size(self) -> str:
-        """Return the size of the chunks with its unit, or nothing for chunks that the user brought."""
+        """Return the chunk size with its unit; empty for user-supplied chunks."""
         return f"{self.options.size} {CHUNKERS[self.options.chunker].unit}" if self.options else ""
 
 
 def own_retriever(config: RunConfig, *, mixed: bool = False) -> RetrieverConfig:
-    """Return the retriever of a run; ``mixed`` says that its chunks were cut in several ways."""
-    brought = mixed or any(path.suffix.lower() in CHUNK_SUFFIXES for path in config.sources)
-    return RetrieverConfig(config.embedder, None if brought else config.corpus_options())
+    """Return the retriever of a run; ``mixed`` if its chunks were made with several configurations."""
+    user_supplied = mixed or any(path.suffix.lower() in CHUNK_SUFFIXES for path in config.sources)
+    return RetrieverConfig(config.embedder, None if user_supplied else config.corpus_options())
 
 
 def retriever_configs(
@@ -59,10 +59,10 @@ def retriever_configs(
     rankings: Sequence[Path] = (),
     mixed: bool = False,
 ) -> list[RetrieverConfig]:
-    """Return the run's own retriever and, after it, every other combination of retriever, embedder, chunker and size.
+    """Return the run's own retriever, every other combination of retriever, embedder, chunker and size, and rankings.
 
-    What is not named is as in the run. A chunker without a size has the run's if it is the run's chunker, else its
-    default. The overlap keeps its share of the size. Rankings of other systems come last.
+    Missing values default to those of the run; the size of another chunker defaults to its own default size. The
+    ratio of overlap to size stays the same.
 
     Raises:
         InputError: there is no such chunker or retriever.
@@ -70,10 +70,10 @@ def retriever_configs(
     own, options = own_retriever(config, mixed=mixed), config.corpus_options()
     for name in chunkers:
         if name not in CHUNKERS:
-            raise InputError(f"--chunker {name}: no such chunker; choose from {', '.join(CHUNKERS)}")
+            raise InputError(f"--chunker {name}: unknown chunker; choose from {', '.join(CHUNKERS)}")
     for name in retrievers:
         if name not in RETRIEVERS:
-            raise InputError(f"--retriever {name}: no such retriever; choose from {', '.join(RETRIEVERS)}")
+            raise InputError(f"--retriever {name}: unknown retriever; choose from {', '.join(RETRIEVERS)}")
     cuts = [own.options]
     if chunkers or sizes:
         cuts = [

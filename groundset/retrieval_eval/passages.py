@@ -1,9 +1,9 @@
-"""What a question was asked about, and which chunks hold it however the document is cut.
+"""Source passages of questions, and their location in other chunkings.
 
-A passage is the sentence that a question was asked about, where the run noted it, else the whole source chunk. A chunk
-holds a passage if it is of the same document and has at least half of the passage's characters; where no chunk has
-half of them, the one that has most does. Where the cut left the passage out of that document (a chunk that was too
-short, or said the same as one of another document), any chunk with that sentence in its text holds it.
+The passage of a question is the sentence recorded for it, else its whole source chunk. A chunk contains a passage if
+it is of the same document and overlaps at least half of the passage's characters; if no chunk does, the one with the
+largest overlap counts. If no chunk of the document overlaps it (it was too short or a duplicate), any chunk whose text
+contains the sentence counts.
 """
 
 import re
@@ -15,7 +15,7 @@ from programs.types import Chunk, Sample
 
 
 class Passage(NamedTuple):
-    """A piece of a document; ``is_sentence`` says whether it is less than a whole chunk."""
+    """A span of a document: a sentence if ``is_sentence``, else a whole chunk."""
 
     doc_id: str
     start: int
@@ -27,11 +27,8 @@ class Passage(NamedTuple):
 Groups = tuple[tuple[Passage, ...], ...]
 
 
-def asked_about(sample: Sample, chunks: Mapping[str, Chunk]) -> Groups:
-    """Return the passages of a sample in the groups of ``retrieval_gt``: one of each group must be found.
-
-    ``chunks`` are the run's by id.
-    """
+def source_passages(sample: Sample, chunks: Mapping[str, Chunk]) -> Groups:
+    """Return the passages of a sample, grouped as in ``retrieval_gt``; ``chunks`` are the chunks of the run by id."""
     known = {**chunks, **{chunk.chunk_id: chunk for chunk in sample.contexts}}
     focus = sample.metadata.get("focus") or ()
     sentences = [focus] if isinstance(focus, str) else list(focus)
@@ -40,7 +37,7 @@ def asked_about(sample: Sample, chunks: Mapping[str, Chunk]) -> Groups:
 
 def _passage(chunk: Chunk, sentences: Sequence[str]) -> Passage:
     for sentence in sentences:
-        # Line ends inside a sentence may have become spaces.
+        # Line breaks inside a sentence may have become spaces.
         found = re.search(r"\s+".join(map(re.escape, sentence.split())), chunk.text) if sentence.strip() else None
         if found:
             start, end = (chunk.start + offset for offset in found.span())
@@ -49,17 +46,17 @@ def _passage(chunk: Chunk, sentences: Sequence[str]) -> Passage:
 
 
 class PassageFinder:
-    """Finds the chunks of one cut that hold a passage."""
+    """Finds the chunks that contain a passage."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
-        """Look among ``chunks``."""
+        """Index ``chunks``."""
         self._texts = [" ".join(chunk.text.split()) for chunk in chunks]
         self._spans: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for place, chunk in enumerate(chunks):
             self._spans[chunk.doc_id].append((chunk.start, chunk.end, place))
 
     def find(self, passage: Passage) -> frozenset[int]:
-        """Return the places of the chunks that hold a passage; none if the cut left it out."""
+        """Return the indices of the chunks that contain a passage; empty if none does."""
         shares = {
             place: min(end, passage.end) - max(start, passage.start)
             for start, end, place in self._spans[passage.doc_id]

@@ -1,7 +1,7 @@
-"""Rankings that another system made: TREC run files and JSON lines.
+"""Rankings of other systems: TREC run files and JSON lines.
 
-A TREC run has lines of `question Q0 chunk rank score tag` (TREC, `trec_eval`); its ids are spelled as `groundset export
---format trec` spells them. JSON lines hold `id` (a question) and `chunk_ids`, the best first.
+A TREC run has lines of `question Q0 chunk rank score tag` (TREC, `trec_eval`); its ids are percent-encoded as
+by `groundset export --format trec`. JSON lines have `id` (a question) and `chunk_ids`, best first.
 """
 
 from collections import defaultdict
@@ -19,10 +19,10 @@ _COLUMNS = 6
 
 
 def read_rankings(file: Path, samples: Sequence[Sample], chunks: Sequence[Chunk], depth: int) -> list[Ranking]:
-    """Return the ranking of each sample in a file, cut at a depth; an empty one where the file has none.
+    """Return the ranking of each sample down to a depth; empty if the file has none.
 
     Raises:
-        InputError: a line is malformed, or names a question or chunk that the run does not hold.
+        InputError: a line is malformed, or has a question or chunk that is not in the run.
     """
     places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
     known = {sample.id for sample in samples}
@@ -31,7 +31,7 @@ def read_rankings(file: Path, samples: Sequence[Sample], chunks: Sequence[Chunk]
     except OSError as error:
         raise InputError(f"--ranking {file}: {error.strerror or error}") from error
     if not found:
-        raise InputError(f"--ranking {file}: it ranks nothing")
+        raise InputError(f"--ranking {file}: no rankings found")
     return [found.get(sample.id, [])[:depth] for sample in samples]
 
 
@@ -71,5 +71,5 @@ def _read_trec(file: Path, known: set[str], places: Mapping[str, int]) -> dict[s
 
 def _check(where: str, name: str, known: set[str] | Mapping[str, int], what: str) -> str:
     if name not in known:
-        raise InputError(f"{where}: the run holds no {what} {name}")
+        raise InputError(f"{where}: no {what} {name} in the run")
     return name

@@ -1,4 +1,4 @@
-"""A comparison of retrievers as JSON types, as sentences, and with what to bear in mind when reading it."""
+"""A comparison of retrievers as JSON types, conclusions and notes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,7 @@ from groundset.stats import Estimate, p_text
 
 
 def to_dict(comparison: Comparison, config: RunConfig) -> dict[str, Any]:
-    """Return a comparison as JSON types; intervals are lists of a value and its bounds.
-
-    ``differences`` name retrievers by their places. ``median_rank`` is None where it lies beyond the search depth,
-    ``embedding_seconds`` for chunks that the run had embedded.
-    """
+    """Return a comparison as JSON types; estimates are lists of a value and the bounds of its interval."""
     return {
         "questions": len(comparison.samples),
         "documents": comparison.documents,
@@ -39,7 +35,15 @@ def to_dict(comparison: Comparison, config: RunConfig) -> dict[str, Any]:
             for place, result in enumerate(comparison.results)
         ],
         "differences": [
-            {**found._asdict(), "gain": _rounded(found.gain), "detectable": round(found.detectable, 4)}
+            {
+                "measure": found.measure,
+                "better": found.better,
+                "worse": found.worse,
+                "gain": _rounded(found.gain),
+                "p": found.p,
+                "is_real": found.is_significant,
+                "detectable": round(found.detectable, 4),
+            }
             for found in comparison.differences
         ],
         "conclusions": conclusions(comparison),
@@ -48,62 +52,62 @@ def to_dict(comparison: Comparison, config: RunConfig) -> dict[str, Any]:
 
 
 def conclusions(comparison: Comparison) -> list[str]:
-    """Return one sentence for each real difference, and one for those that cannot be detected."""
+    """Return one sentence for each pair of retrievers with a significant difference, and one for all other pairs."""
     configs = [result.config for result in comparison.results]
     return sentences(comparison.differences, configs, len(comparison.samples))
 
 
 def sentences(found: Sequence[Difference], configs: Sequence[RetrieverConfig], questions: int) -> list[str]:
-    """Return one sentence for each pair of retrievers with a real difference, and one for all other pairs."""
-    real: dict[tuple[int, int], list[str]] = {}
-    for each in found:
-        if each.is_real:
-            figure = f"{each.measure} +{each.gain}, {p_text(each.p)}"
-            real.setdefault((each.better, each.worse), []).append(figure)
+    """Return the conclusions for these differences between ``configs``."""
+    significant: dict[tuple[int, int], list[str]] = {}
+    for difference in found:
+        if difference.is_significant:
+            figure = f"{difference.measure} +{difference.gain}, {p_text(difference.p)}"
+            significant.setdefault((difference.better, difference.worse), []).append(figure)
     lines = [
-        f"{_name(configs[better], configs)} finds more than "
+        f"{_name(configs[better], configs)} is better than "
         f"{_name(configs[worse], configs, configs[better])}: {'; '.join(figures)}; n={questions}."
-        for (better, worse), figures in real.items()
+        for (better, worse), figures in significant.items()
     ]
-    pairs = {frozenset(pair) for pair in real}
-    if unreal := [each for each in found if frozenset((each.better, each.worse)) not in pairs]:
+    pairs = {frozenset(pair) for pair in significant}
+    if others := [other for other in found if frozenset((other.better, other.worse)) not in pairs]:
         least = {
-            measure: float(np.median([each.detectable for each in unreal if each.measure == measure]))
+            measure: float(np.median([other.detectable for other in others if other.measure == measure]))
             for measure in (HIT, RECIPROCAL)
         }
         needed = " or ".join(f"{value:.2f} in {measure}" for measure, value in least.items() if value < 1)
         lines.append(
-            f"No {'other ' if lines else ''}difference can be told apart with n={questions}; "
-            + (f"it would take one of about {needed}." if needed else "it takes more questions to see any.")
+            f"No {'other ' if lines else ''}significant differences with n={questions}; "
+            + (f"minimum detectable difference: {needed}." if needed else "more questions are needed to detect any.")
         )
     return lines
 
 
 def notes(comparison: Comparison, config: RunConfig) -> list[str]:
-    """Return how the figures were made, and what distorts them."""
+    """Return notes on the method and its biases."""
     drawn = "documents" if comparison.by_document else "questions"
     found = [
         f"{len(comparison.samples)} questions about {comparison.documents} documents; "
-        f"95 % intervals draw {drawn} anew; a rank beyond {SEARCH_DEPTH} counts as not found."
+        f"95 % intervals resample {drawn}; ranks beyond {SEARCH_DEPTH} count as not found."
     ]
     if len(comparison.results) == 1:
-        return [*found, "Name others to compare with: --retriever, --embedder, --chunk-size, --chunker, --ranking."]
-    kept_rank = getattr(config.options, "max_rank", 0)  # not every recipe refuses a question for its rank
-    if kept_rank:
+        return [*found, "Add retrievers to compare with --retriever, --embedder, --chunk-size, --chunker or --ranking."]
+    max_rank = getattr(config.options, "max_rank", 0)  # not an option of all recipes
+    if max_rank:
         found.append(
-            f"The first row is flattered: the run kept only questions that found their chunk at rank "
-            f"{kept_rank} or better under it. A run with --max-rank 0 compares fairly."
+            f"The first row is biased: the run kept only questions whose chunk it found at rank {max_rank} or better. "
+            "For a fair comparison use a run with --max-rank 0."
         )
-    cuts = {(result.config.chunker, result.config.size): result.left_out for result in comparison.results}
+    left_out = {(result.config.chunker, result.config.size): result.left_out for result in comparison.results}
     return found + [
-        f"{chunker} at {size} leaves out what {left_out} questions ask about; these count as not found."
-        for (chunker, size), left_out in cuts.items()
-        if left_out
+        f"{chunker} at {size} omits the passages of {count} questions; these count as not found."
+        for (chunker, size), count in left_out.items()
+        if count
     ]
 
 
 def _name(config: RetrieverConfig, configs: Sequence[RetrieverConfig], beside: RetrieverConfig | None = None) -> str:
-    """Name a retriever by what differs from the others, or from the one named before it."""
+    """Name a retriever by its differences from ``beside``, or from all others."""
     others = [beside] if beside else configs
     parts = []
     if not beside or (beside.retriever, beside.embedder) != (config.retriever, config.embedder):

@@ -1,1 +1,1 @@
-"""Reviewing runs: a local page where people sign, refuse and correct samples, and review statistics."""
+"""Review runs: a local web page to sign, refuse and correct samples, and review statistics."""

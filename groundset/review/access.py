@@ -1,4 +1,4 @@
-"""Access control of the review server: requests need the token, this machine's name and this server's origin."""
+"""Access control of the review server: token, Host and Origin checks, and request limits."""
 
 import hmac
 import io
@@ -13,10 +13,10 @@ from werkzeug.wsgi import get_content_length
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-LONGEST_BODY = 1_000_000  # bytes: a question and an answer that somebody types
-BODY_SECONDS = 10.0  # on one machine it takes milliseconds; also how long a connection may be silent
-_PART = 65_536
-_NAMES = ("127.0.0.1", "localhost")
+MAX_BODY_BYTES = 1_000_000
+BODY_SECONDS = 10.0  # limit for receiving a body, and for idle connections
+_BLOCK = 65_536
+_HOSTS = ("127.0.0.1", "localhost")
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; form-action 'self'; "
@@ -25,28 +25,26 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Other sites learn nothing; under `no-referrer` browsers would not say where a form comes from.
+    # Hides addresses from other sites; `no-referrer` would also suppress the Origin header of forms.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
 
 
 def guard(app: Flask, token: str) -> None:
-    """Let an application answer only what asks for a path below ``/token/``, by a name of this machine.
+    """Accept only requests below ``/token/``.
 
-    A page elsewhere can neither read nor send anything: a name that it lets point here is no name of this machine,
-    and the browser says where its forms come from.
+    Prevents DNS rebinding (Host check) and CSRF (Origin check).
     """
 
     @app.before_request
     def check() -> None:
-        if urlsplit(f"//{request.host}").hostname not in _NAMES:
-            _refuse("This page answers at 127.0.0.1 or localhost only.")
+        if urlsplit(f"//{request.host}").hostname not in _HOSTS:
+            _forbid("This page is only available at 127.0.0.1 or localhost.")
         if request.headers.get("Origin", request.host_url.rstrip("/")) != request.host_url.rstrip("/"):
-            _refuse("Another page asked for this.")
-        given = request.path.split("/")[1]
-        if not hmac.compare_digest(given.encode(), token.encode()):
-            _refuse("Open the address that `groundset review` printed: it holds a token, new at every start.")
+            _forbid("Cross-site request rejected.")
+        if not hmac.compare_digest(request.path.split("/")[1].encode(), token.encode()):
+            _forbid("Open the address printed by `groundset review`: it contains a token that changes at every start.")
 
     @app.after_request
     def protect(response: Response) -> Response:
@@ -55,33 +53,33 @@ def guard(app: Flask, token: str) -> None:
 
 
 def receive(environ: "WSGIEnvironment") -> None:
-    """Read the whole body of a request before it is its turn: nobody waits for a page that sends slowly.
+    """Read the whole body of a request in advance, so that slow clients do not block others.
 
     Raises:
-        HTTPException: it is too long, of unknown length, or was not all there in time.
+        HTTPException: the body is too long, of unknown length, or was not received in time.
     """
-    if "HTTP_TRANSFER_ENCODING" in environ:  # no browser sends a form in chunks
+    if "HTTP_TRANSFER_ENCODING" in environ:  # browsers do not send forms with chunked encoding
         raise LengthRequired
-    left = get_content_length(environ) or 0
-    if left > LONGEST_BODY:
+    remaining = get_content_length(environ) or 0
+    if remaining > MAX_BODY_BYTES:
         raise RequestEntityTooLarge
-    body, until = bytearray(), time.monotonic() + BODY_SECONDS
-    while left:
+    body, deadline = bytearray(), time.monotonic() + BODY_SECONDS
+    while remaining:
         try:
-            part = environ["wsgi.input"].read1(min(left, _PART))
+            block = environ["wsgi.input"].read1(min(remaining, _BLOCK))
         except TimeoutError:
             raise RequestTimeout from None
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             raise RequestTimeout
-        if not part:
+        if not block:
             raise BadRequest
-        body += part
-        left -= len(part)
+        body += block
+        remaining -= len(block)
     environ["wsgi.input"] = io.BytesIO(body)
     environ["CONTENT_LENGTH"] = str(len(body))
 
 
-def _refuse(why: str) -> NoReturn:
-    response = make_response(f"{why}\n", 403)
+def _forbid(reason: str) -> NoReturn:
+    response = make_response(f"{reason}\n", 403)
     response.mimetype = "text/plain"
     abort(response)

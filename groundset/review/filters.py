@@ -1,4 +1,4 @@
-"""Which items a reviewer wants to see: by facts about them, by their state, by words."""
+"""Filters of items by facts, state, document and words."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Literal, Self
 from groundset.store.items import Entry
 
 State = Literal["unread", "signed", "corrected", "refused", "skipped"]
-# What can be asked for, and the states that it stands for.
+# Names of state filters, and the states they include.
 STATES: Mapping[str, tuple[State, ...]] = {
     "unread": ("unread",),
     "reviewed": ("signed", "corrected", "refused"),
@@ -18,7 +18,7 @@ STATES: Mapping[str, tuple[State, ...]] = {
     "corrected": ("corrected",),
     "skipped": ("skipped",),
 }
-# Facts to filter by, and what the page calls them.
+# Filterable facts and their labels.
 FACTS: Mapping[str, str] = {
     "run": "Run",
     "step": "Refused by",
@@ -31,12 +31,12 @@ FACTS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Filter:
-    """What an item must be; an empty field asks nothing.
+    """Conditions on items; empty fields match everything.
 
     Attributes:
-        run, step, evolution, asks, language, split: the fact of this name is exactly this.
-        document: part of the path of one of its documents.
-        words: part of its question or answer.
+        run, step, evolution, asks, language, split: exact values of facts.
+        document: substring of a document path.
+        words: substring of the question or answer.
         state: a name of ``STATES``.
     """
 
@@ -51,25 +51,25 @@ class Filter:
     state: str = ""
 
     @classmethod
-    def of(cls, given: Mapping[str, str], *, blind: bool) -> Self:
-        """Return the filter of an address; what it does not know is left out, and when blind whatever reveals runs."""
+    def of(cls, parameters: Mapping[str, str], *, blind: bool) -> Self:
+        """Parse query parameters, ignoring unknown ones and, if blind, those that could reveal runs."""
         names = ("words", "state") if blind else [field.name for field in fields(cls)]
-        found = {name: given[name].strip() for name in names if name in given}
-        if found.get("state") not in STATES:
-            found.pop("state", None)
-        return cls(**found)
+        values = {name: parameters[name].strip() for name in names if name in parameters}
+        if values.get("state") not in STATES:
+            values.pop("state", None)
+        return cls(**values)
 
     @property
     def query(self) -> dict[str, str]:
-        """Return what is asked for, for an address."""
+        """Return the query parameters of this filter."""
         return {name: value for name, value in asdict(self).items() if value}
 
     @cached_property
     def _facts(self) -> dict[str, str]:
         return {name: value for name, value in self.query.items() if name in FACTS}
 
-    def passes(self, run: str, entry: Entry) -> bool:
-        """Return whether an item has the facts and the words that are asked for."""
+    def matches(self, run: str, entry: Entry) -> bool:
+        """Return whether an item matches, whatever its state."""
         if self.words and self.words.casefold() not in f"{entry.question}\n{entry.answer}".casefold():
             return False
         if self.document and not any(self.document.casefold() in path.casefold() for path in entry.documents):
@@ -78,16 +78,16 @@ class Filter:
 
 
 def fact(run: str, entry: Entry, name: str) -> str:
-    """Return a fact of ``FACTS`` about an item."""
+    """Return one of ``FACTS`` of an item."""
     return run if name == "run" else str(getattr(entry, name))
 
 
 def choices(items: Iterable[tuple[str, Entry]]) -> dict[str, Counter[str]]:
-    """Return for each fact that differs between items how many there are of each value; ``document`` among them."""
-    found: dict[str, Counter[str]] = {name: Counter() for name in (*FACTS, "document")}
+    """Count the values of each fact, and of ``document``, that has more than one."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in (*FACTS, "document")}
     for run, entry in items:
         for name in FACTS:
             if value := fact(run, entry, name):
-                found[name][value] += 1
-        found["document"].update(entry.documents)
-    return {name: counts for name, counts in found.items() if len(counts) > 1}
+                counts[name][value] += 1
+        counts["document"].update(entry.documents)
+    return {name: values for name, values in counts.items() if len(values) > 1}

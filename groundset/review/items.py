@@ -1,4 +1,4 @@
-"""One item as a reviewer sees it: question, answer, passages with focus and answer marked, and what the steps wrote."""
+"""Prepare an item for display: passages with focus and answer marked, facts, and the output of steps."""
 
 import json
 import unicodedata
@@ -12,12 +12,12 @@ from programs.types import Chunk, StepRecord
 
 Span = tuple[int, int]
 
-_AROUND = 1_000  # characters of the document, on each side of a passage
-_TRIES = 10_000  # a text of one letter holds an answer of one letter at every place
+_SURROUNDING = 1_000  # characters shown before and after a passage
+_MAX_MATCHES = 10_000  # limits the time of pathological searches
 
 
 class Piece(NamedTuple):
-    """A piece of a passage, and whether the focus and the answer cover it."""
+    """A part of a passage that is covered by the focus, the answer, both or neither."""
 
     text: str
     focus: bool
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
 
 class ReviewPassage(NamedTuple):
-    """A chunk in pieces, with the text of its document before and behind it."""
+    """A chunk in pieces, with the surrounding text of its document."""
 
     topic: str
     path: str
@@ -33,11 +33,11 @@ class ReviewPassage(NamedTuple):
     end: int
     pieces: Sequence[Piece]
     before: str
-    behind: str
+    after: str
 
 
 class StepOutput(NamedTuple):
-    """What a step wrote, and where a critic decided, its verdict and probability."""
+    """The output of a step, with the verdict and probability of its critic, if any."""
 
     step: str
     texts: Sequence[tuple[str, str]]
@@ -46,15 +46,15 @@ class StepOutput(NamedTuple):
 
 
 class ReviewItem(NamedTuple):
-    """An item as it is shown.
+    """An item prepared for display.
 
     Attributes:
-        question, answer: as the reviewer left them.
-        first_question, first_answer: as the run made them.
-        passages: its chunks.
-        trail: what the steps wrote; numbers and verdicts of critics only once the reviewer has given one.
-        facts: what else is known, by name.
-        critics: the decisions of critics; empty until the reviewer has given a verdict.
+        question, answer: with the reviewer's corrections.
+        first_question, first_answer: as generated.
+        passages: the chunks.
+        trail: the output of steps; numbers and verdicts of critics are hidden until the reviewer has given a verdict.
+        facts: other facts by name.
+        critics: decisions of critics; empty until the reviewer has given a verdict.
     """
 
     question: str
@@ -76,47 +76,47 @@ class _Content(NamedTuple):
     critics: Sequence[tuple[str, str]]
 
 
-class Letters:
-    """The letters and digits of a text in lower case, each with its place."""
+class LetterIndex:
+    """Finds words in a text, ignoring case, white space and markup."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        folded = [(place, letter.casefold()) for place, letter in enumerate(text) if letter.isalnum()]
+        folded = [(offset, letter.casefold()) for offset, letter in enumerate(text) if letter.isalnum()]
         self._letters = "".join(letters for _, letters in folded)
-        self._places = [place for place, letters in folded for _ in letters]
+        self._offsets = [offset for offset, letters in folded for _ in letters]
 
     def find(self, words: str, within: Span | None = None) -> Span | None:
-        """Return where words stand first, whole words where the script has spaces; None if they do not."""
-        wanted, at = Letters(words)._letters, -1
-        for _ in range(_TRIES if wanted else 0):
-            at = self._letters.find(wanted, at + 1)
-            if at < 0:
+        """Return the first span of words (whole words, in scripts with spaces), None if they do not occur."""
+        letters, position = LetterIndex(words)._letters, -1
+        for _ in range(_MAX_MATCHES if letters else 0):
+            position = self._letters.find(letters, position + 1)
+            if position < 0:
                 break
-            start, last = self._places[at], self._places[at + len(wanted) - 1]
+            start, last = self._offsets[position], self._offsets[position + len(letters) - 1]
             inside = within is None or (within[0] <= start and last < within[1])
-            if inside and self._edge(start - 1, start) and self._edge(last, last + 1):
+            if inside and self._is_boundary(start - 1, start) and self._is_boundary(last, last + 1):
                 return start, last + 1
         return None
 
-    def _edge(self, before: int, after: int) -> bool:
-        """Return whether a word can end between two neighbouring characters."""
+    def _is_boundary(self, before: int, after: int) -> bool:
+        """Return whether a word can end between two adjacent offsets."""
         if before < 0 or after >= len(self._text):
             return True
         sides = self._text[before], self._text[after]
         if not all(side.isalnum() for side in sides):
             return True
-        return any(unicodedata.category(side) == "Lo" for side in sides)  # scripts without spaces, among others
+        return any(unicodedata.category(side) == "Lo" for side in sides)  # includes scripts without spaces
 
 
 def review_item(session: ReviewSession, item: ListedItem) -> ReviewItem:
-    """Return an item as it is shown; when blind, nothing in it reveals how it was made."""
+    """Prepare an item for display; if blind, it does not reveal its run."""
     items, blind = session.stores[item.run].items, session.blind
     content = _sample(items, item) if session.kind == "sample" else _reject(session, items, item)
-    own = session.own(item)
-    decided = own is not None and own.verdict is not None
-    answer = content.answer if own is None or own.answer is None else own.answer
+    review = session.own(item)
+    decided = review is not None and review.verdict is not None
+    answer = content.answer if review is None or review.answer is None else review.answer
     return ReviewItem(
-        question=content.question if own is None or own.question is None else own.question,
+        question=content.question if review is None or review.question is None else review.question,
         answer=answer,
         first_question=content.question,
         first_answer=content.answer,
@@ -128,22 +128,24 @@ def review_item(session: ReviewSession, item: ListedItem) -> ReviewItem:
 
 
 def mark(text: str, foci: Iterable[str], answer: str) -> list[Piece]:
-    """Return a passage in pieces, in order: together they are the text.
+    """Split a passage into pieces, marking foci and the answer.
 
-    Markup and line ends may stand between the letters of a focus. The answer is marked where it stands in a focus; in
-    the whole text only if no focus holds it.
+    The answer is marked within foci, or anywhere if no focus contains it.
     """
-    letters = Letters(text)
-    focused = [span for span in map(letters.find, foci) if span]
-    answered = [span for span in (letters.find(answer, within) for within in focused) if span]
-    if not answered and (found := letters.find(answer)):
-        answered = [found]
-    edges = sorted({0, len(text), *(edge for span in (*focused, *answered) for edge in span)})
-    return [Piece(text[start:end], _covers(focused, start), _covers(answered, start)) for start, end in pairwise(edges)]
+    index = LetterIndex(text)
+    focus_spans = [span for span in map(index.find, foci) if span]
+    answer_spans = [span for span in (index.find(answer, within) for within in focus_spans) if span]
+    if not answer_spans and (span := index.find(answer)):
+        answer_spans = [span]
+    edges = sorted({0, len(text), *(edge for span in (*focus_spans, *answer_spans) for edge in span)})
+    return [
+        Piece(text[start:end], _covers(focus_spans, start), _covers(answer_spans, start))
+        for start, end in pairwise(edges)
+    ]
 
 
-def _covers(spans: Iterable[Span], place: int) -> bool:
-    return any(start <= place < end for start, end in spans)
+def _covers(spans: Iterable[Span], offset: int) -> bool:
+    return any(start <= offset < end for start, end in spans)
 
 
 def _sample(items: ItemTable, item: ListedItem) -> _Content:
@@ -151,8 +153,8 @@ def _sample(items: ItemTable, item: ListedItem) -> _Content:
     focus = sample.metadata.get("focus")
     rank = sample.retrieval.rank
     critics = [("Judge", f"{sample.probability:.2f}"), ("Found by search", f"at rank {rank}" if rank else "not found")]
-    # Of an imported sample, it may be anything.
-    foci = [focus] if isinstance(focus, str) else [str(each) for each in focus] if isinstance(focus, list) else []
+    # Imported samples may have any value here.
+    foci = [focus] if isinstance(focus, str) else [str(part) for part in focus] if isinstance(focus, list) else []
     return _Content(sample.question, sample.answer, sample.contexts, foci, sample.trail, critics)
 
 
@@ -187,15 +189,15 @@ def _passage(items: ItemTable, chunk: Chunk, foci: Iterable[str], answer: str, *
     document = items.document(chunk.doc_id)
     text = document.text if document else ""
     if text[chunk.start : chunk.end] != chunk.text:
-        text = ""  # a chunk of the user's own may stand in no document
+        text = ""  # the user's own chunks may not match their document
     return ReviewPassage(
         topic=chunk.topic,
         path="" if blind else chunk.path,
         start=chunk.start,
         end=chunk.end,
         pieces=mark(chunk.text, foci, answer),
-        before=text[max(0, chunk.start - _AROUND) : chunk.start],
-        behind=text[chunk.end : chunk.end + _AROUND],
+        before=text[max(0, chunk.start - _SURROUNDING) : chunk.start],
+        after=text[chunk.end : chunk.end + _SURROUNDING],
     )
 
 

@@ -1,4 +1,4 @@
-"""What reviews come to: progress and agreement, shares by group of samples, and pairwise review of runs."""
+"""Review statistics: progress, agreement, shares by group of samples, and pairwise comparison of runs."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -12,17 +12,17 @@ import numpy as np
 from groundset.review.session import ListedItem, ReviewSession
 from groundset.run import Run
 from groundset.stats import ALPHA, Estimate, fisher, holm, kappa, mcnemar, wilson
+from groundset.store.folder import check_distinct
 from groundset.store.reviews import Consensus, consensus_by_item, latest_reviews
-from programs.errors import InputError
 from programs.types import Sample
 
-# What samples are grouped by, in the order in which it is shown; the last comes from reviews, not from samples.
+# Grouping criteria in display order; the last comes from reviews.
 GROUPS = ("run", "recipe", "evolution", "kind", "language", "document", "reader")
-Marked = tuple[str, bool]  # a value of a group, and whether one with it was found good
+GroupVerdict = tuple[str, bool]  # a value of a group, and whether an item with it is good
 
 
 class ReviewProgress(NamedTuple):
-    """How many items there are and what became of them; ``share`` is that of signed ones among those reviewed."""
+    """Numbers of items by state; ``share`` is the share signed of those reviewed."""
 
     items: int
     signed: int
@@ -33,14 +33,14 @@ class ReviewProgress(NamedTuple):
 
     @property
     def reviewed(self) -> int:
-        """Return how many items have a verdict."""
+        """Return the number of items with a verdict."""
         return self.signed + self.refused
 
 
 class Agreement(NamedTuple):
-    """How two reviewers agree on the samples, or on the rejects, that both reviewed.
+    """Agreement of two reviewers on the samples or rejects that both reviewed.
 
-    ``kappa`` is Cohen's, None where one of them says the same of everything: chance then explains all.
+    ``kappa`` is Cohen's kappa, None if it is undefined because a reviewer gave only one verdict.
     """
 
     reviewers: tuple[str, str]
@@ -51,29 +51,29 @@ class Agreement(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many were reviewed, and how many of them were found good."""
+    """Numbers of good and reviewed items."""
 
     good: int
     reviewed: int
 
     @property
     def share(self) -> Estimate | None:
-        """Return the share of good ones with its 95 % interval by Wilson; None where nothing was reviewed."""
+        """Return the share of good items with its 95 % Wilson interval; None without reviews."""
         return wilson(self.good, self.reviewed)
 
 
 class ReviewSummary(NamedTuple):
-    """What the reviews of runs come to.
+    """Review statistics of runs.
 
     Attributes:
-        samples: those that all their reviewers signed, among those reviewed.
-        groups: the same by each of ``GROUPS`` and its values; by reviewer, what each of them signed.
-        unread: samples that nobody reviewed.
-        corrected: signed samples with another wording than they were made with.
-        disputed: samples that one reviewer signed and another refused; they count as reviewed.
-        rejects: those that are good, among those reviewed; the steps that refused them were wrong.
+        samples: signed by all their reviewers, of those reviewed.
+        groups: the same by each of ``GROUPS`` and its values; by reviewer, the samples that reviewer signed.
+        unread: number of samples without a review.
+        corrected: number of signed samples with corrections.
+        disputed: number of samples with contradictory verdicts; they count as reviewed.
+        rejects: good ones (wrongly refused), of those reviewed.
         steps: the same by step.
-        agreements: of every two reviewers of some of the same.
+        agreements: agreement of each pair of reviewers with common items.
     """
 
     samples: Tally
@@ -87,7 +87,7 @@ class ReviewSummary(NamedTuple):
 
 
 class RunShare(NamedTuple):
-    """A run: how many of its items there are, were reviewed and were signed, and the share signed."""
+    """Numbers of items, reviewed and signed, and the share signed of a run."""
 
     name: str
     items: int
@@ -97,14 +97,13 @@ class RunShare(NamedTuple):
 
 
 class PairwiseTest(NamedTuple):
-    """Two runs, and the test of their difference.
+    """A test of the difference between two runs.
 
     Attributes:
-        first, second: the runs.
-        passages: how many passages both were asked about, for a sign test over these; 0 for Fisher's exact test,
-            where the runs ask about other passages.
-        better, worse: how many of them went better for the first run, and for the second.
-        p: corrected by Holm's method where there are several pairs of runs.
+        first, second: names of the runs.
+        passages: number of common passages for a sign test; 0 for Fisher's exact test on different passages.
+        better, worse: number of passages on which the first or the second run is better.
+        p: p-value, Holm-corrected over all pairs of runs.
     """
 
     first: str
@@ -116,12 +115,12 @@ class PairwiseTest(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Return whether the runs differ."""
+        """Return whether the difference is significant."""
         return self.p < ALPHA
 
 
 def progress_of(session: ReviewSession) -> ReviewProgress:
-    """Return how far the reviewer is."""
+    """Return the progress of the reviewer."""
     counts = session.counts()
     signed = counts["signed"] + counts["corrected"]
     share = wilson(signed, signed + counts["refused"])
@@ -129,53 +128,52 @@ def progress_of(session: ReviewSession) -> ReviewProgress:
 
 
 def agreements(session: ReviewSession) -> list[Agreement]:
-    """Return how the reviewer agrees with every other one who reviewed some of the same; the reviewer comes first."""
-    found = []
+    """Return the agreement of the reviewer with each other reviewer; the reviewer's name comes first."""
+    pairs = []
     for log in session.logs:
         for rows in log.latest.values():
             verdicts = {name: row.review.verdict for name, row in rows.items() if row.review and row.review.verdict}
             if own := verdicts.pop(session.reviewer, None):
-                found += [((session.reviewer, name), (own, verdict)) for name, verdict in verdicts.items()]
-    return _agreements(found, session.kind)
+                pairs += [((session.reviewer, name), (own, verdict)) for name, verdict in verdicts.items()]
+    return _agreements(pairs, session.kind)
 
 
 def summarise_reviews(folders: Sequence[Path]) -> ReviewSummary:
-    """Return what the reviews of runs come to, over all of them.
+    """Summarise the reviews of runs.
 
     Raises:
         InputError: a folder holds no run, or is named twice.
     """
-    if len({folder.resolve() for folder in folders}) < len(folders):
-        raise InputError("a run is named twice; name each RUN once")
+    check_distinct(folders)
     reviewed: list[Consensus] = []
-    unread, rows, rejects = 0, {name: list[Marked]() for name in GROUPS}, list[Marked]()
+    unread, rows, rejects = 0, {name: list[GroupVerdict]() for name in GROUPS}, list[GroupVerdict]()
     verdicts: dict[str, dict[tuple[Path, str], dict[str, str]]] = {"sample": {}, "reject": {}}
     for folder in folders:
         run = Run(folder)
         reviews, consensus = latest_reviews(run.reviews), run.consensus
-        of_rejects = consensus_by_item(reviews, "reject")
+        reject_consensus = consensus_by_item(reviews, "reject")
         recipe = str((run.settings["configuration"] or {}).get("recipe") or "")
         for sample in run:
-            if found := consensus.get(sample.id):
-                reviewed.append(found)
+            if sample_consensus := consensus.get(sample.id):
+                reviewed.append(sample_consensus)
                 for name, value in _facts(sample, folder, recipe):
-                    rows[name].append((value, found.verdict == "good"))
+                    rows[name].append((value, sample_consensus.verdict == "good"))
         ids = {sample.id for sample in run}
         unread += len(ids - consensus.keys())
         for review in reviews:
             verdicts[review.kind].setdefault((folder, review.item), {})[review.reader] = str(review.verdict)
             if review.kind == "sample" and review.item in ids:
                 rows["reader"].append((review.reader, review.verdict == "good"))
-        for place, reject in enumerate(run.rejects, 1):
-            if found := of_rejects.get(str(place)):
-                rejects.append((reject.step, found.verdict == "good"))
-    signed = [found for found in reviewed if found.verdict == "good"]
+        for position, reject in enumerate(run.rejects, 1):
+            if verdict := reject_consensus.get(str(position)):
+                rejects.append((reject.step, verdict.verdict == "good"))
+    signed = [item for item in reviewed if item.verdict == "good"]
     return ReviewSummary(
         samples=Tally(len(signed), len(reviewed)),
-        groups={name: _tallies(found) for name, found in rows.items()},
+        groups={name: _tallies(group) for name, group in rows.items()},
         unread=unread,
-        corrected=sum(found.question is not None or found.answer is not None for found in signed),
-        disputed=sum(found.verdict == "disputed" for found in reviewed),
+        corrected=sum(item.question is not None or item.answer is not None for item in signed),
+        disputed=sum(item.verdict == "disputed" for item in reviewed),
         rejects=Tally(sum(good for _, good in rejects), len(rejects)),
         steps=_tallies(rejects),
         agreements=[
@@ -185,48 +183,48 @@ def summarise_reviews(folders: Sequence[Path]) -> ReviewSummary:
 
 
 def run_shares(session: ReviewSession) -> list[RunShare]:
-    """Return what was reviewed of each run, in the order in which they were named."""
+    """Return the share signed of each run, in the order of the session."""
     verdicts = _verdicts(session)
-    found = []
+    shares = []
     for run, name in enumerate(session.names):
-        own = [good for item, good in verdicts if item.run == run]
+        good = [is_good for item, is_good in verdicts if item.run == run]
         items = sum(item.run == run for item in session.items)
-        found.append(RunShare(name, items, len(own), sum(own), wilson(sum(own), len(own))))
-    return found
+        shares.append(RunShare(name, items, len(good), sum(good), wilson(sum(good), len(good))))
+    return shares
 
 
-def openly_reviewed(session: ReviewSession) -> int:
-    """Return how many of the reviewer's verdicts were given where the run was not hidden."""
+def count_unblinded(session: ReviewSession) -> int:
+    """Count the reviewer's verdicts that were not given blind."""
     reviews = (session.own(item) for item, _ in _verdicts(session))
     return sum(review is not None and not review.blind for review in reviews)
 
 
 def pairwise_tests(session: ReviewSession) -> list[PairwiseTest]:
-    """Test each pair of runs of which something was reviewed.
+    """Test the difference of each pair of reviewed runs.
 
-    Runs are paired by passages where at least half of what was reviewed of each is about passages that both were asked
-    about; what is compared is then the share signed of each such passage. One question of each run about a passage
-    makes that McNemar's exact test.
+    If at least half of the reviewed items of both runs are about common passages, an exact sign test compares the share
+    signed of each common passage; with one question per passage and run it is McNemar's exact test. Otherwise Fisher's
+    exact test compares the shares of the runs.
     """
     by_passage: list[dict[str, list[bool]]] = [defaultdict(list) for _ in session.names]
     for item, good in _verdicts(session):
         by_passage[item.run][_passage_digest(session, item)].append(good)
-    found = [
+    tests = [
         _pairwise(session.names[one], by_passage[one], session.names[other], by_passage[other])
         for one, other in combinations(range(len(session.names)), 2)
         if by_passage[one] and by_passage[other]
     ]
-    return [test._replace(p=p) for test, p in zip(found, holm([test.p for test in found]), strict=True)]
+    return [test._replace(p=p) for test, p in zip(tests, holm([test.p for test in tests]), strict=True)]
 
 
-def _agreements(verdicts: Iterable[tuple[tuple[str, str], tuple[str, str]]], what: str) -> list[Agreement]:
-    """Return the agreement of each pair of reviewers, from the verdicts of the two on each item."""
-    pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+def _agreements(verdicts: Iterable[tuple[tuple[str, str], tuple[str, str]]], kind: str) -> list[Agreement]:
+    """Return the agreement of each pair of reviewers, given their names and verdicts for each item."""
+    by_reviewers: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for names, pair in verdicts:
-        pairs[names].append(pair)
+        by_reviewers[names].append(pair)
     return [
-        Agreement(names, what, len(found), sum(one == other for one, other in found), kappa(*zip(*found, strict=True)))
-        for names, found in sorted(pairs.items())
+        Agreement(names, kind, len(pairs), sum(one == other for one, other in pairs), kappa(*zip(*pairs, strict=True)))
+        for names, pairs in sorted(by_reviewers.items())
     ]
 
 
@@ -236,8 +234,8 @@ def _pairs(items: Iterable[Mapping[str, str]]) -> Iterator[tuple[tuple[str, str]
             yield (one, other), (verdicts[one], verdicts[other])
 
 
-def _tallies(rows: Iterable[Marked]) -> dict[str, Tally]:
-    """Count good ones by value; the value with most reviews comes first."""
+def _tallies(rows: Iterable[GroupVerdict]) -> dict[str, Tally]:
+    """Count verdicts by value, most reviewed first."""
     reviewed, good = Counter[str](), Counter[str]()
     for value, is_good in rows:
         reviewed[value] += 1
@@ -247,7 +245,7 @@ def _tallies(rows: Iterable[Marked]) -> dict[str, Tally]:
 
 
 def _facts(sample: Sample, folder: Path, recipe: str) -> Iterator[tuple[str, str]]:
-    """Yield the groups of a sample and its values in them, as far as they are known."""
+    """Yield the known groups of a sample with its values."""
     facts: dict[str, Iterable[str]] = {
         "run": [str(folder)],
         "recipe": [recipe],
@@ -265,7 +263,7 @@ def _verdicts(session: ReviewSession) -> list[tuple[ListedItem, bool]]:
 
 
 def _passage_digest(session: ReviewSession, item: ListedItem) -> str:
-    """Return a digest of the text of the passage, which is the same in two runs."""
+    """Return a digest of the passage text, which is comparable between runs."""
     items = session.stores[item.run].items
     if session.kind == "sample":
         texts = [chunk.text for chunk in items.sample(item.entry.item).contexts]

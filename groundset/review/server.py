@@ -1,4 +1,4 @@
-"""The server of a review: this machine only, one process, until it is ended."""
+"""The local web server of a review."""
 
 import importlib
 import os
@@ -22,36 +22,36 @@ from programs.errors import InputError
 _HOST = "127.0.0.1"
 
 
-class _Quiet(WSGIRequestHandler):
-    """Logs no requests: their addresses hold the token."""
+class _SilentHandler(WSGIRequestHandler):
+    """Logs no requests, because their paths contain the token."""
 
     timeout = BODY_SECONDS
 
     def log(self, type: str, message: str, *args: object) -> None:
-        """Pass over a line of the log."""
+        """Discard a log line."""
 
 
 @contextmanager
 def serving(session: ReviewSession, port: int = 0) -> Iterator[str]:
-    """Serve a session in the background and yield the address, which holds a token; port 0 takes any that is free.
+    """Serve a session in the background and yield the address, which contains a token; port 0 is any free port.
 
     Raises:
-        InputError: the port is taken, or not to be had.
+        InputError: the port is not available.
     """
     token = secrets.token_urlsafe(18)
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((_HOST, port))
-            listening.listen()
+            listener.bind((_HOST, port))
+            listener.listen()
         except OSError as error:
-            raise InputError(f"--port {port}: {error.strerror or error}; name another") from error
+            raise InputError(f"--port {port}: {error.strerror or error}; choose another port") from error
         server = make_server(
-            _HOST, port, make_app(session, token), threaded=True, request_handler=_Quiet, fd=listening.fileno()
+            _HOST, port, make_app(session, token), threaded=True, request_handler=_SilentHandler, fd=listener.fileno()
         )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    # The first verdict needs it, and would wait a second for it.
+    # Import in the background what would delay the first verdict by a second.
     threading.Thread(target=importlib.import_module, args=("scipy.stats",), daemon=True).start()
     try:
         yield f"http://{_HOST}:{server.port}/{token}/"
@@ -63,15 +63,15 @@ def serving(session: ReviewSession, port: int = 0) -> Iterator[str]:
 
 @contextmanager
 def shown_in_browser(address: str) -> Iterator[bool]:
-    """Open an address where a browser has a window of its own, and yield whether one was found.
+    """Open an address in a graphical browser, and yield whether one was found.
 
-    The browser is given a file that leads there, which only its owner can read: the address holds the token, and the
-    arguments of a process can be read by every user of the machine.
+    The browser opens a private file that redirects to the address: process arguments are visible to other users, and
+    the address contains the token.
     """
-    has_windows = sys.platform in ("darwin", "win32") or any(
+    has_display = sys.platform in ("darwin", "win32") or any(
         name in os.environ for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )
     with TemporaryDirectory(prefix="groundset-") as folder:
         page = Path(folder, "review.html")
         page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">', encoding="utf-8")
-        yield has_windows and webbrowser.open(page.as_uri())
+        yield has_display and webbrowser.open(page.as_uri())

@@ -1,4 +1,4 @@
-"""A review session: the items of one run or several in the order of review, and the log of their reviews."""
+"""A review session: the items of one or more runs in review order, and their review logs."""
 
 import hashlib
 import secrets
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
 from groundset.review.filters import STATES, Filter, State
+from groundset.store.folder import check_distinct
 from groundset.store.items import Entry, Kind
 from groundset.store.reviews import Review, ReviewTable
 from groundset.store.run_store import RunStore
@@ -19,7 +20,7 @@ from programs.errors import InputError
 
 
 class LogRow(NamedTuple):
-    """A review and its number in the run; there are no reviews at 0."""
+    """A review and its row number in the run; 0 and None without a review."""
 
     number: int
     review: Review | None
@@ -29,9 +30,9 @@ class ListedItem(NamedTuple):
     """A sample or a reject to be reviewed.
 
     Attributes:
-        run: the place of its run among those that are reviewed.
-        entry: what is known of it.
-        key: what addresses call it; it does not reveal the run.
+        run: index of its run.
+        entry: its facts.
+        key: its key in URLs, which does not reveal the run.
     """
 
     run: int
@@ -40,25 +41,25 @@ class ListedItem(NamedTuple):
 
 
 class ReviewLog:
-    """The reviews of one kind of item of a run, as far as they were loaded.
+    """The loaded reviews of one kind of item of a run.
 
     Attributes:
-        latest: the last row of each reviewer for each item that was ever reviewed, taken back or not.
+        latest: the last row by item and reviewer, including withdrawn verdicts.
     """
 
     def __init__(self, table: ReviewTable, kind: Kind) -> None:
-        """Begin with no row loaded."""
+        """Initialise without loading rows."""
         self._table, self._kind = table, kind
         self._last = 0
         self._rows: dict[int, Review] = {}
         self.latest: dict[str, dict[str, LogRow]] = {}
 
     def row(self, number: int) -> Review | None:
-        """Return the review of a number, or None."""
+        """Return the review with a row number, or None."""
         return self._rows.get(number)
 
     def refresh(self) -> None:
-        """Load the rows that were added by this process or another since the last time."""
+        """Load new rows, also those of other processes."""
         for number, review in self._table.after(self._last).items():
             self._last = number
             if review.kind == self._kind:
@@ -66,13 +67,13 @@ class ReviewLog:
                 self.latest.setdefault(review.item, {})[review.reader] = LogRow(number, review)
 
     def add(self, reviews: Collection[Review]) -> None:
-        """Store reviews, all or none, and load them."""
+        """Store reviews in one transaction and load them."""
         if reviews:
             self._table.add(*reviews)
             self.refresh()
 
     def last_click(self, reviewer: str, items: Container[str]) -> tuple[datetime, str] | None:
-        """Return when a reviewer clicked last about some items, and the name of that click, if it was not undone."""
+        """Return time and id of a reviewer's last click on some items that was not undone."""
         undone = set()
         for review in reversed(self._rows.values()):
             if review.reader == reviewer and review.undoes:
@@ -82,34 +83,34 @@ class ReviewLog:
         return None
 
     def undo(self, click: str) -> list[str]:
-        """Restore what was there before a click, and return the items that it was about; none if it is undone."""
+        """Restore the reviews before a click, and return its items; none if it was undone already."""
         if any(review.undoes == click for review in self._rows.values()):
-            return []  # of a click on several runs, when one of them was reviewed alone: reviews have followed since
-        undoing: dict[str, Review] = {}
-        before: dict[tuple[str, str], Review] = {}
+            return []  # a click on several runs that was undone in a session of this run alone
+        restored: dict[str, Review] = {}
+        previous: dict[tuple[str, str], Review] = {}
         for review in self._rows.values():
             key = review.item, review.reader
             if review.click == click:
                 blank = Review(kind=review.kind, item=review.item, reader=review.reader, verdict=None)
                 changes = {"click": None, "undoes": click, "read_at": datetime.now(UTC)}
-                undoing[review.item] = before.get(key, blank).model_copy(update=changes)
-            before[key] = review
-        self.add(undoing.values())
-        return list(undoing)
+                restored[review.item] = previous.get(key, blank).model_copy(update=changes)
+            previous[key] = review
+        self.add(restored.values())
+        return list(restored)
 
 
 class ReviewSession:
-    """The items that a reviewer goes through; one thread at a time may use it.
+    """The items under review. Not thread-safe.
 
-    What other processes add to the runs, samples as well as reviews, is there after :meth:`refresh`.
+    :meth:`refresh` loads samples and reviews that other processes have added.
 
     Attributes:
-        reviewer: who reviews.
-        kind: what is reviewed.
-        blind: whether nothing may reveal which run an item comes from; ends when the result was seen.
-        names: what the page calls the runs.
-        stores, logs: the runs, and the reviews of each.
-        items: what is to be reviewed, in order.
+        reviewer: name of the reviewer.
+        kind: kind of the items.
+        blind: whether runs are hidden; False after the result was seen.
+        names: names of the runs.
+        stores, logs: the runs and their reviews.
+        items: the items in review order.
     """
 
     def __init__(
@@ -122,23 +123,20 @@ class ReviewSession:
         seed: int | None = None,
         blind: bool = False,
     ) -> None:
-        """Open the runs to be reviewed.
+        """Open runs for review.
 
-        ``steps`` leaves out the rejects of other steps. ``seed`` shuffles the items; without one they come in the order
-        of the runs.
+        ``steps`` selects rejects by step. ``seed`` shuffles the items; without one they are in the order of the runs.
 
         Raises:
-            InputError: a folder holds no run or cannot be written, a run is named twice, or there are no rejects of a
-                step.
+            InputError: a folder holds no run or cannot be written, a run is named twice, or a step has no rejects.
         """
-        if len({folder.resolve() for folder in folders}) < len(folders):
-            raise InputError("a run is named twice; name each RUN once")
+        check_distinct(folders)
         self.reviewer, self.kind, self.blind = reviewer, kind, blind
         self.names = [str(folder) for folder in folders]
         self.items: list[ListedItem] = []
         self._seed, self._steps = seed, frozenset(steps)
         self._secret = secrets.token_hex()
-        self._places: dict[str, int] = {}
+        self._indices: dict[str, int] = {}
         self._known: list[set[str]] = [set() for _ in folders]
         self._positions = [0 for _ in folders]
         with ExitStack() as stack:
@@ -147,12 +145,12 @@ class ReviewSession:
             seen = self.refresh()
             for step in steps:
                 if step not in seen:
-                    there = f"choose of {', '.join(seen)}" if seen else "nothing was refused"
-                    raise InputError(f"--step {step}: there are no rejects of that step; {there}")
+                    available = f"choose from {', '.join(seen)}" if seen else "the run has no rejects"
+                    raise InputError(f"--step {step}: no rejects of this step; {available}")
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
-        """Return the session itself."""
+        """Return the session."""
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -160,8 +158,8 @@ class ReviewSession:
         self._stack.close()
 
     def refresh(self) -> list[str]:
-        """Load what was added to the runs since the last time; return the steps that refused any of it."""
-        found: list[ListedItem] = []
+        """Load new items and reviews; return the steps of the new items."""
+        added: list[ListedItem] = []
         seen: dict[str, None] = {}
         for run, store in enumerate(self.stores):
             entries = store.items.samples if self.kind == "sample" else store.items.rejects
@@ -169,33 +167,33 @@ class ReviewSession:
                 self._positions[run] = entry.position
                 seen[entry.step] = None
                 if not self._steps or entry.step in self._steps:
-                    found.append(ListedItem(run, entry, _digest(self._secret, run, entry)))
+                    added.append(ListedItem(run, entry, _digest(self._secret, run, entry)))
                     self._known[run].add(entry.item)
             self.logs[run].refresh()
-        if found:
-            self.items = sorted([*self.items, *found], key=self._order)
-            self._places = {item.key: place for place, item in enumerate(self.items)}
+        if added:
+            self.items = sorted([*self.items, *added], key=self._order)
+            self._indices = {item.key: index for index, item in enumerate(self.items)}
         return list(seen)
 
     def item(self, key: str) -> ListedItem | None:
-        """Return the item with an address key, or None."""
-        place = self._places.get(key)
-        return None if place is None else self.items[place]
+        """Return the item with a URL key, or None."""
+        index = self._indices.get(key)
+        return None if index is None else self.items[index]
 
-    def place(self, item: ListedItem) -> int:
-        """Return where an item stands, from 0."""
-        return self._places[item.key]
+    def index(self, item: ListedItem) -> int:
+        """Return the index of an item."""
+        return self._indices[item.key]
 
     def latest(self, item: ListedItem) -> LogRow:
-        """Return the reviewer's last review of an item, which may take a verdict back, with its number."""
+        """Return the reviewer's last log row for an item, which may withdraw a verdict."""
         return self.logs[item.run].latest.get(item.entry.item, {}).get(self.reviewer, LogRow(0, None))
 
     def own(self, item: ListedItem) -> Review | None:
-        """Return the reviewer's last review of an item, which may take a verdict back."""
+        """Return the reviewer's last review of an item, which may withdraw a verdict."""
         return self.latest(item).review
 
     def own_at(self, item: ListedItem, number: int | None) -> Review | None:
-        """Return the reviewer's last review of an item when the log ended with a number; None asks for now."""
+        """Return the reviewer's review of an item with a row number, or the latest if the number is None."""
         current, own = self.latest(item)
         if own is None or number in (None, current):
             return own
@@ -203,9 +201,9 @@ class ReviewSession:
         return review if review and (review.item, review.reader) == (own.item, own.reader) else None
 
     def others(self, item: ListedItem) -> list[Review]:
-        """Return the verdicts of other reviewers on an item; none before the reviewer has given one.
+        """Return the verdicts of other reviewers on an item; empty before the reviewer has given one.
 
-        None when blind either: another reviewer may have reviewed one of the runs alone.
+        Also empty if blind: reviewers of only one of the runs would reveal it.
         """
         own = self.own(item)
         if own is None or own.verdict is None or self.blind:
@@ -218,42 +216,42 @@ class ReviewSession:
         return _state(self.own(item))
 
     def counts(self) -> Counter[State]:
-        """Return how many items there are in each state."""
-        found = Counter(
+        """Count the items in each state."""
+        counts = Counter(
             _state(rows[self.reviewer].review)
             for log, known in zip(self.logs, self._known, strict=True)
             for name, rows in log.latest.items()
             if self.reviewer in rows and name in known
         )
-        found["unread"] += len(self.items) - found.total()
-        return found
+        counts["unread"] += len(self.items) - counts.total()
+        return counts
 
-    def matching(self, wanted: Filter, places: Iterable[int] | None = None) -> Iterator[ListedItem]:
-        """Yield the items that a filter asks for, of all or of those at some places, in that order."""
-        states = STATES.get(wanted.state)
-        for place in range(len(self.items)) if places is None else places:
-            item = self.items[place]
-            if (states is None or self.state(item) in states) and wanted.passes(self.names[item.run], item.entry):
+    def matching(self, filters: Filter, indices: Iterable[int] | None = None) -> Iterator[ListedItem]:
+        """Yield matching items, of all items or of those at some indices, in that order."""
+        states = STATES.get(filters.state)
+        for index in range(len(self.items)) if indices is None else indices:
+            item = self.items[index]
+            if (states is None or self.state(item) in states) and filters.matches(self.names[item.run], item.entry):
                 yield item
 
-    def next(self, wanted: Filter, current: ListedItem | None) -> ListedItem | None:
-        """Return what to review after an item: what is unread first, then what was skipped, from there round to it.
+    def next(self, filters: Filter, current: ListedItem | None) -> ListedItem | None:
+        """Return the next matching item after the current one: unread first, then skipped, wrapping around.
 
-        What a filter by state asks for is gone through once, from start to end.
+        With a state filter, do not wrap around.
         """
-        here = -1 if current is None else self.place(current)
-        behind, before = range(here + 1, len(self.items)), range(max(here, 0))
-        if wanted.state:
-            return next(self.matching(wanted, behind), None)
+        here = -1 if current is None else self.index(current)
+        after, before = range(here + 1, len(self.items)), range(max(here, 0))
+        if filters.state:
+            return next(self.matching(filters, after), None)
         for state in ("unread", "skipped"):
-            found = next(self.matching(replace(wanted, state=state), chain(behind, before)), None)
-            if found:
-                return found
+            item = next(self.matching(replace(filters, state=state), chain(after, before)), None)
+            if item:
+                return item
         return None
 
-    def previous(self, wanted: Filter, current: ListedItem) -> ListedItem | None:
-        """Return the item before another one, among those that a filter asks for."""
-        return next(self.matching(wanted, reversed(range(self.place(current)))), None)
+    def previous(self, filters: Filter, current: ListedItem) -> ListedItem | None:
+        """Return the matching item before the current one."""
+        return next(self.matching(filters, reversed(range(self.index(current)))), None)
 
     def submit(
         self,
@@ -265,38 +263,38 @@ class ReviewSession:
         answer: str | None = None,
         seen: int | None = None,
     ) -> Review | None:
-        """Store a verdict, unless the same one is there already; return what another tab had stored meanwhile.
+        """Store a verdict unless it is unchanged; return the review that another tab has stored in the meantime.
 
-        ``question`` and ``answer`` are what the reviewer wrote in place of the text; ``seen`` is the number of the last
-        row when the page was made, 0 for none, and None does not ask.
+        ``question`` and ``answer`` are corrected texts. ``seen`` is the row number known to the page (0 without a
+        review); None disables the check.
         """
         self.refresh()
         number, own = self.latest(item)
-        before = own if seen is not None and number != seen else None
+        replaced = own if seen is not None and number != seen else None
         review = {"verdict": verdict, "reason": reason, "question": question, "answer": answer}
         if not own or any(getattr(own, name) != value for name, value in review.items()):
             self._add([item], **review)
-        return before
+        return replaced
 
     def submit_all(self, items: Sequence[ListedItem], verdict: Literal["good", "bad"], reason: str | None) -> None:
         """Store one verdict for many items, as one click."""
         self._add(items, verdict=verdict, reason=reason)
 
     def skip(self, item: ListedItem) -> None:
-        """Put an item off; a verdict that is there is left alone."""
+        """Mark an unread item as skipped."""
         self.refresh()
         if self.state(item) == "unread":
             self._add([item], verdict=None, skipped=True)
 
     def undo(self) -> list[ListedItem]:
-        """Take back the reviewer's last click about these items that was not undone; return the items of it."""
+        """Undo the reviewer's last click on these items that was not undone yet; return its items."""
         self.refresh()
-        found = (log.last_click(self.reviewer, known) for log, known in zip(self.logs, self._known, strict=True))
-        clicks = [click for click in found if click]
+        last_clicks = (log.last_click(self.reviewer, known) for log, known in zip(self.logs, self._known, strict=True))
+        clicks = [click for click in last_clicks if click]
         if not clicks:
             return []
-        _, name = max(clicks)
-        undone = [log.undo(name) for log in self.logs]
+        _, click_id = max(clicks)
+        undone = [log.undo(click_id) for log in self.logs]
         return [item for item in self.items if item.entry.item in undone[item.run]]
 
     def _add(self, items: Sequence[ListedItem], **review: Any) -> None:

@@ -1,1 +1,1 @@
-"""Running language models: the embedded engine, the plain-text adapter, the call journal."""
+"""Run language models: the embedded engine, the plain-text adapter and the call journal."""

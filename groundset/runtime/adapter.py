@@ -1,4 +1,4 @@
-"""The plain-text adapter: signatures as short chats whose completions always parse."""
+"""The plain-text adapter: renders signatures as short chats whose completions always parse."""
 
 import re
 import typing
@@ -33,11 +33,10 @@ _CONFIG_KEYS = frozenset(
 class PlainTextAdapter(dspy.Adapter):
     """Render a signature as a short system text, few-shot turns and one raw completion.
 
-    One output field is the whole completion; several are labelled lines, and a list of records is blocks of labelled
-    lines. The static text (instructions and
-    demos) comes first, so that a server re-uses its evaluation. Parsing is total: every completion gives a
-    value of the field's type, an empty one where nothing usable was written, and the steps refuse those.
-    Token limits and stop sequences are settings of the predictor: ``dspy.Predict(X, max_tokens=40, stop=["\\n"])``.
+    A single output field is the whole completion, several are labelled lines, and a list of records is blocks of
+    labelled lines. The static text (instructions and demos) comes first, so that servers can cache the prefix. Parsing
+    never fails: a completion without a usable value gives an empty one of the field's type, which the steps reject.
+    Token limits and stop sequences are set in the predictor: ``dspy.Predict(X, max_tokens=40, stop=["\\n"])``.
     """
 
     def format_field_label(self, name: str, field: Any) -> str:
@@ -46,7 +45,7 @@ class PlainTextAdapter(dspy.Adapter):
         return name.replace("_", " ").capitalize()
 
     def format_inputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
-        """Return the input fields that have a value as labelled lines."""
+        """Return the input fields with a value as labelled lines."""
         lines = []
         for name, field in signature.input_fields.items():
             value = values.get(name)
@@ -57,7 +56,7 @@ class PlainTextAdapter(dspy.Adapter):
         return "\n".join(lines)
 
     def format_outputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
-        """Return the output fields as the completion that a demo shows."""
+        """Return the output fields as the completion of a demo."""
 
         def shown(value: Any) -> str:
             if isinstance(value, (list, tuple)):
@@ -82,7 +81,7 @@ class PlainTextAdapter(dspy.Adapter):
     def format(
         self, signature: type[Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return the chat: system text, one user and one assistant turn for each demo, the user's turn."""
+        """Return the chat: system text, a user and an assistant turn per demo, and the user's turn."""
         messages = [{"role": "system", "content": " ".join(signature.instructions.split())}]
         for demo in demos:
             messages.append({"role": "user", "content": self.format_inputs(signature, demo)})
@@ -98,7 +97,7 @@ class PlainTextAdapter(dspy.Adapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> Request:
-        """Return the one request that a predictor's call makes."""
+        """Return the request of a predictor's call."""
         options = {key: value for key, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None}
         options.setdefault("max_tokens", _MAX_TOKENS)
         extensions = {"adapter": options["adapter"]} if "adapter" in options else None
@@ -118,7 +117,7 @@ class PlainTextAdapter(dspy.Adapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """Make the call and parse it; ``n`` in the settings asks for several completions."""
+        """Call the model and parse the completions; ``n`` in the settings is their number."""
         requests = self._requests(lm, lm_kwargs, signature, demos, inputs)
         return [self.parse(signature, lm(request).message.text or "") for request in requests]
 
@@ -130,7 +129,7 @@ class PlainTextAdapter(dspy.Adapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """Make the call and parse it, asynchronously."""
+        """Call the model asynchronously and parse the completions."""
         requests = self._requests(lm, lm_kwargs, signature, demos, inputs)
         return [self.parse(signature, (await lm.acall(request)).message.text or "") for request in requests]
 
@@ -142,7 +141,7 @@ class PlainTextAdapter(dspy.Adapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[Request]:
-        """Return ``n`` requests that differ in their seed alone."""
+        """Return ``n`` requests that differ only in the seed."""
         options = {key: value for key, value in lm_kwargs.items() if key != "n"}
         request, count = self.request(lm, options, signature, demos, inputs), int(lm_kwargs.get("n") or 1)
         if count == 1:
@@ -151,7 +150,7 @@ class PlainTextAdapter(dspy.Adapter):
         return [replace(request, config=replace(request.config, seed=first + i)) for i in range(count)]
 
     def parse(self, signature: type[Signature], completion: str) -> dict[str, Any]:
-        """Return a value for every output field, whatever the completion holds."""
+        """Return a value for every output field, for any completion."""
         text = _CONTROL.sub(" ", completion.replace("\r\n", "\n")).strip()
         names = list(signature.output_fields)
         if len(names) == 1 and (record := _record_of(signature.output_fields[names[0]].annotation)):
@@ -164,7 +163,7 @@ class PlainTextAdapter(dspy.Adapter):
         return re.sub(rf"^\W*{re.escape(label)}\s*:\s*", "", text, count=1, flags=re.IGNORECASE)
 
     def _records(self, record: type[BaseModel], text: str) -> list[BaseModel]:
-        """Return the records that a completion holds: another one begins where a label comes again."""
+        """Return the records in a completion; a repeated label starts the next one."""
         records: list[dict[str, str]] = []
         for name, value in self._split(record.model_fields, text)[1]:
             if not records or name in records[-1]:
@@ -173,7 +172,7 @@ class PlainTextAdapter(dspy.Adapter):
         return [record(**fields) for fields in records]
 
     def _labelled(self, names: list[str], text: str) -> dict[str, str]:
-        """Return the text of every field; a model that goes straight to its first answer leaves the first label out."""
+        """Return the text of every field; the first label may be missing."""
         head, values = self._split(names, text)
         pieces = {names[0]: head.strip().split("\n\n")[0]} if head else {}
         for name, value in values:
@@ -181,9 +180,9 @@ class PlainTextAdapter(dspy.Adapter):
         return pieces
 
     def _split(self, names: Iterable[str], text: str) -> tuple[str, list[tuple[str, str]]]:
-        """Return the text before the first label, and the fields labelled after it with their text, in order."""
+        """Return the text before the first label, and the labelled fields with their text, in order."""
         labels = {self.format_field_label(name, None).casefold(): name for name in names}
-        # Labels stand at the beginnings of lines; models put numbers and marks before them.
+        # Models put numbers and marks before labels at the start of lines.
         pattern = r"^\W*(?:\d+\W+)?(" + "|".join(map(re.escape, labels)) + r")[ \t]*\d*\**[ \t]*:\**[ \t]*"
         found = list(re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE))
         starts = [match.start() for match in found] + [len(text)]

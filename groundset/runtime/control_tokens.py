@@ -1,9 +1,8 @@
-"""Control tokens in texts: a document that spells one must not be able to end a turn or begin another.
+"""Escape control tokens in texts, so that documents cannot end a turn or start another one.
 
-A tokenizer turns ``<|im_end|>`` into the one token that ends a turn, wherever it stands. So every text of a request is
-looked through where the request reaches a model, whoever rendered it, and each control token gets a space after its
-first character: ``< |im_end|>`` is ordinary text, which a small model reads and copies like any other. What it copies
-is spelt as in the document again before anybody sees it, so that an answer is found in its passage.
+Tokenizers convert ``<|im_end|>`` anywhere in a text to the token that ends a turn. So control tokens in every request
+get a space after their first character: ``< |im_end|>`` is ordinary text. In completions the original spelling is
+restored, so that answers are found in their passages.
 """
 
 import re
@@ -13,8 +12,8 @@ from typing import Any
 
 from dspy.lm15 import Message, Request, Response
 
-# Of models on servers nobody tells the list. These are the control tokens of the families that are in wide use; nearly
-# all new ones are spelt <|so|>, and with wide bars by DeepSeek.
+# For models on servers, whose token lists are unknown: control tokens of widely used model families. Most new ones are
+# spelt <|name|>, or with wide bars (DeepSeek).
 _FAMILY = r"<[|｜][^\s<>|｜]{1,60}[|｜]>"
 COMMON_TOKENS = (
     "<s>", "</s>", "<unk>", "<pad>", "<bos>", "<eos>", "<mask>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>",
@@ -28,52 +27,52 @@ COMMON_TOKENS = (
 
 
 class ControlTokens:
-    """The control tokens to break up in texts: the common ones, and those of a model whose list is known."""
+    """The control tokens to escape: common ones, and those of a model if they are known."""
 
-    def __init__(self, own: Iterable[str] = ()) -> None:
-        """Add the model's own tokens; a token of one character, or of white space, is ordinary text and stays."""
-        tokens = {token.strip() for token in (*COMMON_TOKENS, *own) if len(token.strip(" \t\r\n▁")) > 1}
+    def __init__(self, model_tokens: Iterable[str] = ()) -> None:
+        """Add the model's tokens, except single characters and white space."""
+        tokens = {token.strip() for token in (*COMMON_TOKENS, *model_tokens) if len(token.strip(" \t\r\n▁")) > 1}
         longest_first = sorted(tokens, key=lambda token: (-len(token), token))
         self._pattern = re.compile("|".join((*map(re.escape, longest_first), _FAMILY)))
 
-    def broken(self, text: str, seen: dict[str, str] | None = None) -> str:
-        """Return a text with control tokens broken up; ``seen`` collects them with their spelling."""
+    def escape(self, text: str, seen: dict[str, str] | None = None) -> str:
+        """Return a text with escaped control tokens; ``seen`` collects the originals by escaped token."""
 
-        def split(found: re.Match[str]) -> str:
-            apart = f"{found[0][0]} {found[0][1:]}"
+        def split(match: re.Match[str]) -> str:
+            escaped = f"{match[0][0]} {match[0][1:]}"
             if seen is not None:
-                seen.setdefault(apart, found[0])
-            return apart
+                seen.setdefault(escaped, match[0])
+            return escaped
 
         count = 1
-        while count:  # what is left of one token may be another
+        while count:  # the rest of a token may contain another one
             text, count = self._pattern.subn(split, text)
         return text
 
     def guard(self, request: Request, complete: Callable[[Request], Response]) -> Response:
-        """Answer a request by ``complete``, which sees no control token in it."""
+        """Answer a request with ``complete``, which gets the request with escaped control tokens."""
         seen: dict[str, str] = {}
         system: Any = request.system
         if isinstance(system, str):
-            system = self.broken(system, seen)
+            system = self.escape(system, seen)
         elif system is not None:
-            system = tuple(replace(part, text=self.broken(part.text, seen)) for part in system)
-        messages = tuple(_rewritten(message, lambda text: self.broken(text, seen)) for message in request.messages)
+            system = tuple(replace(part, text=self.escape(part.text, seen)) for part in system)
+        messages = tuple(_rewrite(message, lambda text: self.escape(text, seen)) for message in request.messages)
         if not seen:
             return complete(request)
         response = complete(replace(request, system=system, messages=messages))
-        return replace(response, message=_rewritten(response.message, lambda text: _joined(text, seen)))
+        return replace(response, message=_rewrite(response.message, lambda text: _restore(text, seen)))
 
 
-def _rewritten(message: Message, rewrite: Callable[[str], str]) -> Message:
+def _rewrite(message: Message, rewrite: Callable[[str], str]) -> Message:
     parts: tuple[Any, ...] = message.parts
     return replace(
         message, parts=tuple(replace(part, text=rewrite(part.text)) if part.type == "text" else part for part in parts)
     )
 
 
-def _joined(text: str, seen: dict[str, str]) -> str:
-    """Restore the broken tokens in a completion, the last first, because one may be part of another."""
-    for apart, token in reversed(seen.items()):
-        text = text.replace(apart, token)
+def _restore(text: str, seen: dict[str, str]) -> str:
+    """Restore escaped tokens in a completion, the last first, because one may be part of another."""
+    for escaped, token in reversed(seen.items()):
+        text = text.replace(escaped, token)
     return text

@@ -34,14 +34,13 @@ SLOTS = 8
 class EmbeddedEngine:
     """Serve one GGUF model from this process.
 
-    llama.cpp applies the model's chat template, batches calls in flight and keeps one prefix per slot, so
-    that each step's static text stays evaluated. ``workers`` bounds the calls in flight. With one worker
-    the text of a call does not depend on the calls before it: weights are not repacked, because repacked
-    kernels round differently for different batch sizes (measured: 5 of 32 completions changed with the
-    order of calls, none without repacking, at the same speed). With more, throughput rises by about a
-    quarter and texts may vary from run to run. The runtime shares its OpenMP with PyTorch, so the waiting policy
-    must be set before either is imported (:mod:`groundset.privacy`): spinning threads fell from 21 to 0.4 tokens
-    a second beside another busy process, sleeping ones to 14.
+    llama.cpp applies the model's chat template, batches concurrent calls and keeps one prefix per slot, so that each
+    step's static text is evaluated once. ``workers`` limits the concurrent calls. With one worker, a completion does
+    not depend on earlier calls: weights are not repacked, because repacked kernels round differently for different
+    batch sizes (measured: 5 of 32 completions changed with the order of calls, none without repacking, at the same
+    speed). With more workers, throughput rises by about a quarter and texts may vary between runs. The runtime shares
+    OpenMP with PyTorch, so the wait policy must be set before either is imported (:mod:`groundset.privacy`): next to
+    another busy process, speed fell from 21 to 0.4 tokens a second with spinning threads, and to 14 with sleeping ones.
     """
 
     def __init__(
@@ -58,15 +57,14 @@ class EmbeddedEngine:
 
         Args:
             path: the GGUF file.
-            workers: calls in flight.
-            context_tokens: prompt and completion together, for each call.
-            threads: processor threads; all that this process may use by default.
-            adapters: files of low-rank adapters by name. A call uses the one that its extension ``adapter`` names,
-                and none without it.
-            verbose: let llama.cpp's log through to standard error.
+            workers: the maximum number of concurrent calls.
+            context_tokens: the maximum length of prompt and completion, for each call.
+            threads: processor threads; by default all that this process may use.
+            adapters: files of low-rank adapters by name; the extension ``adapter`` of a call selects one.
+            verbose: print llama.cpp's log to standard error.
 
         Raises:
-            EngineError: if the runtime cannot load the file.
+            EngineError: the runtime cannot load the file.
         """
         import xllamacpp
 
@@ -80,12 +78,12 @@ class EmbeddedEngine:
         params.cpuparams_batch.n_threads = threads
         params.no_extra_bufts = True
         params.cache_ram_mib = 0
-        # The runtime opens a loopback port that nothing here uses: a random key keeps others out of it.
+        # The runtime opens a loopback port that is not used; a random key blocks other processes.
         params.api_keys = [secrets.token_urlsafe(32)]
         params.ui = False
         params.endpoint_metrics = True
         self._adapters = list(adapters or {})
-        # At no strength until a call asks for one.
+        # Scale 0 until a call selects one.
         params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(file), 0.0) for file in (adapters or {}).values()]
         params.verbosity = 3 if verbose else 0
         self._gate = threading.BoundedSemaphore(workers)
@@ -93,18 +91,18 @@ class EmbeddedEngine:
             self._server = xllamacpp.Server(params)
         except (RuntimeError, ValueError, OSError) as error:
             raise EngineError(f"{path.name}: the embedded runtime cannot load this model: {error}") from error
-        # The runtime reports itself ready before its loop runs, and a stop that arrives in between is lost: closing
-        # then waits for ever. The figures come through the loop's queue, so that it runs once they are here.
+        # The runtime is ready before its loop runs, and a stop in between is lost, so that closing never returns. The
+        # metrics come through the queue of the loop, so it is running once they arrive.
         self._server.handle_metrics()
         self._control_tokens = ControlTokens(special_tokens(path))
 
     def complete(self, request: Request) -> Response:
-        """Answer one request; no text in it is read as a control token.
+        """Answer one request, with control tokens in its texts escaped.
 
         Raises:
-            ContextLengthError: if the prompt does not fit; no token has been evaluated then.
-            InvalidRequestError: if the runtime refuses the request.
-            ServerError: if the runtime crashed.
+            ContextLengthError: the prompt is too long; no token has been evaluated.
+            InvalidRequestError: the runtime rejects the request.
+            ServerError: the runtime crashed.
         """
         return self._control_tokens.guard(request, self._complete)
 
@@ -131,7 +129,7 @@ class EmbeddedEngine:
 
 
 class AsyncEngine:
-    """The asynchronous counterpart of any synchronous engine: each call waits in a thread."""
+    """An asynchronous wrapper of a synchronous engine; each call runs in a thread."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
@@ -147,24 +145,24 @@ class AsyncEngine:
             yield event
 
     async def aclose(self) -> None:
-        """Do nothing: the synchronous engine belongs to whoever opened it."""
+        """Do nothing: the caller closes the synchronous engine."""
 
 
 def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
     config = request.config
     extensions = dict(config.extensions or {})
-    wanted = extensions.pop("adapter", None)
-    if wanted is not None and wanted not in adapters:
-        raise InvalidRequestError(f"no adapter {wanted} is loaded")
+    adapter = extensions.pop("adapter", None)
+    if adapter is not None and adapter not in adapters:
+        raise InvalidRequestError(f"adapter {adapter} is not loaded")
     if adapters:
-        extensions["lora"] = [{"id": number, "scale": float(name == wanted)} for number, name in enumerate(adapters)]
+        extensions["lora"] = [{"id": number, "scale": float(name == adapter)} for number, name in enumerate(adapters)]
     messages = []
     if request.system is not None:
         system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system)
         messages.append({"role": "system", "content": system})
     messages.extend({"role": message.role, "content": message.text or ""} for message in request.messages)
     body: dict[str, Any] = {"messages": messages, "cache_prompt": True, **extensions}
-    named = {
+    options = {
         "max_tokens": config.max_tokens,
         "temperature": config.temperature,
         "top_p": config.top_p,
@@ -173,7 +171,7 @@ def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
         "presence_penalty": config.presence_penalty,
         "frequency_penalty": config.frequency_penalty,
     }
-    body.update({key: value for key, value in named.items() if value is not None})
+    body.update({key: value for key, value in options.items() if value is not None})
     if config.stop:
         body["stop"] = list(config.stop)
     if config.logprobs is not None:

@@ -1,7 +1,7 @@
-"""The control tokens of a GGUF file, read from its head.
+"""Read the header of GGUF files: control tokens, and implausible values.
 
-llama.cpp's own reader for Python (`gguf`) makes an array of every token, which takes seconds at each start, and it is
-there only where models are trained; the format of the head is short and fixed.
+llama.cpp's Python reader (`gguf`) is not used, because it takes seconds at each start and is only installed for
+fine-tuning; the format of the header is simple and fixed.
 """
 
 import mmap
@@ -15,71 +15,71 @@ from programs.errors import EngineError
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 # The largest vocabularies have a quarter of a million tokens, the longest templates 30 KB.
-_MOST_VALUES = 4_000_000
-_MOST_FIELDS = 10_000
-_LONGEST_TEMPLATE = 300_000
+_MAX_VALUES = 4_000_000
+_MAX_FIELDS = 10_000
+_MAX_TEMPLATE = 300_000
 _LAYERS, _TEMPLATE = ".block_count", "tokenizer.chat_template"
 _TOKENS, _KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
-# What llama.cpp looks for in a text before anything else: unknown, control and user-defined tokens.
+# Unknown, control and user-defined tokens, which llama.cpp searches for in a text first.
 _SPECIAL = frozenset({2, 3, 4})
 
 
-def head_fault(path: Path) -> str:
-    """Return the first impossible value in the head of a file, empty if there is none.
+def header_error(path: Path) -> str:
+    """Return the first implausible value in the header of a file, empty without one.
 
-    A runtime would take memory for that before it looks at the rest.
+    Runtimes allocate memory for such values before they read the rest.
     """
     try:
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            head = _Head(data)
-            for name, value in head.fields():
-                if name == _TEMPLATE and len(value) > _LONGEST_TEMPLATE:
-                    return f"it has a chat template of {len(value):,} bytes"
-                if name.endswith(_LAYERS) and not 0 <= value <= head.tensors:
-                    return f"it names {value:,} layers, but has {head.tensors:,} tensors"
+            header = _Header(data)
+            for name, value in header.fields():
+                if name == _TEMPLATE and len(value) > _MAX_TEMPLATE:
+                    return f"its chat template has {len(value):,} bytes"
+                if name.endswith(_LAYERS) and not 0 <= value <= header.tensors:
+                    return f"its header claims {value:,} layers for {header.tensors:,} tensors"
     except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
-        return f"its head cannot be read: {error}"
+        return f"its header cannot be read: {error}"
     return ""
 
 
 def special_tokens(path: Path) -> tuple[str, ...]:
-    """Return the special tokens of a model, which its tokenizer finds anywhere in a text.
+    """Return the special tokens of a model, which its tokenizer recognises anywhere in a text.
 
     Raises:
-        EngineError: the file is no GGUF file, or ends in its head.
+        EngineError: the file is not a GGUF file, or its header is incomplete.
     """
+    lists: dict[str, Any] = {}
     try:
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            found = {}
-            for name, value in _Head(data).fields():
+            for name, value in _Header(data).fields():
                 if name in (_TOKENS, _KINDS):
-                    found[name] = value
-                if len(found) == 2:
+                    lists[name] = value
+                if len(lists) == 2:
                     break
     except (OSError, ValueError, KeyError, struct.error) as error:
         raise EngineError(f"{path.name}: its list of tokens cannot be read: {error}") from error
-    pairs = zip(found.get(_TOKENS, ()), found.get(_KINDS, ()), strict=False)
+    pairs = zip(lists.get(_TOKENS, ()), lists.get(_KINDS, ()), strict=False)
     return tuple(token.decode("utf-8", "ignore") for token, kind in pairs if kind in _SPECIAL)
 
 
-class _Head:
-    """The named values at the beginning of a GGUF file.
+class _Header:
+    """The named values at the start of a GGUF file.
 
     Attributes:
-        tensors: how many tensors follow.
+        tensors: the number of tensors in the file.
     """
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
         if data[:4] != b"GGUF":
             raise ValueError("not a GGUF file")
-        self._place = 4
+        self._offset = 4
         _, (self.tensors,), (self._count,) = self._numbers("I"), self._numbers("Q"), self._numbers("Q")
-        if self._count > _MOST_FIELDS:
+        if self._count > _MAX_FIELDS:
             raise ValueError(f"{self._count:,} named values")
 
     def fields(self) -> Iterator[tuple[str, Any]]:
-        """Yield the names with their values, in their order."""
+        """Yield names and values in order."""
         for _ in range(self._count):
             name = self._string().decode("utf-8", "replace")
             yield name, self._value(self._numbers("I")[0])
@@ -90,7 +90,7 @@ class _Head:
         if kind != _ARRAY:
             return self._numbers(_NUMBERS[kind])[0]
         kind, count = self._numbers("I")[0], self._numbers("Q")[0]
-        if count > _MOST_VALUES:
+        if count > _MAX_VALUES:
             raise ValueError(f"a list of {count:,} values")
         if kind in _NUMBERS:
             return self._numbers(_NUMBERS[kind], count)
@@ -100,13 +100,13 @@ class _Head:
 
     def _string(self) -> bytes:
         (length,) = self._numbers("Q")
-        start, self._place = self._place, self._place + length
-        if self._place > len(self._data):
-            raise ValueError("it ends too early")
-        return self._data[start : self._place]
+        start, self._offset = self._offset, self._offset + length
+        if self._offset > len(self._data):
+            raise ValueError("unexpected end of file")
+        return self._data[start : self._offset]
 
     def _numbers(self, kind: str, count: int = 1) -> tuple[Any, ...]:
         layout = f"<{count}{kind}"
-        values = struct.unpack_from(layout, self._data, self._place)
-        self._place += struct.calcsize(layout)
+        values = struct.unpack_from(layout, self._data, self._offset)
+        self._offset += struct.calcsize(layout)
         return values

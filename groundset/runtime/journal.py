@@ -1,4 +1,4 @@
-"""A journal around an engine: every finished call is kept and never paid for again."""
+"""A journal around an engine: finished calls are stored and replayed."""
 
 import dataclasses
 import hashlib
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
 
-_HALF = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class CallJournal(Protocol):
@@ -26,7 +26,7 @@ class CallJournal(Protocol):
 
 
 class CompletionEngine(Protocol):
-    """The part of a DSPy engine that this package calls."""
+    """The part of the interface of DSPy engines that is used here."""
 
     def complete(self, request: Request) -> Response:
         """Answer one request."""
@@ -34,7 +34,7 @@ class CompletionEngine(Protocol):
 
 
 class MemoryJournal:
-    """Keep finished calls in memory, for work that has no run folder."""
+    """Keep finished calls in memory, for work without a run folder."""
 
     def __init__(self) -> None:
         self._records: dict[str, dict[str, Any]] = {}
@@ -49,7 +49,7 @@ class MemoryJournal:
 
 
 def digest_of(request: Request) -> str:
-    """Return the SHA-256 of everything that determines a completion: model, texts, sampling, seed."""
+    """Return the SHA-256 of everything that determines a completion: model, texts and sampling options."""
     config = request.config
     settings = {
         field.name: value
@@ -63,15 +63,14 @@ def digest_of(request: Request) -> str:
 
 
 def evaluated_tokens(usage: Usage) -> int:
-    """Return the prompt tokens that were really evaluated: all of them less those from the prefix cache."""
+    """Return the number of prompt tokens that were not in the prefix cache."""
     return max(0, (usage.input_tokens or 0) - (usage.cache_read_tokens or 0))
 
 
 class JournaledEngine:
-    """Answer requests from the journal if it has them, else from the engine, and store the answer.
+    """Answer requests from the journal, or else from the engine, and store the answers.
 
-    The counters cover this process only: ``calls`` that reached the model, ``replayed`` ones that did not.
-    Errors pass through and are not kept.
+    The counters cover this process: ``calls`` to the model, and ``replayed`` answers. Errors are not stored.
     """
 
     def __init__(self, inner: CompletionEngine, journal: CallJournal) -> None:
@@ -93,7 +92,7 @@ class JournaledEngine:
             return dict(self._usage)
 
     def complete(self, request: Request) -> Response:
-        """Answer one request, from the journal if it holds the answer."""
+        """Answer one request, from the journal if possible."""
         digest = digest_of(request)
         if (record := self._journal.get(digest)) is not None:
             with self._lock:
@@ -105,7 +104,7 @@ class JournaledEngine:
         usage = response.usage
         record = {
             "response": {
-                "text": _whole(response.message.text or ""),
+                "text": _storable(response.message.text or ""),
                 "finish_reason": response.finish_reason,
                 "logprobs": _logprobs_to_json(response),
             },
@@ -123,30 +122,34 @@ class JournaledEngine:
         return _response_from(record, request.model)
 
 
-def _whole(text: str) -> str:
+def _storable(text: str) -> str:
     """Return a text without lone surrogates, which cannot be stored."""
-    # Not by a question mark, which is what `encode` puts there: it would make a question of a sentence.
-    return _HALF.sub("\ufffd", text)
+    # Not replaced by "?", as `encode` does, which would turn a sentence into a question.
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _logprobs_to_json(response: Response) -> list[Any] | None:
     if response.logprobs is None:
         return None
     return [
-        [_whole(token.token), token.logprob, [[_whole(top.token), top.logprob] for top in token.top]]
+        [
+            _storable(token.token),
+            token.logprob,
+            [[_storable(top.token), top.logprob] for top in token.top],
+        ]
         for token in response.logprobs
     ]
 
 
 def _response_from(record: dict[str, Any], model: str) -> Response:
-    kept = record["response"]
-    logprobs = kept["logprobs"]
+    stored = record["response"]
+    logprobs = stored["logprobs"]
     prompt, completion = record["prompt_tokens"], record["completion_tokens"]
     return Response(
         id=None,
         model=model,
-        message=Message.assistant(kept["text"]),
-        finish_reason=kept["finish_reason"],
+        message=Message.assistant(stored["text"]),
+        finish_reason=stored["finish_reason"],
         usage=Usage(
             input_tokens=prompt,
             output_tokens=completion,

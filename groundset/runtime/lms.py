@@ -1,4 +1,4 @@
-"""Opening a language model by its specification, ready for DSPy."""
+"""Open language models by their specification, for use with DSPy."""
 
 import dataclasses
 import logging
@@ -15,7 +15,7 @@ from dspy.utils.exceptions import LMError, is_retryable_lm_error
 from groundset.models.clients import ModelClient
 from groundset.models.http_limits import ANSWER_SECONDS, UnusableAnswerError
 from groundset.models.pull import ensure_available
-from groundset.models.servers import connection, why_failed, withheld
+from groundset.models.servers import connection, failure_reason, withheld_key_message
 from groundset.models.specs import HostedSpec, LocalSpec, ModelSpec, OpenAISpec, parse_spec, receiver
 from groundset.printing import say
 from groundset.runtime.adapter import PlainTextAdapter
@@ -26,51 +26,51 @@ from groundset.runtime.weight_check import check_weights
 from programs.errors import ModelError
 
 _TRIES = 3
-_LONGEST_WAIT = 120.0  # seconds: limits per minute end within it; for those per day a run is better taken up again
-_SAID_FROM = 5.0  # seconds: a shorter pause needs no word
+_MAX_PAUSE = 120.0  # seconds; enough for limits per minute, but not per day
+_MIN_REPORTED_PAUSE = 5.0  # seconds
 
 
 class RemoteEngine:
-    """Pass requests on to a server; a journal can be put around it."""
+    """Send requests to a server."""
 
     def __init__(self, spec: OpenAISpec | HostedSpec, notify: Callable[[str], object]) -> None:
-        """Open no connection yet; ``notify`` is called with a line about each pause that a server asks for."""
+        """Create a client; ``notify`` is called with a line about each pause that the server requests."""
         self._spec = spec
         self._notify = notify
         self._client = ModelClient(spec, connection(spec))
         self._control_tokens = ControlTokens()
 
     def complete(self, request: Request) -> Response:
-        """Answer one request; no text in it is read as one of the common control tokens.
+        """Answer one request, with common control tokens in its texts escaped.
 
         Raises:
-            ModelError: the server gave no answer that can be used, after some tries or some minutes.
+            ModelError: the server gave no usable answer, after retries or a timeout.
         """
         try:
             return self._control_tokens.guard(dataclasses.replace(request, model=self._client.model), self._ask)
         except (LMError, UnusableAnswerError) as error:
-            why = why_failed(self._spec, error)
-            if why is None:
+            reason = failure_reason(self._spec, error)
+            if reason is None:
                 raise
-            raise ModelError(why) from error
+            raise ModelError(reason) from error
 
     def _ask(self, request: Request) -> Response:
-        """Ask until there is an answer, at most three times, and no longer than one answer may take."""
-        given_up = time.monotonic() + ANSWER_SECONDS
-        tried = 0
+        """Send a request up to three times, within the time limit of one answer."""
+        deadline = time.monotonic() + ANSWER_SECONDS
+        tries = 0
         while True:
-            tried += 1
+            tries += 1
             try:
-                with dspy.context(disable_history=True):  # the journal keeps what is needed
-                    return self._client.ask(request, given_up - time.monotonic())
+                with dspy.context(disable_history=True):  # the journal stores the calls
+                    return self._client.ask(request, deadline - time.monotonic())
             except LMError as error:
                 requested = getattr(error, "retry_after", None)
-                pause = 2.0 ** (tried - 1) if requested is None else requested
-                is_over = tried == _TRIES or pause > min(_LONGEST_WAIT, given_up - time.monotonic())
+                pause = 2.0 ** (tries - 1) if requested is None else requested
+                is_over = tries == _TRIES or pause > min(_MAX_PAUSE, deadline - time.monotonic())
                 if is_over or not is_retryable_lm_error(error):
                     raise
-            if pause >= _SAID_FROM:
-                self._notify(f"Waiting {pause:.0f} seconds, as {self._client.model} asks for.")
+            if pause >= _MIN_REPORTED_PAUSE:
+                self._notify(f"Waiting {pause:.0f} seconds, as requested by {self._client.model}.")
             time.sleep(pause)
 
     def close(self) -> None:
@@ -82,11 +82,11 @@ _LOG = logging.getLogger("dspy.clients.lm")
 
 
 class LanguageModel:
-    """An open language model: ``lm`` and ``adapter`` go into ``dspy.context``.
+    """An open language model; pass ``lm`` and ``adapter`` to ``dspy.context``.
 
     Attributes:
-        lm: the ``dspy.LM``; its model string carries the weights' hash, because DSPy's cache key does not hold
-            the engine.
+        lm: the ``dspy.LM``; its model string contains the hash of the weights, because DSPy's cache key does not
+            contain the engine.
         adapter: the plain-text adapter.
         name: the specification's name.
         sha256: the hash of local weights, None for a model on a server.
@@ -95,18 +95,17 @@ class LanguageModel:
     def __init__(
         self, engine: CompletionEngine, *, model: str, name: str, sha256: str | None, journal: CallJournal | None
     ) -> None:
-        """Put a journal around an engine and a ``dspy.LM`` around both."""
+        """Wrap an engine in a journal and a ``dspy.LM``."""
         self._inner = engine
         self._engine = JournaledEngine(engine, journal if journal is not None else MemoryJournal())
         self.lm = dspy.LM(
             model,
             engine=self._engine,
             async_engine=AsyncEngine(self._engine),
-            # The journal is the cache: it lives in the run folder and survives the process.
-            cache=False,
+            cache=False,  # the journal is the cache
             num_retries=2,
         )
-        self._filter = partial(_is_error)  # one for each model, so that each takes away its own
+        self._filter = partial(_is_error)  # a separate object per model, for removeFilter
         _LOG.addFilter(self._filter)
         self.adapter = PlainTextAdapter()
         self.name = name
@@ -135,7 +134,7 @@ class LanguageModel:
 
 
 def _is_error(record: logging.LogRecord) -> bool:
-    """Let only errors through: DSPy warns of every completion that reaches its token limit."""
+    """Filter warnings: DSPy warns about every completion that reaches its token limit."""
     return record.levelno >= logging.ERROR
 
 
@@ -148,24 +147,22 @@ def open_lm(
     verbose: bool = False,
     notify: Callable[[str], object] | None = None,
 ) -> LanguageModel:
-    """Open the language model that ``spec`` names; weights are pulled if they are missing.
-
-    A server is asked first whether it serves the model. Who will get texts, if they leave this machine, is always said.
+    """Open a language model; missing weights are pulled, and servers are checked first.
 
     Args:
         spec: see :mod:`groundset.models.specs`.
-        journal: where finished calls are kept; in memory by default.
-        workers: calls in flight.
-        adapters: files of adapters for local weights, by the name that calls give.
-        verbose: let the embedded runtime's log through.
-        notify: is called with lines on who gets texts, which key is kept back, pauses that a server asks for, and
-            which weights are tried; prints on standard error by default.
+        journal: stores finished calls; in memory by default.
+        workers: the maximum number of concurrent calls.
+        adapters: files of adapters for local weights, by name.
+        verbose: print the log of the embedded runtime.
+        notify: called with a line about each recipient of texts, key that is not sent, requested pause and test of
+            weights; prints to standard error by default.
 
     Raises:
-        UnknownModelError: if the specification names nothing.
-        UnreachableModelError: if a server does not answer, refuses the key or does not serve the model.
-        WeightsError: if weights that are not the catalogue's cannot be loaded.
-        ModelError: if the weights cannot be fetched, verified or loaded.
+        UnknownModelError: the specification is invalid.
+        UnreachableModelError: a server does not answer, rejects the key or does not serve the model.
+        WeightsError: weights that are not in the catalogue cannot be loaded.
+        ModelError: the weights cannot be downloaded, verified or loaded.
     """
     parsed = ensure_available(parse_spec(spec) if isinstance(spec, str) else spec)
     if isinstance(parsed, LocalSpec):
@@ -174,11 +171,11 @@ def open_lm(
         return LanguageModel(
             engine, model=f"local/{parsed.sha256[:16]}", name=parsed.name, sha256=parsed.sha256, journal=journal
         )
-    to = receiver(parsed)
     notify = notify or partial(say, err=True)
-    for line in (withheld(parsed), f"Texts go to {to}." if to else None):
-        if line:
-            notify(line)
+    if withheld := withheld_key_message(parsed):
+        notify(f"{withheld}.")
+    if host := receiver(parsed):
+        notify(f"Texts go to {host}.")
     return LanguageModel(
         RemoteEngine(parsed, notify), model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal
     )

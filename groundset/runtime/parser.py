@@ -1,4 +1,4 @@
-"""The syntax of sentences, by a spaCy pipeline of the catalogue."""
+"""Parse sentences with a spaCy pipeline of the catalogue."""
 
 import threading
 from collections.abc import Iterable
@@ -10,74 +10,73 @@ from groundset.models.pull import pull
 from programs.errors import ModelError, UnknownModelError
 
 NONE = "none"
-_KEPT = 512  # sentences: a chunk is read again for its links, and once more with its key phrases
-# Characters; the tail of a longer sentence is not parsed, for memory grows with its length. No question is asked about
-# a sentence of more than 60 words.
-_LONGEST = 5_000
-_BATCH = 128  # sentences parsed together: half the time of one by one
+_CACHE_SIZE = 512  # sentences; those of a chunk are needed up to three times
+# Characters; longer sentences are truncated to limit memory. Sentences of more than 60 words get no questions.
+_MAX_LENGTH = 5_000
+_BATCH = 128  # sentences; takes half the time of parsing them one by one
 
 
 class Parser:
     """A loaded pipeline; safe to share between threads.
 
     Attributes:
-        name: what named it; ``none`` if nothing is parsed.
+        name: its name in the catalogue, or ``none``.
         sha256: the hash of its weights, None without any.
     """
 
     def __init__(self, name: str, sha256: str | None, pipeline: Any | None) -> None:
-        """Wrap a spaCy pipeline, or None for a parser that knows no language."""
+        """Wrap a spaCy pipeline, or None for a parser without languages."""
         self.name = name
         self.sha256 = sha256
         self._language = pipeline.lang if pipeline is not None else None
         self._pipeline = pipeline
-        self._known: dict[str, Any] = {}  # the latest last
+        self._cache: dict[str, Any] = {}  # the most recently used last
         self._lock = threading.Lock()
 
     def __call__(self, sentence: str, language: str) -> Any | None:
-        """Return the sentence as a spaCy document, of a very long one the beginning; None for a language not known."""
+        """Parse a sentence, truncated if it is very long; None for an unsupported language."""
         if self._pipeline is None or not self.reads(language):
             return None
-        sentence = sentence[:_LONGEST]
+        sentence = sentence[:_MAX_LENGTH]
         with self._lock:
-            known = self._known.pop(sentence, None)
-            return self._keep(sentence, self._pipeline(sentence) if known is None else known)
+            cached = self._cache.pop(sentence, None)
+            return self._store(sentence, self._pipeline(sentence) if cached is None else cached)
 
     def read_ahead(self, sentences: Iterable[str], language: str) -> None:
-        """Parse sentences in one batch before they are asked for one by one; the results are the same."""
+        """Parse sentences in batches and cache them; the results are the same."""
         if self._pipeline is None or not self.reads(language):
             return
         with self._lock:
-            asked = dict.fromkeys(sentence[:_LONGEST] for sentence in sentences)
-            missing = [sentence for sentence in asked if sentence not in self._known][:_KEPT]
+            unique = dict.fromkeys(sentence[:_MAX_LENGTH] for sentence in sentences)
+            missing = [sentence for sentence in unique if sentence not in self._cache][:_CACHE_SIZE]
             for sentence, parsed in zip(missing, self._pipeline.pipe(missing, batch_size=_BATCH), strict=True):
-                self._keep(sentence, parsed)
+                self._store(sentence, parsed)
 
     def reads(self, language: str) -> bool:
-        """Return whether the parser knows a language."""
+        """Return whether the parser supports a language."""
         return language == self._language
 
-    def _keep(self, sentence: str, parsed: Any) -> Any:
+    def _store(self, sentence: str, parsed: Any) -> Any:
         """Cache a sentence, and drop the least recently used one."""
-        self._known[sentence] = parsed
-        if len(self._known) > _KEPT:
-            del self._known[next(iter(self._known))]
+        self._cache[sentence] = parsed
+        if len(self._cache) > _CACHE_SIZE:
+            del self._cache[next(iter(self._cache))]
         return parsed
 
 
 def load_parser(name: str, *, progress: PullProgress | None = None) -> Parser:
-    """Load the parser that a name of the catalogue stands for, pulled if it is missing; ``none`` parses nothing.
+    """Load a parser of the catalogue, pulled if it is missing; ``none`` parses nothing.
 
     Raises:
         UnknownModelError: there is no such parser.
-        ModelError: its files cannot be loaded.
+        ModelError: the files cannot be loaded.
     """
     if name == NONE:
         return Parser(NONE, None, None)
     entry = CATALOGUE.get(name)
     if entry is None or entry.role != "parser":
-        what = f"is the name of another kind of model ({entry.role})" if entry else f"is no parser{near_matches(name)}"
-        raise UnknownModelError(f"{name} {what}; `groundset models list` shows the parsers; `none` uses none")
+        problem = f"not a parser but of role {entry.role}" if entry else f"not a parser{near_matches(name)}"
+        raise UnknownModelError(f"{name}: {problem}; use a parser from `groundset models list`, or none")
     import spacy
 
     try:

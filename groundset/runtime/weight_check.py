@@ -1,8 +1,8 @@
-"""Trials of untrusted weights: loaded once in a child process before this one loads them.
+"""Test untrusted weights in a child process before loading them.
 
-llama.cpp ends the process at some heads of a file, and evaluates the chat template that a file brings for as long as
-that runs, at loading too. Weights of the catalogue, and what ships, are known by their hashes. Any other file is tried
-in a child with limits on memory and time, together with one completion. What passed is remembered by its hash.
+llama.cpp aborts the process for some file headers, and evaluates the chat template of a file without a time limit, also
+when it is loaded. Weights that are neither in the catalogue nor shipped are loaded and run once in a child process with
+limits on memory and time. Passed tests are recorded by the hash of the file.
 """
 
 import contextlib
@@ -19,27 +19,27 @@ from groundset.models.cache import cache_home
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.specs import LocalSpec
 from groundset.processors import machine_bytes
-from groundset.runtime.gguf_header import head_fault
+from groundset.runtime.gguf_header import header_error
 from programs.errors import EngineError, InputError, WeightsError
 
-# Most memory is for the context, and most of that, for its size, in the smallest models: 98 MB of weights take 1.4 GB
-# (measured). The others are what the runtime takes for itself, and the stacks of its threads.
+# Memory limit: the context takes the most, relative to the weights most in the smallest models (98 MB of weights:
+# 1.4 GB, measured); the rest is for the runtime itself and the stacks of its threads.
 _TIMES_SIZE = 12
-_ROOM_BYTES = 2 << 30
+_BASE_BYTES = 2 << 30
 _PROCESSOR_BYTES = 64 << 20
-# Of processor time: half a gigabyte is loaded and evaluates the words of a trial in three seconds.
-_PATIENCE_S = 60
-_BYTES_A_SECOND = 20_000_000
-_LONGEST = 500  # characters of what a child says
+# Processor time limit: half a gigabyte of weights takes three seconds.
+_BASE_SECONDS = 60
+_BYTES_PER_SECOND = 20_000_000
+_MAX_REASON = 500  # characters
 
 
 def check_weights(spec: LocalSpec, adapters: Mapping[str, Path], notify: Callable[[str], object]) -> None:
-    """Try a model, and each adapter with it, unless they are known or passed before.
+    """Test a model, and each adapter with it, unless they are known or have passed before.
 
-    ``notify`` is called with a line about each trial.
+    ``notify`` is called with a line about each test.
 
     Raises:
-        WeightsError: one of them cannot be loaded; the message names its file.
+        WeightsError: a file cannot be loaded; the message names it.
     """
     if spec.name not in CATALOGUE:
         _check(spec, None, "", notify)
@@ -49,38 +49,38 @@ def check_weights(spec: LocalSpec, adapters: Mapping[str, Path], notify: Callabl
 
 
 def _check(spec: LocalSpec, adapter: Path | None, adapter_sha256: str, notify: Callable[[str], object]) -> None:
-    named = adapter or spec.path
-    decisive = [spec.sha256, adapter_sha256, metadata.version("xllamacpp")]
-    passed = cache_home() / "trials" / hashlib.sha256(" ".join(decisive).encode()).hexdigest()[:32]
+    file = adapter or spec.path
+    key = " ".join([spec.sha256, adapter_sha256, metadata.version("xllamacpp")])
+    passed = cache_home() / "trials" / hashlib.sha256(key.encode()).hexdigest()[:32]
     if passed.is_file():
         return
-    notify(f"Trying {named.name} in a process of its own, since nobody vouches for it.")
-    if wrong := head_fault(named) or _trial(spec.path, adapter):
-        what = f"these weights for {spec.name}" if adapter else "this model"
-        raise WeightsError(f"{named}: the embedded runtime cannot use {what}: {wrong}")
-    with contextlib.suppress(InputError):  # a cache that cannot be written to: it is tried again next time
+    notify(f"Testing {file.name} in a separate process: it is not in the catalogue.")
+    if reason := header_error(file) or _test_in_child(spec.path, adapter):
+        weights = f"these weights for {spec.name}" if adapter else "this model"
+        raise WeightsError(f"{file}: the embedded runtime cannot use {weights}: {reason}")
+    with contextlib.suppress(InputError):  # without a writable cache it is tested again next time
         write_text(passed, "")
 
 
-def _trial(path: Path, adapter: Path | None) -> str:
-    """Return why a child could not load and run a model with an adapter; empty if it could."""
+def _test_in_child(path: Path, adapter: Path | None) -> str:
+    """Return why a child process could not load and run a model with an adapter; empty if it could."""
     files = [file.absolute() for file in (path, adapter) if file]
     size = sum(file.stat().st_size for file in files)
-    memory = _ROOM_BYTES + _PROCESSOR_BYTES * (os.cpu_count() or 1) + _TIMES_SIZE * size
-    # Weights are mapped and do not count, but some processors have them arranged anew.
-    memory = max(_ROOM_BYTES + size, min(memory, machine_bytes() * 3 // 4))
+    memory = _BASE_BYTES + _PROCESSOR_BYTES * (os.cpu_count() or 1) + _TIMES_SIZE * size
+    # Weights are mapped and do not count, except if they are repacked for the processor.
+    memory = max(_BASE_BYTES + size, min(memory, machine_bytes() * 3 // 4))
     child = BoundedProcess(f"{__name__}:{load.__name__}", Limits(memory >> 20, output_mb=1))
     try:
-        fault: str = child([str(file) for file in files], _PATIENCE_S + size / _BYTES_A_SECOND)
+        reason: str = child([str(file) for file in files], _BASE_SECONDS + size / _BYTES_PER_SECOND)
     except LimitError as error:
         return f"loading it {error}"
     finally:
         child.end()
-    return " ".join(fault.split())[:_LONGEST].rstrip(".")
+    return " ".join(reason.split())[:_MAX_REASON].rstrip(".")
 
 
 def load(files: list[str]) -> str:
-    """Load and run a model with adapters; return why that failed, empty if it did not."""
+    """Load and run a model with adapters; return the reason of a failure, empty without one."""
     from dspy.lm15 import Config, LM15Error, Message, Request
 
     from groundset.runtime.embedded import EmbeddedEngine

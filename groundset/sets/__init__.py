@@ -1,1 +1,1 @@
-"""Evaluation sets: formats that they come in and go out as, changes to them, and the Hugging Face Hub."""
+"""Import, export and transform evaluation sets, and publish them on the Hugging Face Hub."""

@@ -1,8 +1,8 @@
-"""Documents of an imported set: each is put together from its chunks.
+"""Rebuild the documents of an imported set from their chunks.
 
-Where every chunk of a document has offsets that do not contradict each other, its text is put together from them, with
-line ends in the gaps. Else the chunks stand one after the other, and the offsets that the set has for them are kept in
-their metadata as ``start_end_idx``, None where it has none, so that they are exported as they came.
+If the offsets of a document's chunks are consistent, its text is rebuilt from them, with newlines in the gaps.
+Otherwise the chunks are concatenated, and their imported offsets (or None) are kept in their metadata as
+``start_end_idx``, so that they are exported unchanged.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,20 +18,20 @@ from groundset.sets.imports.base import ForeignChunk
 from programs.types import Chunk, Document
 
 _SEPARATOR = "\n\n"
-_SPARSEST = 20  # a text may be so many times as long as what is known of it; offsets beyond that are taken for wrong
+_MAX_EXPANSION = 20  # longest text, as a multiple of the length of its chunks; larger offsets are considered wrong
 _NEIGHBOURS = ("prev_id", "next_id")
 _TIME = "last_modified_datetime"
 
 
-class LaidOut(NamedTuple):
-    """Documents, and the chunks in the order of the set."""
+class RebuiltCorpus(NamedTuple):
+    """Documents, and their chunks in the order of the set."""
 
     documents: list[Document]
     chunks: list[Chunk]
 
 
-def lay_out(foreign: Sequence[ForeignChunk], corpus: str) -> LaidOut:
-    """Return the documents of a set and its chunks in them; ``corpus`` is the path of a chunk without one."""
+def rebuild_corpus(foreign: Sequence[ForeignChunk], corpus: str) -> RebuiltCorpus:
+    """Rebuild the documents of a set; ``corpus`` is the path of chunks without one."""
     sources: dict[tuple[str, str], list[ForeignChunk]] = {}
     for chunk in foreign:
         key = ("id", chunk.source) if chunk.source else ("path", chunk.path) if chunk.path else ("", chunk.chunk_id)
@@ -43,22 +43,23 @@ def lay_out(foreign: Sequence[ForeignChunk], corpus: str) -> LaidOut:
         documents[document.doc_id] = document
         by_id |= {chunk.chunk_id: chunk for chunk in chunks}
     ordered = [by_id[chunk.chunk_id] for chunk in foreign]
-    around = neighbour_ids(ordered)
-    return LaidOut(list(documents.values()), [_without_known(chunk, around[chunk.chunk_id]) for chunk in ordered])
+    neighbours = neighbour_ids(ordered)
+    chunks = [_without_derived_neighbours(chunk, neighbours[chunk.chunk_id]) for chunk in ordered]
+    return RebuiltCorpus(list(documents.values()), chunks)
 
 
-def _without_known(chunk: Chunk, neighbours: tuple[str | None, str | None]) -> Chunk:
-    """Return a chunk whose metadata names its neighbours only where they are not those of its document."""
-    known = dict(zip(_NEIGHBOURS, neighbours, strict=True))
-    metadata = {name: value for name, value in chunk.metadata.items() if name not in known or known[name] != value}
+def _without_derived_neighbours(chunk: Chunk, neighbours: tuple[str | None, str | None]) -> Chunk:
+    """Remove neighbours from the metadata of a chunk if they follow from the order in its document."""
+    derived = dict(zip(_NEIGHBOURS, neighbours, strict=True))
+    metadata = {name: value for name, value in chunk.metadata.items() if name not in derived or derived[name] != value}
     return chunk if metadata == chunk.metadata else chunk.model_copy(update={"metadata": metadata})
 
 
 def _document(foreign: Sequence[ForeignChunk], corpus: str, taken: Collection[str]) -> tuple[Document, list[Chunk]]:
     first = foreign[0]
-    text = _text_by_spans(foreign)
+    text = _text_from_spans(foreign)
     has_spans = text is not None
-    starts = [chunk.span[0] for chunk in foreign if chunk.span] if has_spans else _starts_in_a_row(foreign)
+    starts = [chunk.span[0] for chunk in foreign if chunk.span] if has_spans else _concatenated_starts(foreign)
     if text is None:
         text = _SEPARATOR.join(chunk.text for chunk in foreign)
     path = first.path or corpus
@@ -88,23 +89,23 @@ def _document(foreign: Sequence[ForeignChunk], corpus: str, taken: Collection[st
     return Document(doc_id=doc_id, path=path, title=title, text=text, last_modified=modified), chunks
 
 
-def _text_by_spans(chunks: Sequence[ForeignChunk]) -> str | None:
-    """Return the text that all chunks stand in by their offsets, None if there is none."""
+def _text_from_spans(chunks: Sequence[ForeignChunk]) -> str | None:
+    """Rebuild a text from the offsets of its chunks; None if they are missing or inconsistent."""
     spans = [(*chunk.span, chunk.text) for chunk in chunks if chunk.span]
     if len(spans) < len(chunks) or any(start < 0 or end - start != len(text) for start, end, text in spans):
         return None
-    if max(end for _, end, _ in spans) > _SPARSEST * sum(len(text) for _, _, text in spans):
+    if max(end for _, end, _ in spans) > _MAX_EXPANSION * sum(len(text) for _, _, text in spans):
         return None
-    whole = ""
+    rebuilt = ""
     for start, end, text in sorted(spans):
-        whole = whole.ljust(start, "\n")
-        shared = whole[start:end]
-        if not text.startswith(shared):
+        rebuilt = rebuilt.ljust(start, "\n")
+        overlap = rebuilt[start:end]
+        if not text.startswith(overlap):
             return None
-        whole += text[len(shared) :]
-    return whole
+        rebuilt += text[len(overlap) :]
+    return rebuilt
 
 
-def _starts_in_a_row(chunks: Sequence[ForeignChunk]) -> list[int]:
+def _concatenated_starts(chunks: Sequence[ForeignChunk]) -> list[int]:
     lengths = [len(chunk.text) + len(_SEPARATOR) for chunk in chunks]
     return list(accumulate(lengths[:-1], initial=0))

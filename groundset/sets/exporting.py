@@ -1,4 +1,4 @@
-"""A run in the formats of other tools."""
+"""Export a run to the formats of other tools."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ from groundset.folders import check_own, whole_folders
 from groundset.options import option_name
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.base import Export, Exported
+from groundset.store.folder import database_path
 from programs.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,28 +17,28 @@ if TYPE_CHECKING:
 
 
 def export_run(folder: Path, formats: str, out: Path, *, signed: bool = False, **options: Any) -> Exported:
-    """Write the samples of a run as questions, and all of its chunks as the corpus, in comma-separated formats.
+    """Export the samples of a run and all of its chunks, in the comma-separated ``formats``.
 
-    Samples are exported as reviewers corrected them, without those that they refused; with ``signed``, only those that
-    they signed. One format goes into ``out`` itself, several into a folder each there. Nothing changes before all are
-    complete. Files of an earlier export are replaced; a folder that holds anything else is refused. ``options`` are
-    those of single formats; one that is None was not given.
+    Corrected samples are exported as corrected; refused samples are left out; ``signed`` exports only signed samples.
+    A single format is written to ``out`` itself, several formats to a subfolder each. ``out`` does not change until all
+    formats are complete. Files of an earlier export are replaced; a folder with other files is rejected. ``options``
+    are those of single formats; None means not given.
 
     Raises:
-        InputError: there is no such format or run, an option belongs to no chosen format, or the folder cannot be
-            written.
+        InputError: a format or the run does not exist, no chosen format has an option, or the folder cannot be written.
     """
-    chosen = formats_named(formats)
+    chosen = parse_formats(formats)
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if not any(name in row.options for row in chosen):
             owners = ", ".join(row.name for row in EXPORTS.values() if name in row.options)
-            raise InputError(f"{option_name(name)}: only the format {owners} has it; leave it out or choose {owners}")
+            raise InputError(f"{option_name(name)}: an option of the format {owners} only; omit it or add that format")
+
     return write_set(exported_run(folder, signed=signed), chosen, out, given)
 
 
-def formats_named(formats: str) -> list[Export]:
-    """Return the formats of a list with commas."""
+def parse_formats(formats: str) -> list[Export]:
+    """Parse a comma-separated list of formats."""
     names = list(dict.fromkeys(name.strip() for name in formats.split(",") if name.strip()))
     for name in names or [formats]:
         if name not in EXPORTS:
@@ -46,10 +47,10 @@ def formats_named(formats: str) -> list[Export]:
 
 
 def exported_run(folder: Path, *, signed: bool = False) -> "Run":
-    """Return the run whose samples go out: corrected by reviewers, without what they refused.
+    """Load a run with the corrections of reviewers, without refused samples.
 
     Raises:
-        InputError: the folder holds no run, or reviewers left no sample of it.
+        InputError: the folder holds no run, or no sample is left.
     """
     from groundset.run import Run
 
@@ -64,25 +65,27 @@ def exported_run(folder: Path, *, signed: bool = False) -> "Run":
 def write_set(
     run: "Run", formats: Sequence[Export], out: Path, options: Mapping[str, Any] = MappingProxyType({})
 ) -> Exported:
-    """Write an evaluation set in one format or several; see :func:`export_run`."""
+    """Write a run in one or more formats; see :func:`export_run`."""
     check_set(run)
     folders = [out] if len(formats) == 1 else [out / row.name for row in formats]
     if len(formats) > 1 and out.exists() and not out.is_dir():
         raise InputError(f"cannot write to {out}: it is a file, not a folder")
     for row, folder in zip(formats, folders, strict=True):
+        if database_path(folder).exists():
+            raise InputError(f"--out {folder}: is the folder of a run; name another folder")
         check_own(folder, row.files)
-    lasts = {folder: row.last for row, folder in zip(formats, folders, strict=True)}
-    with whole_folders(lasts) as asides:
-        for row, folder, aside in zip(formats, folders, asides, strict=True):
-            check_own(folder, row.files)  # once more: now that nobody else writes there
-            row.write(run, aside, **{name: options[name] for name in row.options if name in options})
+    targets = {folder: row.last for row, folder in zip(formats, folders, strict=True)}
+    with whole_folders(targets) as temporary_folders:
+        for row, folder, temporary in zip(formats, folders, temporary_folders, strict=True):
+            check_own(folder, row.files)  # again, now that the folder is locked
+            row.write(run, temporary, **{name: options[name] for name in row.options if name in options})
     return Exported(len(run.samples), len(run.chunks) if any(row.corpus for row in formats) else 0)
 
 
 def check_set(run: "Run") -> None:
-    """Raise an InputError if there are no samples, an id is empty or occurs twice, or a reference leads nowhere."""
+    """Raise an InputError if there are no samples, an id is empty or duplicate, or a reference is broken."""
     if not run.samples:
-        raise InputError("the run holds no samples, so there is nothing to export")
+        raise InputError("the run holds no samples; nothing to export")
     _check_unique("question", (sample.id for sample in run.samples))
     _check_unique("chunk", (chunk.chunk_id for chunk in run.chunks))
     known = {chunk.chunk_id for chunk in run.chunks}
@@ -91,13 +94,13 @@ def check_set(run: "Run") -> None:
         if not sample.question.strip():
             raise InputError(f"sample {sample.id} has no question")
         if not sample.answer.strip():
-            fix = "leave such samples out by `groundset drop --where 'not answer'`"
-            raise InputError(f"sample {sample.id} has no answer, which every format asks for; {fix}")
+            fix = "remove such samples with `groundset drop --where 'not answer'`"
+            raise InputError(f"sample {sample.id} has no answer, which every format requires; {fix}")
         if not sample.retrieval_gt or not all(sample.retrieval_gt):
             raise InputError(f"sample {sample.id} has no ground-truth chunk")
         missing = [name for group in sample.retrieval_gt for name in group if name not in known]
         if missing:
-            raise InputError(f"sample {sample.id} rests on chunk {missing[0]}, which the run does not hold")
+            raise InputError(f"sample {sample.id} needs chunk {missing[0]}, which is missing from the run")
     for chunk in run.chunks:
         if chunk.doc_id not in sources:
             raise InputError(f"chunk {chunk.chunk_id} belongs to document {chunk.doc_id}, which is missing")

@@ -1,4 +1,4 @@
-"""Measure samples again: by a critic, and by a search for their chunks."""
+"""Judge samples with a critic, and rank their chunks in a search."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,27 +15,26 @@ from programs.text import plain_passage
 from programs.types import Hit, Sample, StepRecord
 
 JUDGE = "judge"
-_JUDGED_AT_ONCE = 64
-_SEARCHED_AT_ONCE = 256
+_JUDGE_BATCH = 64
+_SEARCH_BATCH = 256
 
 
 def judge_samples(
     samples: Sequence[Sample], critic: Critic, state: dict[str, Any] | None, advance: Callable[[int], object]
 ) -> Iterator[Decision]:
-    """Yield the decision of a critic on the question of each sample, with all of its contexts.
+    """Yield the decision of a critic on each sample.
 
-    ``state`` is the compiled state of the step ``judge``, if there is one; ``advance`` is called with the size of each
-    batch.
+    ``state`` is the compiled state of the step ``judge``, if any; ``advance`` is called with the size of each batch.
     """
-    for start in range(0, len(samples), _JUDGED_AT_ONCE):
-        batch = samples[start : start + _JUDGED_AT_ONCE]
+    for start in range(0, len(samples), _JUDGE_BATCH):
+        batch = samples[start : start + _JUDGE_BATCH]
         pairs = [(sample.question, plain_passage(chunk.text for chunk in sample.contexts)) for sample in batch]
         yield from judge_questions(pairs, critic, state)
         advance(len(batch))
 
 
 def record_of(sample: Sample, decision: Decision) -> StepRecord:
-    """Build the record of a decision on the question of a sample, for its trail."""
+    """Build the trail record of a decision on a sample."""
     return StepRecord(
         step=JUDGE,
         output={"question": sample.question, **decision.as_output()},
@@ -46,22 +45,22 @@ def record_of(sample: Sample, decision: Decision) -> StepRecord:
 
 
 def with_ranks(run: Run) -> Run:
-    """Return the run with the round trip of every sample over all of its chunks; ``retrieval_gt`` stays."""
+    """Rank the chunks of every sample among all chunks of the run; ``retrieval_gt`` does not change."""
     vectors = dict(zip((sample.question for sample in run.samples), run.question_vectors, strict=True))
     ids = [chunk.chunk_id for chunk in run.chunks]
     samples: list[Sample] = []
     with open_store("faiss", ids, run.chunk_vectors) as store:
         index = ChunkIndex(run.chunks, store, lambda questions: np.stack([vectors[question] for question in questions]))
-        for start in range(0, len(run.samples), _SEARCHED_AT_ONCE):
-            batch = run.samples[start : start + _SEARCHED_AT_ONCE]
+        for start in range(0, len(run.samples), _SEARCH_BATCH):
+            batch = run.samples[start : start + _SEARCH_BATCH]
             found = index.search_many([sample.question for sample in batch], min(SEARCH_DEPTH, len(ids)))
-            samples += [_placed(sample, hits) for sample, hits in zip(batch, found, strict=True)]
+            samples += [_ranked(sample, hits) for sample, hits in zip(batch, found, strict=True)]
     return run.replace(samples=samples)
 
 
-def _placed(sample: Sample, hits: list[Hit]) -> Sample:
+def _ranked(sample: Sample, hits: list[Hit]) -> Sample:
     metadata = dict(sample.metadata)
     if "source_rank" in metadata or any(len(group) > 1 for group in sample.retrieval_gt):
-        own = [(chunk.chunk_id,) for chunk in sample.contexts]
-        metadata["source_rank"] = round_trip(hits, own).rank
+        sources = [(chunk.chunk_id,) for chunk in sample.contexts]
+        metadata["source_rank"] = round_trip(hits, sources).rank
     return sample.model_copy(update={"retrieval": round_trip(hits, sample.retrieval_gt), "metadata": metadata})

@@ -1,17 +1,17 @@
-"""Hard negatives: chunks that a search finds for a question, and that do not answer it.
+"""Mine hard negatives: chunks that are similar to a question but do not answer it.
 
-A chunk that answers a question and is called a negative teaches a retriever the wrong thing. So none is taken
+False negatives mislead a retriever in training. A chunk is therefore excluded if it
 
-- that the question counts as found with, any alternative included, or that shares text with the positive;
-- that is nearly as similar to the question as the positive, by ``MARGIN`` of the positive's similarity: the rule that
-  did best in NV-Retriever (Moreira et al., 2024), which calls it TopK-PercPos;
-- whose similarity to the positive is ``NEAR_DUPLICATE`` or more (set by hand);
-- that has the words of the answer in a row.
+- is in ``retrieval_gt`` (alternatives included), or overlaps the positive;
+- is nearly as similar to the question as the positive, within ``MARGIN`` of the positive's similarity: TopK-PercPos,
+  the best rule in NV-Retriever (Moreira et al., 2024);
+- has a similarity of at least ``NEAR_DUPLICATE`` to the positive (chosen by hand);
+- contains the answer verbatim.
 
-On 100 questions of five runs (English; encyclopaedia, law, manuals; some of the same documents) the critic of questions
-accepts 38 of the 500 chunks that a search finds first besides the positive, and 26 of the 500 that are taken instead.
-Read one by one, three of these 26 answer their question, each of them "What is …?", and none of 40 drawn from the rest.
-The margin stops 51 of the first 500, the words of the answer 41.
+On 100 questions of five runs (English; encyclopaedia, law, manuals; some documents shared) the judge accepts 38 of the
+top 500 hits besides the positive, but 26 of the 500 mined negatives. Manual inspection found three of these 26 to
+answer their question (all "What is …?"), and none of 40 drawn from the rest. The margin excludes 51 of the top 500, the
+answer's words 41.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,70 +27,69 @@ from programs.types import Chunk, Sample
 
 MARGIN = 0.05
 NEAR_DUPLICATE = 0.95
-_DEPTH = 64  # chunks that are looked at of those found first
-_DRAWS = 128  # and of all, where these do not do: a question that finds its positive late
-_AT_ONCE = 512  # questions
+_DEPTH = 64  # top hits to consider
+_DRAWS = 128  # random chunks to consider if the top hits do not suffice
+_BATCH = 512  # questions
 
-Places = NDArray[np.int64]
+Indexes = NDArray[np.int64]
 
 
 class Anchor(NamedTuple):
-    """A question and one of the chunks that it needs, by its place among the chunks; ``vector`` is the question's."""
+    """A question, its vector, and the index of one of the chunks that it needs."""
 
     sample: Sample
     positive: int
     vector: Vectors
 
 
-def mine(anchors: Sequence[Anchor], chunks: Sequence[Chunk], vectors: Vectors, wanted: int) -> Iterator[list[int]]:
-    """Yield for each anchor the places of up to ``wanted`` negatives among ``chunks``.
+def mine(anchors: Sequence[Anchor], chunks: Sequence[Chunk], vectors: Vectors, limit: int) -> Iterator[list[int]]:
+    """Yield the indices of up to ``limit`` negatives for each anchor, the most similar to the question first.
 
-    The most similar to the question come first. Where a search does not find enough, because the question finds its
-    positive late or not at all, chunks drawn by chance that keep the same rules follow. ``vectors`` has a row of length
-    one for each chunk.
+    If the top hits do not suffice, because the question ranks its positive low, random chunks that pass the same rules
+    are added. ``vectors`` has a unit vector for each chunk.
     """
-    chance = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     with open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors) as store:
-        for start in range(0, len(anchors), _AT_ONCE):
-            part = anchors[start : start + _AT_ONCE]
-            kept: list[list[int]] = [[] for _ in part]
-            found = store.search(np.stack([anchor.vector for anchor in part]), _DEPTH).places
-            _keep(kept, part, found, chunks, vectors, wanted)
-            lacking = [place for place, names in enumerate(kept) if len(names) < wanted]
-            if lacking and len(chunks) > _DEPTH:
-                drawn = chance.integers(len(chunks), size=(len(lacking), _DRAWS))
-                few = [kept[place] for place in lacking]
-                _keep(few, [part[place] for place in lacking], drawn, chunks, vectors, wanted)
-            yield from kept
+        for start in range(0, len(anchors), _BATCH):
+            batch = anchors[start : start + _BATCH]
+            negatives: list[list[int]] = [[] for _ in batch]
+            hits = store.search(np.stack([anchor.vector for anchor in batch]), _DEPTH).indexes
+            _add_negatives(negatives, batch, hits, chunks, vectors, limit)
+            short = [index for index, found in enumerate(negatives) if len(found) < limit]
+            if short and len(chunks) > _DEPTH:
+                drawn = generator.integers(len(chunks), size=(len(short), _DRAWS))
+                incomplete = [negatives[index] for index in short]
+                _add_negatives(incomplete, [batch[index] for index in short], drawn, chunks, vectors, limit)
+            yield from negatives
 
 
-def _keep(
-    kept: Sequence[list[int]],
+def _add_negatives(
+    negatives: Sequence[list[int]],
     anchors: Sequence[Anchor],
-    places: Places,
+    candidates: Indexes,
     chunks: Sequence[Chunk],
     vectors: Vectors,
-    wanted: int,
+    limit: int,
 ) -> None:
-    """Add to what is kept for each anchor, up to ``wanted``, those of its row of ``places`` that keep the rules."""
+    """Add the candidates of each anchor (rows of chunk indices) that pass the rules to its negatives."""
     questions = np.stack([anchor.vector for anchor in anchors])
     positives = vectors[[anchor.positive for anchor in anchors]]
-    likeness = np.einsum("pd,pd->p", questions, positives)
-    looked_at = vectors[places]
-    to_question = np.einsum("pd,pld->pl", questions, looked_at)
-    to_positive = np.einsum("pd,pld->pl", positives, looked_at)
-    limits = likeness - MARGIN * np.abs(likeness)
-    far = (to_question <= limits[:, None]) & (to_positive < NEAR_DUPLICATE)
-    for names, anchor, row, is_far in zip(kept, anchors, places, far, strict=True):
-        for place in row[is_far].tolist():
-            if len(names) == wanted:
+    similarity = np.einsum("pd,pd->p", questions, positives)
+    candidate_vectors = vectors[candidates]
+    to_question = np.einsum("pd,pld->pl", questions, candidate_vectors)
+    to_positive = np.einsum("pd,pld->pl", positives, candidate_vectors)
+    highest = similarity - MARGIN * np.abs(similarity)
+    far = (to_question <= highest[:, None]) & (to_positive < NEAR_DUPLICATE)
+    for found, anchor, row, is_far in zip(negatives, anchors, candidates, far, strict=True):
+        for index in row[is_far].tolist():
+            if len(found) == limit:
                 break
-            if place not in names and not _may_answer(chunks[place], anchor, chunks[anchor.positive]):
-                names.append(place)
+            if index not in found and not _may_answer(chunks[index], anchor, chunks[anchor.positive]):
+                found.append(index)
 
 
 def _may_answer(chunk: Chunk, anchor: Anchor, positive: Chunk) -> bool:
-    """Return whether a chunk may answer the question of an anchor, by what is known of it and by its words."""
+    """Return whether a chunk may answer the question of an anchor."""
     known = chunk.chunk_id in relevant_ids(anchor.sample) or chunk in anchor.sample.contexts
     return known or _overlap(chunk, positive) or has_words(chunk.text, anchor.sample.answer)
 

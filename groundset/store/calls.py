@@ -1,6 +1,6 @@
-"""The journal of a run: finished language model calls by digest, so that resuming repeats none.
+"""The journal of a run: finished language model calls by digest, so that a continued run repeats none.
 
-A second language model that judges has a table of its own, which only runs with one hold.
+A separate judging model has its own table, which is created only if there is one.
 """
 
 import json
@@ -20,26 +20,26 @@ CREATE TABLE IF NOT EXISTS {} (digest TEXT PRIMARY KEY, record TEXT NOT NULL, pr
 """
 CALLS, CRITIC_CALLS = "calls", "critic_calls"
 CALLS_SCHEMA, CRITIC_CALLS_SCHEMA = _SCHEMA.format(CALLS), _SCHEMA.format(CRITIC_CALLS)
-# Of one call: no model reads a billion of them, and the sum over all calls has to stay a number of 64 bits.
+# For one call; the sum over all calls must fit 64 bits.
 _MOST_TOKENS = 10**9
 _Tokens = Annotated[StrictInt, Field(ge=0, le=_MOST_TOKENS)]
 
 
-class _Said(BaseModel):
+class _Response(BaseModel):
     text: str
     finish_reason: str | None
     logprobs: list[tuple[str, float, list[tuple[str, float]]]] | None
 
 
 class _Call(BaseModel):
-    response: _Said
+    response: _Response
     prompt_tokens: _Tokens
     evaluated_tokens: _Tokens
     completion_tokens: _Tokens
 
 
 class CallTotals(NamedTuple):
-    """Totals of the calls of a language model, over all processes that worked on a run."""
+    """Totals of the calls of a language model, over all processes of a run."""
 
     calls: int
     prompt_tokens: int
@@ -98,18 +98,18 @@ def _call(record: str) -> dict[str, Any]:
 def _totals(*row: Any) -> CallTotals:
     totals = CallTotals(*row)
     if not math.isfinite(totals.seconds):
-        raise ValueError("calls that took for ever")
+        raise ValueError("the duration of the calls is not finite")
     return totals
 
 
 class CallFile:
-    """Finished calls in one SQLite file, so that an interrupted command pays for none twice.
+    """A journal in its own SQLite file, for commands without a run.
 
-    The file is opened, or made, on entering: a model that cannot be opened leaves nothing behind.
+    The file is created on entering, after the model has been opened.
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file."""
+        """Set the path; the file is opened on entering."""
         self._path = path
 
     def get(self, digest: str) -> dict[str, Any] | None:
@@ -124,7 +124,7 @@ class CallFile:
         """Open or create the file.
 
         Raises:
-            InputError: its folder cannot be made.
+            InputError: its folder cannot be created.
         """
         folder = self._path.parent
         try:
@@ -137,7 +137,7 @@ class CallFile:
         return self
 
     def remove(self) -> None:
-        """Delete the closed file, once the result of the calls is written."""
+        """Delete the closed file."""
         self._path.unlink(missing_ok=True)
 
     def __exit__(

@@ -1,9 +1,7 @@
 """One SQLite file shared by the threads of one process.
 
-The journal is a write-ahead log with ``synchronous = NORMAL``. A commit is then one write to the log, which the
-operating system holds from there on: a process that is killed in any way loses nothing that it committed. Only
-a power cut can lose the last commits (SQLite syncs at checkpoints), and even that never leaves a file that is
-not valid: the log is replayed up to its last whole transaction.
+It uses a write-ahead log with ``synchronous = NORMAL``: a killed process loses no commit. A power cut can lose the last
+commits, but the file stays valid.
 """
 
 import sqlite3
@@ -19,8 +17,8 @@ Values = Sequence[Any]
 Parsed = TypeVar("Parsed")
 
 _DAMAGE = "it is damaged{}; keep a copy and start again in another folder"
-_ADVERSE = {
-    sqlite3.SQLITE_FULL: "the disk is full; what was stored until now is safe: make room and give the same command",
+_IO_ERRORS = {
+    sqlite3.SQLITE_FULL: "the disk is full; finished work is stored: make room and run the same command again",
     sqlite3.SQLITE_READONLY: "it is read-only",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created",
     sqlite3.SQLITE_BUSY: "another program has locked it",
@@ -28,7 +26,7 @@ _ADVERSE = {
     sqlite3.SQLITE_PERM: "permission denied",
     sqlite3.SQLITE_AUTH: "permission denied",
 }
-# What is stored can bring these about in statements that are right: JSON that is none, sums beyond 64 bits, ids twice.
+# Errors that stored values can cause: invalid JSON, sums beyond 64 bits, duplicate ids.
 _DAMAGED = {
     sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG,
 }  # fmt: skip
@@ -41,7 +39,7 @@ class Database:
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        """Open the file; it is created if it is missing and not only to be read."""
+        """Open the file; unless ``read_only``, it is created if it is missing."""
         self.path = path
         self._read_only = read_only
         self._lock = threading.RLock()
@@ -70,26 +68,26 @@ class Database:
             yield from rows
 
     def read(self, parse: Callable[..., Parsed], statement: str, values: Values = ()) -> Iterator[Parsed]:
-        """Yield each row of a query as ``parse`` reads its columns.
+        """Yield the result of ``parse`` for each row of a query.
 
         Raises:
-            DamagedRunError: a stored value is not what a run writes.
+            DamagedRunError: a stored value is invalid.
         """
         for row in self.each(statement, values):
             try:
                 parsed = parse(*row)
-            # Pydantic's and JSON's errors are of the first kind; the last is JSON that is nested too deep.
+            # Pydantic and JSON raise ValueError; JSON nested too deep raises RecursionError.
             except (ValueError, TypeError, RecursionError) as error:
                 raise self.damaged() from error
             yield parsed
 
     def damaged(self, how: str = "") -> DamagedRunError:
-        """Return the error for a damaged file; ``how`` says in a few words what is wrong."""
+        """Return the error for a damaged file; ``how`` describes the damage in a few words."""
         return DamagedRunError(f"{self.path}: {_DAMAGE.format(how and f' ({how})')}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit everything that the block does, or nothing of it."""
+        """Commit all changes of the block, or none."""
         with self._lock:
             self.execute("BEGIN IMMEDIATE")
             try:
@@ -101,10 +99,10 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Fold the log into the file, so that it can be read from anywhere, and close it."""
+        """Merge the log into the file, if possible, and close it."""
         with self._guarded():
             if not self._read_only:
-                # A reader may be at it, the disk full, the file damaged: then the log stays beside the file.
+                # Fails if another process reads it, the disk is full or the file is damaged; the log then stays.
                 with suppress(sqlite3.Error):
                     self._connection.execute("PRAGMA journal_mode = DELETE")
             self._connection.close()
@@ -120,13 +118,13 @@ class Database:
     def _explained(self, error: sqlite3.Error) -> RunError:
         code = getattr(error, "sqlite_errorcode", None)
         if code is None and isinstance(error, sqlite3.OperationalError):
-            return self.damaged("a text that is no UTF-8")  # Python's own error would print it
-        primary = (code or 0) & 0xFF  # of an extended code
+            return self.damaged("a text is not UTF-8")  # Python's own message contains the text
+        primary = (code or 0) & 0xFF  # without the extended part
         if primary == sqlite3.SQLITE_NOTADB:
-            return self.damaged("no SQLite database")
+            return self.damaged("not an SQLite database")
         if primary == sqlite3.SQLITE_CONSTRAINT:
-            return self.damaged(str(error))  # names a column, no value
-        return self.damaged() if primary in _DAMAGED else RunError(f"{self.path}: {_ADVERSE.get(primary, error)}")
+            return self.damaged(str(error))  # names a column, not a value
+        return self.damaged() if primary in _DAMAGED else RunError(f"{self.path}: {_IO_ERRORS.get(primary, error)}")
 
 
 def _writer(path: Path) -> sqlite3.Connection:
@@ -142,7 +140,7 @@ def _reader(path: Path) -> sqlite3.Connection:
 
 
 def _careful(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Return a connection for an untrusted file."""
+    """Protect a connection to an untrusted file."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
@@ -151,19 +149,19 @@ def _careful(connection: sqlite3.Connection) -> sqlite3.Connection:
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 _STORED_AS = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real'", "BLOB": "'blob'"}
 _VECTORS = "SELECT length(vector) FROM {} WHERE vector IS NOT NULL GROUP BY 1"
-_BYTES = 4  # of a number in a vector
+_BYTES = 4  # of a float32
 
 
 def check_integrity(database: Database, schema: Sequence[str], later: Sequence[str]) -> None:
-    """Refuse a database with other tables than ours, or with values of other types than they declare.
+    """Check that a database has only the tables of a run, with values of the declared types.
 
     Args:
-        database: what was opened.
-        schema: the statements that make its tables.
-        later: those that make tables which need not be there yet.
+        database: the opened database.
+        schema: the statements that create the required tables.
+        later: the statements that create optional tables.
 
     Raises:
-        DamagedRunError: it is not sound; the message says in a few words where.
+        DamagedRunError: a check failed; the message says which.
     """
     with closing(sqlite3.connect(":memory:")) as ours:
         for statement in schema:
@@ -176,17 +174,17 @@ def check_integrity(database: Database, schema: Sequence[str], later: Sequence[s
     found = [_plain(row) for row in database.execute(_OBJECTS)]
     for row in found:
         if known.get(row[1]) != row:
-            raise database.damaged(f"the {row[0]} {row[1]} is none of a run")
+            raise database.damaged(f"unexpected {row[0]} {row[1]}")
     names = {row[1] for row in found}
     if missing := needed - names:
         raise database.damaged(f"the table {min(missing)} is missing")
-    # Reads every page once, so that none is read for ever; then every query is as long as the file allows.
+    # Reads every page once, which rules out endless queries on crafted pages.
     if database.execute("PRAGMA integrity_check(1)") != [("ok",)]:
         raise database.damaged()
     for name in sorted(names):
         other = " OR ".join(f"typeof({column}) NOT IN ({kinds})" for column, kinds in map(_kinds, columns[name]))
         if database.execute(f"SELECT 1 FROM {name} WHERE {other} LIMIT 1"):
-            raise database.damaged(f"the table {name} holds values of another kind")
+            raise database.damaged(f"the table {name} has values of the wrong type")
     lengths = {length for name in ("chunks", "samples") for (length,) in database.execute(_VECTORS.format(name))}
     if len(lengths) > 1 or any(length == 0 or length % _BYTES for length in lengths):
         raise database.damaged("vectors of different lengths")
@@ -198,7 +196,7 @@ def _plain(row: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _kinds(column: Sequence[Any]) -> tuple[str, str]:
-    """Return the name of a column, and the types of values that it may hold."""
+    """Return the name of a column, and its allowed value types."""
     _, name, declared, is_needed, _, in_key = column
     kinds = _STORED_AS[declared]
     return name, kinds if is_needed or in_key else f"{kinds}, 'null'"

@@ -1,6 +1,6 @@
-"""Single samples and rejects of a run: enough of each to list it, and all of the one that is shown.
+"""Access to single samples and rejects of a run: short entries for lists, and complete items.
 
-A run may hold more than fits a page, and may still be growing: whoever shows it asks for what came after the last time.
+A run may be large and still growing, so callers poll with the last position they saw.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ class Entry(NamedTuple):
     """A line in a list of samples or rejects.
 
     Attributes:
-        position: its place in the run, from 1; later ones have higher numbers.
-        kind: what it is.
-        item: what reviews call it: the id of a sample, the place of a reject.
-        question: what is asked; empty where a passage was refused before anything was.
+        position: its position in the run, from 1.
+        kind: ``sample`` or ``reject``.
+        item: its id in reviews: the id of a sample, the position of a reject.
+        question: the question; empty if a chunk was refused before a question was written.
         answer: the ground truth; empty for a reject.
-        documents: the files that its chunks come from.
-        evolution, asks, language, split: of a sample; ``asks`` is the kind of thing that it asks for.
-        step: what refused it.
+        documents: the files of its chunks.
+        evolution, asks, language, split: of a sample; ``asks`` is the question kind.
+        step: the step that refused a reject.
     """
 
     position: int
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 
 class ItemTable:
-    """Reads single pieces of a run."""
+    """Reads single samples, rejects, chunks and documents."""
 
     def __init__(self, database: Database) -> None:
         """Use the tables in ``database``."""
@@ -83,14 +83,14 @@ class ItemTable:
         return found
 
     def chunks(self, ids: Sequence[str]) -> list[Chunk]:
-        """Return chunks by their ids, in the order of these; those that the run does not hold are left out."""
+        """Return chunks in the order of their ids; unknown ids are skipped."""
         marks = ", ".join("?" * len(ids))
         statement = f"SELECT record FROM chunks WHERE chunk_id IN ({marks})"
         found = {chunk.chunk_id: chunk for chunk in self._database.read(Chunk.model_validate_json, statement, ids)}
         return [found[name] for name in ids if name in found]
 
     def document(self, doc_id: str) -> Document | None:
-        """Return a document, or None if the run does not hold it."""
+        """Return a document, None if it is not in the run."""
         statement = "SELECT record FROM documents WHERE doc_id = ?"
         return next(self._database.read(Document.model_validate_json, statement, (doc_id,)), None)
 
@@ -117,14 +117,14 @@ def _reject_entry(position: int, record: str, path: Any) -> Entry:
     return Entry(position, "reject", str(position), reject.question or "", "", documents, step=reject.step)
 
 
-_REWORDED = frozenset({"rewrite", "compress"})  # steps after which a question still has the answer that it had
+_REWORDED = frozenset({"rewrite", "compress"})  # steps that keep the answer of a question
 
 
 def refused_rows(store: "RunStore", steps: Container[str] | None = None) -> Iterator[dict[str, Any]]:
-    """Yield a row for every refused question, or for those that some steps refused.
+    """Yield a row for every question refused by ``steps``, by default by any step.
 
-    ``passage`` holds the chunks of its attempt, without markup; ``answer`` is empty where none was known yet. A run
-    that was made from others holds no attempts: there, the passage is the one chunk that a reject names.
+    ``passage`` is the text of the attempt's chunks without markup, or of the reject's chunk in a derived run, which has
+    no attempts. ``answer`` is empty if there was none yet.
     """
     chunks = {chunk.chunk_id: chunk for chunk in store.chunks()}
     for position, attempt, reject in store.results.refused_questions():
@@ -146,20 +146,20 @@ def refused_rows(store: "RunStore", steps: Container[str] | None = None) -> Iter
 
 
 def answer_to(question: str, records: Iterable[StepRecord]) -> str:
-    """Return the answer to a question of an attempt by its step records; empty if none was known yet."""
+    """Return the answer to a question of an attempt from its step records; empty if there was none yet."""
     return _answers(records).get(question, "")
 
 
 def _answers(records: Iterable[StepRecord]) -> dict[str, str]:
-    """Return the latest answer to each question of an attempt that has one."""
-    asked: dict[int, str] = {}
+    """Return the latest answers by question."""
+    current: dict[int, str] = {}
     answers: dict[str, str] = {}
     for record in records:
         question, answer = record.output.get("question"), record.output.get("answer")
         if isinstance(question, str):
-            if record.step in _REWORDED and (before := asked.get(record.candidate)) in answers:
+            if record.step in _REWORDED and (before := current.get(record.candidate)) in answers:
                 answers[question] = answers[before]
-            asked[record.candidate] = question
-        if isinstance(answer, str) and record.candidate in asked:
-            answers[asked[record.candidate]] = answer
+            current[record.candidate] = question
+        if isinstance(answer, str) and record.candidate in current:
+            answers[current[record.candidate]] = answer
     return answers

@@ -1,4 +1,4 @@
-"""The origin of a run that was not generated: a command, its options and its inputs."""
+"""The lineage of a derived run: a command, its options and its inputs."""
 
 import shlex
 from typing import Any
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from groundset.options import option_name
 
 UNKNOWN_MODEL = "unknown"
-"""The name of the language model of a run whose questions came from elsewhere."""
+"""The name of the language model of imported questions."""
 
 
 class _Frozen(BaseModel):
@@ -16,13 +16,13 @@ class _Frozen(BaseModel):
 
 
 class Parent(_Frozen):
-    """A run, or a file, that another run was made from.
+    """A run or file that another run was made from.
 
     Attributes:
-        name: of its folder or file, without the path.
-        identity: the digest of a run's identity, the SHA-256 of a file's bytes.
-        samples: how many it holds.
-        lineage: where it comes from itself; None if it was generated, or is a file.
+        name: the name of its folder or file, without the path.
+        identity: the digest of a run's identity, or the SHA-256 of a file.
+        samples: the number of its samples.
+        lineage: its own lineage; None for a generated run or a file.
     """
 
     name: str
@@ -36,8 +36,8 @@ class Lineage(_Frozen):
 
     Attributes:
         command: the name of the command.
-        options: what it was asked for, by parameter name; those that are None or False were not given.
-        parents: what it was given.
+        options: its options by parameter name; None or False means not given.
+        parents: its inputs.
     """
 
     command: str

@@ -1,6 +1,6 @@
-"""The metadata of a run, by name: every value is validated whenever it is read.
+"""The metadata of a run: every value is validated when it is read.
 
-Keys that a model here does not have are allowed; those that it has may be missing.
+Unknown keys are allowed, and most keys may be missing.
 """
 
 import json
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, InstanceOf, StrictInt, TypeAd
 from groundset.store.lineage import Lineage
 from programs.numbers import MOST, check_numbers
 
-_Text = InstanceOf[str]  # a path holds halves of characters for bytes that are no UTF-8, and Pydantic's own texts none
+_Text = InstanceOf[str]  # paths may contain lone surrogates, which pydantic's str rejects
 _Whole = Annotated[StrictInt, Field(ge=0, lt=MOST)]
 _Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 
@@ -66,7 +66,7 @@ class _Mode(_Meta):
     why: str
 
 
-class _Asked(_Meta):
+class _Request(_Meta):
     first: _Whole
     size: _Whole | None
 
@@ -94,7 +94,7 @@ _VALUES: dict[str, TypeAdapter[Any]] = {
     "corpus": TypeAdapter(dict[str, _Whole]),
     "digest": TypeAdapter(str),
     "ending": TypeAdapter(str),
-    "growth": TypeAdapter(list[_Asked]),
+    "growth": TypeAdapter(list[_Request]),
     "identity": TypeAdapter(_Identity),
     "lineage": TypeAdapter(Lineage),
     "mode": TypeAdapter(_Mode | None),
@@ -106,20 +106,20 @@ _VALUES: dict[str, TypeAdapter[Any]] = {
 
 
 def stored_meta(name: str, text: str) -> Any:
-    """Return the value that is stored under a name, None if that is null.
+    """Parse and validate a stored value.
 
     Raises:
-        ValueError: it is not JSON, holds NaN or an infinite number, or is not what a run stores under that name.
+        ValueError: it is not JSON, or is invalid; see :func:`check_meta`.
         RecursionError: it is nested too deep.
     """
     return check_meta(name, json.loads(text))
 
 
 def check_meta(name: str, value: Any) -> Any:
-    """Return the metadata of a name if it is valid.
+    """Validate and return the metadata of a name.
 
     Raises:
-        ValueError: it holds NaN or an infinite number, or is not what a run stores under that name.
+        ValueError: it holds NaN or an infinite number, or has the wrong type.
     """
     if check_numbers(value) is not None and name in _VALUES:
         _VALUES[name].validate_python(value)

@@ -1,4 +1,4 @@
-"""The share of a run's questions that is expected to be good, and for which of them the estimate holds."""
+"""The quality estimate of a run: the expected share of good questions, and which questions it covers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -10,10 +10,10 @@ class QualityEstimate(NamedTuple):
     """An expected share of good questions with its 95 % interval.
 
     Attributes:
-        share, low, high: of the questions that it covers.
-        measured_on: how many questions it was measured on; None where that was not recorded.
+        share, low, high: the share of good questions among those covered, and its interval.
+        measured_on: the number of questions it was measured on, if recorded.
         of_runs: whether it was measured on questions of runs, rather than on labelled questions of all kinds.
-        covers: how many samples it holds for; of the others nothing was measured.
+        covers: the number of covered samples; nothing was measured for the others.
     """
 
     share: float
@@ -25,9 +25,9 @@ class QualityEstimate(NamedTuple):
 
 
 def estimate_quality(compiled: Mapping[str, Any] | None, samples: Iterable[Sample]) -> QualityEstimate | None:
-    """Return the quality estimate of a run's samples by its compiled critic; None if nothing was measured.
+    """Return the quality estimate of a run's samples from its compiled critic; None if nothing was measured.
 
-    An estimate that was measured on questions of runs holds only for samples that were as easy to ask.
+    An estimate measured on questions of runs covers only easy questions.
     """
     judge = (compiled or {}).get("judge") or {}
     if not {"expected_good", "interval"} <= judge.keys():
@@ -41,10 +41,10 @@ def estimate_quality(compiled: Mapping[str, Any] | None, samples: Iterable[Sampl
 
 
 def is_of_runs(compiled: Mapping[str, Any] | None) -> bool:
-    """Return whether the critic was measured on questions of runs, all of them easy to ask."""
+    """Return whether the critic was measured on questions of runs, all of them easy."""
     return "kinds" in ((compiled or {}).get("judge") or {})
 
 
 def is_easy(sample: Sample) -> bool:
-    """Return whether a rule of syntax worded the question of a sample."""
+    """Return whether the question of a sample was worded from sentence syntax."""
     return any(record.step == "question" and record.output.get("easy") for record in sample.trail)

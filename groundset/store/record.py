@@ -1,4 +1,4 @@
-"""The files of a run folder, derived from its database: they can be written again at any time."""
+"""The files of a run folder that are derived from its database."""
 
 import json
 import platform
@@ -16,7 +16,7 @@ from groundset.options import WINDOW
 from groundset.store.meta import check_meta
 from groundset.store.run_store import RunStore
 from programs.errors import DamagedRunError, InputError, RunError
-from programs.focus import is_whole
+from programs.focus import is_full_question
 from programs.types import Chunk, Focus, Reject, Sample
 
 _LIBRARIES = (
@@ -25,7 +25,7 @@ _LIBRARIES = (
 
 
 class _Record(BaseModel):
-    """What every ``run.json`` says."""
+    """The entries of every ``run.json``."""
 
     status: str
     reason: str | None
@@ -34,7 +34,7 @@ class _Record(BaseModel):
 
 
 class RunFiles(NamedTuple):
-    """Where the files of a run lie."""
+    """The paths of the derived files of a run."""
 
     record: Path
     samples: Path
@@ -42,12 +42,12 @@ class RunFiles(NamedTuple):
 
 
 def run_files(folder: Path) -> RunFiles:
-    """Return the paths of the files that a run folder holds besides its database."""
+    """Return the paths of the derived files of a run."""
     return RunFiles(folder / "run.json", folder / "samples.jsonl", folder / "rejects.jsonl")
 
 
 def write_files(store: RunStore, status: str, reason: str | None = None) -> RunFiles:
-    """Write ``run.json``, ``samples.jsonl`` and ``rejects.jsonl``, each whole or not at all; no link is followed.
+    """Write ``run.json``, ``samples.jsonl`` and ``rejects.jsonl`` atomically; links are not followed.
 
     Args:
         store: the run.
@@ -58,7 +58,7 @@ def write_files(store: RunStore, status: str, reason: str | None = None) -> RunF
         RunError: a file cannot be written.
     """
     files = run_files(store.folder)
-    with _ending_the_run():
+    with _as_run_error():
         write_rows(files.samples, (sample_row(sample) for sample in store.results.samples()), follow=False)
         write_rows(files.rejects, (reject_row(reject) for reject in store.results.rejects()), follow=False)
     write_record(store, status, reason)
@@ -66,27 +66,27 @@ def write_files(store: RunStore, status: str, reason: str | None = None) -> RunF
 
 
 def write_record(store: RunStore, status: str, reason: str | None = None) -> None:
-    """Write ``run.json`` alone; no link is followed.
+    """Write ``run.json`` alone; links are not followed.
 
     Raises:
         RunError: it cannot be written.
     """
     text = json_text(run_record(store, status, reason), indent=2)
-    with _ending_the_run():
+    with _as_run_error():
         write_text(run_files(store.folder).record, text + "\n", follow=False)
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Return what ``run.json`` of a run says.
+    """Read and validate ``run.json``.
 
     Raises:
-        InputError: it cannot be read, or is not what a run writes; the message names it.
+        InputError: it cannot be read, or is damaged; the message names it.
     """
     file = run_files(folder).record
     try:
         record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         _Record.model_validate(record)
-        for name in record.keys() - {"identity"}:  # the digest of what the database calls so
+        for name in record.keys() - {"identity"}:  # a digest here, an object in the database
             check_meta(name, record[name])
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from error
@@ -96,12 +96,11 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[str, Any]:
-    """Return everything that ``run.json`` says about a run.
+    """Return the content of ``run.json``.
 
-    ``counts`` says for each step how often it spoke (``tried``) and how many candidates it refused
-    (``refused``); a step that refuses before it has written anything only counts as refusing. A run with a
-    ``lineage`` was made from others: what it took to make those, and what their steps tried, is theirs to say.
-    ``critic_calls`` says of a second language model, which judges, what ``calls`` and what follows say of the first.
+    ``counts`` has the step records (``tried``) and refused candidates (``refused``) of each step; a step that refuses
+    before it records anything counts as refusing only. A run with a ``lineage`` does not repeat the cost and counts of
+    its parents. ``critic_calls`` are the calls and tokens of a separate judging model.
     """
     calls = store.calls.totals()
     started, seconds = store.spent()
@@ -146,21 +145,21 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
 
 
 def by_rule(samples: Iterable[Sample]) -> int:
-    """Return how many questions consist of an opening by syntax and a question mark."""
+    """Return how many questions consist of a syntactic opening and a question mark."""
     return sum(sample.question in _of_rules(sample) for sample in samples)
 
 
 def _of_rules(sample: Sample) -> set[str]:
-    """Return the questions of a sample's trail that syntax alone worded."""
+    """Return the questions of a sample's trail that were worded by syntax alone."""
     openings = [str(record.output.get("opening") or "") for record in sample.trail if record.step == "question"]
-    return {f"{opening}?" for opening in openings if is_whole(Focus(sentence="", answer="", opening=opening))}
+    return {f"{opening}?" for opening in openings if is_full_question(Focus(sentence="", answer="", opening=opening))}
 
 
 def mode_record(store: RunStore) -> dict[str, Any] | None:
-    """Return what ``run.json`` says of the mode, None for runs of versions that had none.
+    """Return the entry of the mode, None for runs of earlier versions.
 
-    ``by_rule`` and ``by_model`` count the questions by who gave them their words; ``missing`` says for each evolution
-    of the mix how many samples it lacks.
+    ``by_rule`` and ``by_model`` count the questions worded by syntax and by the model; ``missing`` counts the missing
+    samples of each evolution of the mix.
     """
     mode = store.meta("mode")
     if mode is None:
@@ -173,7 +172,7 @@ def mode_record(store: RunStore) -> dict[str, Any] | None:
 
 
 def critic_calls(store: RunStore) -> dict[str, float] | None:
-    """Return the cost of the calls of a second language model, None if there is none."""
+    """Return the calls and tokens of a separate judging model, None if there is none."""
     if "critic_lm" not in store.required("models"):
         return None
     totals = store.critic_calls.totals()
@@ -181,7 +180,7 @@ def critic_calls(store: RunStore) -> dict[str, float] | None:
 
 
 def step_counts(store: RunStore) -> dict[str, dict[str, int]]:
-    """Return for each step how often it was tried and how often it refused, over decided attempts."""
+    """Return the tried and refused candidates of each step, over decided attempts."""
     tried, refused = store.attempts.step_counts(), store.results.reject_counts()
     return {
         step: {"tried": tried.get(step, 0), "refused": refused.get(step, 0)}
@@ -190,7 +189,7 @@ def step_counts(store: RunStore) -> dict[str, dict[str, int]]:
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row of ``samples.jsonl``, with its split where documents are split."""
+    """Return a sample as a row of ``samples.jsonl``; ``split`` is omitted if there is none."""
     row = sample.model_dump(mode="json", exclude=None if sample.split else {"split"})
     return {**row, "contexts": [_context(chunk) for chunk in sample.contexts]}
 
@@ -207,7 +206,7 @@ def reject_row(reject: Reject) -> dict[str, Any]:
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of the libraries that a run depends on."""
+    """Return the versions of the libraries that affect a run."""
     versions = {"groundset": __version__, "python": platform.python_version()}
     for name in _LIBRARIES:
         try:
@@ -222,8 +221,8 @@ def _context(chunk: Chunk) -> dict[str, Any]:
 
 
 @contextmanager
-def _ending_the_run() -> Iterator[None]:
-    """Raise :class:`RunError` for files that cannot be written: the folder was writable when the run started."""
+def _as_run_error() -> Iterator[None]:
+    """Turn an :class:`InputError` into a :class:`RunError`: the folder was writable when the run started."""
     try:
         yield
     except DamagedRunError:

@@ -1,7 +1,7 @@
 """Reviews of the samples and rejects of a run: the table ``reviews`` of its database.
 
-Every click adds a row, and nothing is ever changed: what a reader said last about an item stands. A reader who takes
-a verdict back adds a row without one. Rows that one click made share its name, so that undoing it finds them.
+Append-only: the latest review of an item by each reviewer counts. A withdrawal is a row without a verdict. Rows from
+one click share its name, so that it can be undone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,17 +23,17 @@ class Review(BaseModel):
     """The review of one sample or reject by one reviewer.
 
     Attributes:
-        kind: what was read.
-        item: the id of the sample, or the place of the reject in the run.
-        reader: who read it, by a name of their own choosing.
-        verdict: ``good`` signs it, ``bad`` refuses it, None takes back what the reader said before.
-        reason: why it is bad: a word of :mod:`programs.reasons`.
-        question, answer: what the reader wrote in place of the text that was read; None leaves it as it was.
-        blind: whether the run that it comes from was hidden.
-        skipped: put off without a verdict.
-        click: the name of the click that made this row; one verdict for many items is one click.
-        undoes: the name of the click that this row takes back; it then holds what the reader had said before that.
-        read_at: when, in UTC.
+        kind: ``sample`` or ``reject``.
+        item: the id of the sample, or the position of the reject in the run.
+        reader: the name of the reviewer.
+        verdict: ``good`` accepts it, ``bad`` refuses it, None withdraws the reviewer's earlier verdict.
+        reason: why it is bad: a name in :mod:`programs.reasons`.
+        question, answer: the corrected text, None if unchanged.
+        blind: whether the name of its run was hidden.
+        skipped: whether it was skipped without a verdict.
+        click: the name of the click that added this row; a verdict on several items is one click.
+        undoes: the name of the click that this row undoes, by repeating the review before it.
+        read_at: the time, in UTC.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,21 +56,21 @@ class ReviewTable:
     """The reviews of a run, in the order in which they were given."""
 
     def __init__(self, database: Database) -> None:
-        """Use the table in ``database``; runs without reviews have none."""
+        """Use the table in ``database``, which may be missing."""
         self._database = database
 
     def prepare(self) -> None:
-        """Create the table if it is missing, which also shows that the run can be written.
+        """Create the table if it is missing.
 
         Raises:
-            RunError: it cannot.
+            RunError: the run cannot be written.
         """
         with self._database.transaction():
             self._database.execute(REVIEWS_SCHEMA)
 
     def add(self, *reviews: Review) -> None:
         """Store reviews, all or none; they are committed when this returns."""
-        # Made first: whoever else works on the run waits while the transaction is open.
+        # Computed first: other processes wait while the transaction is open.
         rows = [(each.kind, each.item, each.reader, each.verdict, each.model_dump_json()) for each in reviews]
         with self._database.transaction():
             self._database.execute(REVIEWS_SCHEMA)
@@ -79,11 +79,11 @@ class ReviewTable:
             )
 
     def all(self) -> list[Review]:
-        """Return every row, withdrawn reviews among them."""
+        """Return every row, including withdrawn reviews."""
         return list(self.after(0).values())
 
     def after(self, number: int) -> Mapping[int, Review]:
-        """Return the rows that came after a number, by their numbers, which count from 1."""
+        """Return the rows after a row number, by their numbers, from 1."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'reviews'"):
             return {}
         statement = "SELECT number, record FROM reviews WHERE number > ? ORDER BY number"
@@ -91,10 +91,10 @@ class ReviewTable:
 
 
 class Consensus(NamedTuple):
-    """The consensus of all reviewers of a sample.
+    """The consensus of all reviewers of an item.
 
-    ``verdict`` is ``good`` if all signed it, ``bad`` if all refused it, else ``disputed``; the texts are those of the
-    last reader who signed it with another wording, so that question and answer are a pair that somebody signed.
+    ``verdict`` is ``good`` if all accepted it, ``bad`` if all refused it, else ``disputed``. The texts are the latest
+    correction by a reviewer who accepted the item; both come from the same review.
     """
 
     verdict: Literal["good", "bad", "disputed"]
@@ -103,13 +103,13 @@ class Consensus(NamedTuple):
 
 
 def latest_reviews(reviews: Iterable[Review]) -> list[Review]:
-    """Return the last review of each item by each reviewer, the earliest first; ``reviews`` are in order of rows."""
+    """Return the latest review of each item by each reviewer, the earliest first; ``reviews`` are in row order."""
     last = {(review.kind, review.item, review.reader): review for review in reviews}
     return sorted((review for review in last.values() if review.verdict), key=lambda review: review.read_at)
 
 
 def consensus_by_item(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Consensus]:
-    """Return the consensus on each item, from the last reviews of each reviewer."""
+    """Return the consensus on each item from :func:`latest_reviews`."""
     by_item: dict[str, list[Review]] = {}
     for review in reviews:
         if review.kind == kind and review.verdict:
@@ -118,7 +118,7 @@ def consensus_by_item(reviews: Iterable[Review], kind: Literal["sample", "reject
 
 
 def corrected(sample: Sample, consensus: Consensus | None) -> Sample:
-    """Return a sample with the corrections of its reviewers."""
+    """Return a sample with its reviewers' corrections."""
     texts = {"question": consensus.question, "answer": consensus.answer} if consensus else {}
     return sample.model_copy(update={name: text for name, text in texts.items() if text is not None})
 

@@ -1,15 +1,15 @@
-"""The run store: one folder, one SQLite file, everything that a run knows.
+"""The run store: the folder and SQLite file with everything about a run.
 
 | table | what it holds |
 |---|---|
 | meta | identity, configuration, models, versions, skipped files, each as JSON |
-| documents, chunks | the corpus of the run in its order; of each chunk its vector, what was read off it, its score |
-| attempts | what was wanted, the outcome as soon as it is there, and the verdict once it was decided |
-| steps | what every step said, one row each, committed as it happens |
-| calls | finished language model calls by digest: what makes a resume free |
-| critic_calls | the same of a second language model that judges; there in runs that have one |
-| samples, rejects | what was decided, in that order |
-| reviews | what people said who read samples or rejects; there from the first review on |
+| documents, chunks | the corpus in order; each chunk with its vector, analysis (column ``reading``) and score |
+| attempts | the plan of each attempt, its outcome and its verdict |
+| steps | the record of every step, committed as it happens |
+| calls | finished language model calls by digest, which a continued run reuses |
+| critic_calls | the calls of a separate judging model, if there is one |
+| samples, rejects | accepted samples and rejects, in order of decision |
+| reviews | verdicts of reviewers; created with the first review |
 | sessions | one row for each process that worked on the run |
 """
 
@@ -60,16 +60,16 @@ ChunkColumn = Literal["vector", "reading", "score"]
 class RunStore:
     """The stored state of one run; safe to share between threads.
 
-    Use as a context manager. While it is open for writing, no other process can open the same folder so.
+    Use as a context manager. Only one process can have it open for writing.
 
     Attributes:
         folder: the run folder.
         calls: the journal of language model calls.
-        critic_calls: that of a second language model, which judges.
-        attempts: plans, steps and outcomes.
+        critic_calls: the journal of a separate judging model.
+        attempts: plans, steps, outcomes and verdicts.
         results: samples and rejects.
-        reviews: what people said about them.
-        pieces: single samples, rejects, chunks and documents, for whoever shows them.
+        reviews: reviews of samples and rejects.
+        items: access to single samples, rejects, chunks and documents.
     """
 
     def __init__(self, folder: Path, database: Database, lock: FolderLock | None) -> None:
@@ -93,10 +93,10 @@ class RunStore:
         documents: Sequence[Document],
         chunks: Sequence[Chunk],
     ) -> Self:
-        """Create a run: the folder appears with everything that the run starts from, or not at all.
+        """Create a run with its documents, chunks and metadata, atomically.
 
         Raises:
-            InputError: the folder cannot be made, or holds something else.
+            InputError: the folder cannot be created, or holds other files.
             RunError: another process works on it, or it cannot be written.
         """
         make_folder(folder)
@@ -104,7 +104,7 @@ class RunStore:
         path = database_path(folder)
         try:
             if path.exists():
-                raise RunError(f"another process has begun a run in {folder} just now")
+                raise RunError(f"another process has just started a run in {folder}; choose another --out")
             with whole_file(path, follow=False) as aside, closing(Database(aside)) as database:
                 cls(folder, database, lock)._fill(meta, documents, chunks)
             return cls(folder, Database(path), lock)
@@ -135,10 +135,10 @@ class RunStore:
             InputError: the folder holds no run, or cannot be written.
             RunError: another program has locked it, or the disk is full.
         """
-        cls.read(folder).close()  # what is no run of this version is left as it is
+        cls.read(folder).close()  # check it before writing anything
         path = database_path(folder)
         if not (os.access(folder, os.W_OK) and os.access(path, os.W_OK)):
-            raise InputError(f"{folder} cannot be written, and reviews are kept in it; copy it and review the copy")
+            raise InputError(f"{folder} cannot be written, but reviews are stored in it; review a copy")
         store = cls(folder, Database(path), None)
         try:
             store.reviews.prepare()
@@ -149,26 +149,26 @@ class RunStore:
 
     @classmethod
     def read(cls, folder: Path, *, check: bool = True) -> Self:
-        """Open a run to read it, whether or not a process is working on it.
+        """Open a run for reading, whether or not a process is working on it.
 
-        Without ``check``, the integrity of a database that was checked just before is not checked again.
+        ``check`` may be False only if the integrity of the database was checked before.
 
         Raises:
-            InputError: the folder holds no run, or cannot be looked into.
+            InputError: the folder holds no run, or cannot be read.
         """
         try:
             found = database_path(folder).is_file()
         except OSError as error:
             raise InputError(f"{folder} cannot be read: {error.strerror}") from error
         if not found:
-            what = "is not the folder of a run: it holds no run.sqlite" if folder.exists() else "does not exist"
-            raise InputError(f"{folder} {what}; name the folder of a run, as `groundset generate` makes it")
+            reason = "is not the folder of a run: it has no run.sqlite" if folder.exists() else "does not exist"
+            raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
         check_files(folder)
         store = cls(folder, Database(database_path(folder), read_only=True), None)
         return store._checked() if check else store
 
     def close(self) -> None:
-        """Close the file and let other processes have the folder."""
+        """Close the file and release the lock."""
         try:
             self._database.close()
         finally:
@@ -216,30 +216,30 @@ class RunStore:
             database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def meta(self, name: str) -> Any:
-        """Return the value stored under a name, None if there is none.
+        """Return the value stored under a name, or None.
 
         Raises:
-            DamagedRunError: it is not what a run stores there.
+            DamagedRunError: the value is invalid.
         """
         statement = "SELECT name, value FROM meta WHERE name = ?"
         return next(self._database.read(stored_meta, statement, (name,)), None)
 
     def required(self, *path: str) -> Any:
-        """Return a stored value that no run lacks, by its name and the keys that lead to it.
+        """Return a stored value that every run has, by its name and the keys inside it.
 
         Raises:
-            DamagedRunError: it is missing, or not what a run stores there.
+            DamagedRunError: the value is missing or invalid.
         """
         name, *keys = path
         value = self.meta(name)
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
         if value is None:
-            raise self.damaged(f"it lacks the {' '.join(path)}")
+            raise self.damaged(f"missing metadata '{'.'.join(path)}'")
         return value
 
     def damaged(self, how: str) -> DamagedRunError:
-        """Return the error for a damaged run; ``how`` says in a few words what is wrong."""
+        """Return the error for a damaged run; ``how`` describes the damage in a few words."""
         return self._database.damaged(how)
 
     def set_meta(self, name: str, value: Any) -> None:
@@ -247,7 +247,7 @@ class RunStore:
         self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json_text(value)))
 
     def replan(self, meta: Mapping[str, Any]) -> None:
-        """Store values and drop undecided attempts, because the plan changes from here on."""
+        """Store values and drop undecided attempts, in one transaction."""
         with self._database.transaction():
             for name, value in meta.items():
                 self.set_meta(name, value)
@@ -262,28 +262,25 @@ class RunStore:
         return list(self._database.read(_chunk, "SELECT chunk_id, record FROM chunks ORDER BY position"))
 
     def vectors(self) -> Vectors:
-        """Return the embedding vectors of all chunks, a row for each."""
+        """Return the embeddings of all chunks, a row for each."""
         rows = list(self._database.read(as_vector, "SELECT vector FROM chunks ORDER BY position"))
         if not rows:
-            raise self.damaged("no chunks")
+            raise self.damaged("it has no chunks")
         return np.stack(rows)
 
-    def without(self, column: ChunkColumn) -> list[Chunk]:
-        """Return the chunks that lack a column."""
+    def chunks_missing(self, column: ChunkColumn) -> list[Chunk]:
+        """Return the chunks without a value in a column."""
         statement = f"SELECT chunk_id, record FROM chunks WHERE {column} IS NULL ORDER BY position"
         return list(self._database.read(_chunk, statement))
 
-    def learn(
-        self, column: ChunkColumn, known: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
+    def store_column(
+        self, column: ChunkColumn, values: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
     ) -> None:
-        """Store a column of chunks by id: vectors as bytes, analysis and scores as JSON.
-
-        ``rejects`` are the chunks that were refused by it.
-        """
+        """Store values of a column by chunk id, vectors as bytes, the others as JSON; and rejected chunks."""
         with self._database.transaction():
             self.results.add_rejects(None, rejects)
             self._database.insert(
-                f"UPDATE chunks SET {column} = ? WHERE chunk_id = ?", ((value, chunk_id) for chunk_id, value in known)
+                f"UPDATE chunks SET {column} = ? WHERE chunk_id = ?", ((value, chunk_id) for chunk_id, value in values)
             )
 
     def contexts(self) -> dict[str, Context]:
@@ -292,14 +289,14 @@ class RunStore:
         return {context.chunk.chunk_id: context for context in self._database.read(_context, statement)}
 
     def corpus_size(self) -> tuple[int, int]:
-        """Return how many documents and chunks there are."""
+        """Return the numbers of documents and chunks."""
         [(documents, chunks)] = self._database.execute(
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks)"
         )
         return documents, chunks
 
     def begin_session(self) -> int:
-        """Record that a process starts to work on the run; return the number of its session."""
+        """Start the session of a process, and return its number."""
         with self._database.transaction():
             started = datetime.now(UTC).isoformat(timespec="seconds")
             self._database.execute("INSERT INTO sessions (started) VALUES (?)", (started,))
@@ -307,11 +304,11 @@ class RunStore:
         return int(number)
 
     def spend(self, session: int, seconds: float) -> None:
-        """Record how long a session has lasted so far."""
+        """Store the duration of a session so far."""
         self._database.execute("UPDATE sessions SET seconds = ? WHERE number = ?", (round(seconds, 3), session))
 
     def spent(self) -> tuple[str | None, float]:
-        """Return when the first session started, if any has, and the seconds of all."""
+        """Return the start of the first session, if any, and the seconds of all."""
         [spent] = self._database.read(_spent, "SELECT min(started), total(seconds) FROM sessions")
         return spent
 
@@ -319,29 +316,29 @@ class RunStore:
 def _document(doc_id: str, record: str) -> Document:
     document = Document.model_validate_json(record)
     if document.doc_id != doc_id:
-        raise ValueError("a document stored under the id of another one")
+        raise ValueError("a document has another id than its row")
     return document
 
 
 def _chunk(chunk_id: str, record: str) -> Chunk:
     chunk = Chunk.model_validate_json(record)
     if chunk.chunk_id != chunk_id:
-        raise ValueError("a chunk stored under the id of another one")
+        raise ValueError("a chunk has another id than its row")
     return chunk
 
 
 def _context(chunk_id: str, record: str, reading: str, score: str | None) -> Context:
     """Build an analysed chunk from its columns."""
-    known = {
+    others = {
         "chunk": _chunk(chunk_id, record),
         "score": None if score is None else StepRecord.model_validate_json(score),
     }
-    return Context.model_validate({**json.loads(reading), **known})
+    return Context.model_validate({**json.loads(reading), **others})
 
 
 def _spent(started: str | None, seconds: float) -> tuple[str | None, float]:
     if started is not None:
         datetime.fromisoformat(started)
     if not math.isfinite(seconds):
-        raise ValueError("sessions that lasted for ever")
+        raise ValueError("the duration of the sessions is not finite")
     return started, seconds

@@ -1,4 +1,4 @@
-"""The summary of a run: what was accepted, what was refused and why, what it cost, what comes next."""
+"""The summary of a run: accepted samples, rejects with their reasons, cost, and next commands."""
 
 import shlex
 from collections import Counter
@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from groundset.options import DEFAULT_LM
-from groundset.progress import counted, duration, of_asked
+from groundset.progress import counted, duration, of_requested
 from groundset.store.calls import CallTotals
 from groundset.store.lineage import Lineage
 from groundset.store.quality import estimate_quality, is_of_runs
@@ -18,33 +18,31 @@ _REASONS = 3
 
 
 def account(store: RunStore, reason: str | None) -> list[str]:
-    """Return the lines on accepted samples, rejects and cost; ``reason`` says why there are not more samples."""
-    made_from = store.meta("lineage")
-    lines = [_made_from(store, made_from) if made_from else _kept(store)]
-    if asked_for := store.results.kind_counts():
-        lines.append(f"The questions ask for: {', '.join(f'{kind} {count}' for kind, count in asked_for.items())}.")
+    """Return the lines on accepted samples, rejects and cost; ``reason`` says why samples are missing."""
+    lineage = store.meta("lineage")
+    lines = [_derived(store, lineage) if lineage else _generated(store)]
+    if kinds := store.results.kind_counts():
+        lines.append(f"Question kinds: {', '.join(f'{kind} {count}' for kind, count in kinds.items())}.")
     lines += [*_growth(store), *_mode(store)]
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
-    lines += [*_expected(store), *_alternatives(store)]
-    if made_from:
+    lines += [*_estimate(store), *_alternatives(store)]
+    if lineage:
         return lines
-    return [*lines, _refused(store), *_passed_over(store), *_cost(store)]
+    return [*lines, _refused(store), *_skipped(store), *_cost(store)]
 
 
 def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
-    """Return the lines that end a command: the account of the run, its files, what comes next."""
+    """Return the lines that end a command: the account of the run, its files and the next commands."""
     folder = shlex.quote(str(store.folder))
     lines = account(store, reason)
     lines.append(f"Files: {files.samples}, {files.rejects.name}, {files.record.name}.")
     if status in ("interrupted", "failed"):
         lines.append(
-            f"To go on: the same command or call again, or groundset generate --config {folder}/run.json --out {folder}"
+            f"To continue: the same command or call, or groundset generate --config {folder}/run.json --out {folder}"
         )
     elif store.results.evolution_counts():
-        lines.append(
-            f"Next: groundset review {folder} to read them, or groundset export {folder} --format autorag --out DIR"
-        )
+        lines.append(f"Next: groundset review {folder}, or groundset export {folder} --format autorag --out DIR")
         lines += _better_model(store)
     else:
         lines.append(f"Next: groundset show {folder} --rejects")
@@ -52,7 +50,7 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
 
 
 def shortage(store: RunStore) -> str:
-    """Return why a run ended with fewer samples than were asked for."""
+    """Return why a run ended with fewer samples than requested."""
     configuration = store.required("configuration")
     missing = store.required("asked") - sum(store.results.evolution_counts().values())
     easy = configuration.get("ask") == "easy" and configuration.get("parser") != "none"
@@ -60,24 +58,23 @@ def shortage(store: RunStore) -> str:
     refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
     agenda = ", ".join(f"{name} {count}" for name, count in store.required("agenda").items())
-    how = "what is easy (where the grammar of a sentence begins the question)" if easy else "as often as makes sense"
-    fix = "More documents or a lower --size would help"
-    further = "; --ask all, in the same folder, goes on to what is hard, where about one question in two is good"
+    tried = "easy questions (begun by the grammar of a sentence)" if easy else "questions"
+    hint = "; --ask all adds hard questions to the same run, about half of which are good"
     return (
-        f"every passage was asked {how}, and {missing} samples are missing. What there was: {agenda}"
-        f"{f'; refused most: {most}' if most else ''}. {fix}{further if easy else ''}."
+        f"{missing} samples are missing: no {tried} are left in these chunks. Available: {agenda}"
+        f"{f'; main rejects: {most}' if most else ''}. Add documents or lower --size{hint if easy else ''}."
     )
 
 
-def _kept(store: RunStore) -> str:
+def _generated(store: RunStore) -> str:
     documents, chunks = store.corpus_size()
     return (
-        f"Kept {of_asked(store.results.count(), store.meta('asked'))}{_evolutions(store)} "
+        f"Kept {of_requested(store.results.count(), store.meta('asked'))}{_evolutions(store)} "
         f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
     )
 
 
-def _made_from(store: RunStore, lineage: Mapping[str, Any]) -> str:
+def _derived(store: RunStore, lineage: Mapping[str, Any]) -> str:
     documents, chunks = store.corpus_size()
     return (
         f"{counted(store.results.count(), 'sample')}{_evolutions(store)} on {counted(chunks, 'chunk')} of "
@@ -91,86 +88,83 @@ def _evolutions(store: RunStore) -> str:
 
 
 def _growth(store: RunStore) -> list[str]:
-    """Return the successive requests of a run that grew."""
+    """Return the line on the successive requests of a run that grew."""
     growth = store.meta("growth") or []
     if len(growth) < 2:
         return []
-    demands = [_asked_for(growth[0], growth[0])]
-    for before, now in pairwise(growth):
-        same = [name for name in now if name in ("first", "size") or now[name] == before[name]]
-        demands.append(f"for {_asked_for(now, same)} from attempt {now['first'] + 1} on")
-    return [f"The set grew: it was asked for {demands[0]} at first, {', '.join(demands[1:])}."]
+    requests = [f"first {_request(growth[0], growth[0])}"]
+    for old, new in pairwise(growth):
+        unchanged = [name for name in new if name in ("first", "size") or new[name] == old[name]]
+        requests.append(f"from attempt {new['first'] + 1} {_request(new, unchanged)}")
+    return [f"Requested samples: {', '.join(requests)}."]
 
 
-def _asked_for(asked: Mapping[str, Any], omitted: Collection[str]) -> str:
-    size = "one sample for each chunk" if asked["size"] is None else f"{asked['size']} samples"
-    options = [f"--{name} {value}" for name, value in asked.items() if name not in omitted]
+def _request(request: Mapping[str, Any], omitted: Collection[str]) -> str:
+    size = "one for each chunk" if request["size"] is None else str(request["size"])
+    options = [f"--{name} {value}" for name, value in request.items() if name not in omitted]
     return f"{size}{' with ' if options else ''}{', '.join(options)}"
 
 
-def _expected(store: RunStore) -> list[str]:
+def _estimate(store: RunStore) -> list[str]:
     """Return the line on the quality estimate, if the critic has one."""
     total = sum(store.results.evolution_counts().values())
     compiled = store.meta("compiled")
     estimate = estimate_quality(compiled, store.results.samples())
-    if _asked_freely(store):
+    if _writes_freely(store):
         return []
+    fewer = "reviewers accept fewer of these"
     if estimate is None and total and is_of_runs(compiled):
-        return ["None of these questions was easy to ask, and readers sign fewer of such: read them all."]
+        return [f"None of these questions came from sentence syntax; {fewer}. Review all of them."]
     if estimate is None:
         return []
     good, low, high = (round(100 * share) for share in (estimate.share, estimate.low, estimate.high))
-    whose = "questions of other runs" if estimate.of_runs else "labelled questions"
-    line = f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on {whose})"
+    source = "questions of other runs" if estimate.of_runs else "labelled questions"
+    line = f"Expect about {good} of 100 such questions to be good ({low} to {high}, measured on {source})"
     if others := total - estimate.covers:
-        line += f"; this holds for the {estimate.covers} that were easy to ask, not for the other {others}"
-        line += ", of which readers sign fewer"
-    return [f"{line}; read them before you rely on them."]
+        line += f"; this covers the {estimate.covers} from sentence syntax, not the other {others}: {fewer}"
+    return [f"{line}. Review them before use."]
 
 
-def _asked_freely(store: RunStore) -> bool:
-    from programs.modes import MODES  # imports dspy, which most who read a run do without
+def _writes_freely(store: RunStore) -> bool:
+    from programs.modes import MODES  # imports DSPy
 
     mode = MODES.get((store.meta("mode") or {}).get("name", ""))
     return mode is not None and mode.writes_freely
 
 
 def _better_model(store: RunStore) -> list[str]:
-    """Return the line on what a better model would add, if the smallest one was used."""
+    """Return the hint at larger models, if the default one was used."""
     if ((store.meta("models") or {}).get("lm") or {}).get("name") != DEFAULT_LM:
         return []
     return [
-        "A larger model would read whole passages and ask how, why and across passages too: "
-        "--lm openai/MODEL@URL names one on a server, --lm FILE.gguf one of your own."
+        "A larger model can read whole passages and also ask how, why and across passages: "
+        "--lm openai/MODEL@URL for a server, --lm FILE.gguf for a local file."
     ]
 
 
 def _mode(store: RunStore) -> list[str]:
-    """Return the lines on the mode: why it was chosen, who worded the questions, what the mix lacks."""
+    """Return the lines on the mode: why it was chosen, how questions were worded, what the mix lacks."""
     mode = mode_record(store)
     if mode is None or not store.results.count():
         return []
     rule, written = mode["by_rule"], mode["by_model"]
-    whose = f"the words of {rule} questions were given by the syntax of a sentence, those of {written} by the model"
-    if not rule:
-        whose = "the model wrote every question"
-    lines = [f"Asked in mode {mode['name']} ({mode['why']}): {whose}."]
-    if mode["missing"] and len(store.meta("shares") or {}) > 1:  # of a single evolution the size says it
+    worded = f"{rule} questions were worded from sentence syntax, {written} by the model" if rule else ""
+    lines = [f"Mode {mode['name']} ({mode['why']}): {worded or 'the model wrote every question'}."]
+    if mode["missing"] and len(store.meta("shares") or {}) > 1:
         missing = ", ".join(f"{count} {name}" for name, count in mode["missing"].items())
-        lines.append(f"The mix lacks {missing}: the passages carry no more of them, or this model does not write them.")
-    if _asked_freely(store):
-        lines.append("What share of such questions is good was not measured for this model; read them.")
+        lines.append(f"Missing from the mix: {missing}; these documents or this model yield no more.")
+    if _writes_freely(store):
+        lines.append("The share of good questions has not been measured for this model. Review all of them.")
     return lines
 
 
 def _alternatives(store: RunStore) -> list[str]:
-    """Return the line on how often another chunk answers a question as well."""
+    """Return the line on questions that another chunk answers as well."""
     counts = store.results.alternative_counts()
     if not counts["samples"]:
         return []
-    better = f", and {counts['rank_changed']} of them found it sooner" if counts["rank_changed"] else ""
-    verb = "is" if counts["samples"] == 1 else "are"
-    return [f"{counts['samples']} of the questions {verb} answered by another chunk just as well{better}."]
+    improved = f", which improved the rank of {counts['rank_changed']}" if counts["rank_changed"] else ""
+    return [f"{counted(counts['samples'], 'question')} can also be answered from another chunk{improved}."]
 
 
 def _refused(store: RunStore) -> str:
@@ -181,17 +175,17 @@ def _refused(store: RunStore) -> str:
     return f"Refused {counted(total, 'question')}, by step: {by_step}."
 
 
-def _passed_over(store: RunStore) -> list[str]:
-    """Return the line on chunks with nothing to ask about."""
-    reasons = store.results.reasons(of_passages=True)
+def _skipped(store: RunStore) -> list[str]:
+    """Return the line on chunks without a question."""
+    reasons = store.results.reasons(skipped_chunks=True)
     if not reasons:
         return []
     total, by_step = _by_step(reasons)
-    return [f"Nothing to ask in {counted(total, 'passage')}: {by_step}."]
+    return [f"Skipped {counted(total, 'chunk')} without a question, by step: {by_step}."]
 
 
 def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
-    """Return the number of rejects, and the steps with their main reasons, the most frequent first."""
+    """Return the number of rejects, and a text with the steps and their main reasons, the most frequent first."""
     steps = []
     for step, found in sorted(reasons.items(), key=lambda item: -item[1].total()):
         main = ", ".join(f"{count} {reason}" for reason, count in found.most_common(_REASONS))
@@ -200,7 +194,7 @@ def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
 
 
 def _cost(store: RunStore) -> list[str]:
-    """Return the lines on the cost of the run, and of a second language model that judged."""
+    """Return the lines on the cost of the run, and of a separate judging model."""
     _, seconds = store.spent()
     lines = [f"Took {duration(seconds)}, {_calls(store.calls.totals())}."]
     if judging := (store.meta("models") or {}).get("critic_lm"):
@@ -210,6 +204,6 @@ def _cost(store: RunStore) -> list[str]:
 
 def _calls(calls: CallTotals) -> str:
     return (
-        f"{calls.calls:,} language model calls, {calls.prompt_tokens:,} tokens read "
-        f"({calls.evaluated_tokens:,} of them anew), {calls.completion_tokens:,} written"
+        f"{calls.calls:,} language model calls, {calls.prompt_tokens:,} prompt tokens "
+        f"({calls.evaluated_tokens:,} uncached), {calls.completion_tokens:,} generated"
     )

@@ -14,18 +14,18 @@ from programs.numbers import check_numbers
 from programs.types import Attempt, Focus, Outcome, Reject, Sample, StepRecord
 
 Vectors = NDArray[np.float32]
-# Steps that skip a chunk when they refuse without a question: there is nothing to ask about it.
-PASSED_OVER = ("chunk", "keyphrases", "pair")
+# A reject of these steps without a question means that its chunk was skipped.
+SKIPPING_STEPS = ("chunk", "keyphrases", "pair")
 _NO_ATTEMPT = -1
 _FOCI = TypeAdapter(tuple[Focus, ...])
 _IDS = TypeAdapter(tuple[str, ...])
 
 
 def as_vector(stored: bytes) -> Vectors:
-    """Return an embedding vector as it is stored.
+    """Parse a stored embedding.
 
     Raises:
-        ValueError: it is no vector, or holds NaN or infinity.
+        ValueError: it is not a vector, or holds NaN or infinity.
     """
     vector = np.frombuffer(stored, dtype=np.float32)
     if not np.isfinite(vector).all():
@@ -34,26 +34,30 @@ def as_vector(stored: bytes) -> Vectors:
 
 
 class Verdict(NamedTuple):
-    """The verdict on an attempt: the evolution that it was accepted as, if any, and what it asked about.
+    """The verdict on an attempt.
 
-    ``put_off`` says that it gave a good question of which there were enough at the time.
+    Attributes:
+        accepted: the evolution of the accepted sample, if any.
+        exhausted: whether there is nothing left to ask about its chunks.
+        used_foci: the foci that it asked about.
+        postponed: whether a good question was over quota.
     """
 
     accepted: str | None
     exhausted: bool
-    asked: tuple[Focus, ...] = ()
-    put_off: bool = False
+    used_foci: tuple[Focus, ...] = ()
+    postponed: bool = False
 
 
 class AttemptTable:
-    """Attempts: what was planned, the records of their steps, their outcomes."""
+    """Attempts: their plans, step records, outcomes and verdicts."""
 
     def __init__(self, database: Database) -> None:
         """Use the tables in ``database``."""
         self._database = database
 
     def begin(self, attempt: Attempt) -> None:
-        """Record that an attempt starts; records of an earlier, interrupted start are dropped."""
+        """Store the start of an attempt; step records of an interrupted start are dropped."""
         with self._database.transaction():
             self._database.execute("DELETE FROM steps WHERE attempt = ?", (attempt.number,))
             self._database.execute(
@@ -99,7 +103,7 @@ class AttemptTable:
         )
 
     def decided(self) -> int:
-        """Return how many attempts were decided."""
+        """Return the number of decided attempts."""
         [(count,)] = self._database.execute("SELECT count(*) FROM attempts WHERE decided")
         return int(count)
 
@@ -117,11 +121,11 @@ class AttemptTable:
         )
 
     def contexts(self, number: int) -> tuple[str, ...]:
-        """Return the ids of the chunks that an attempt was about."""
+        """Return the ids of the chunks of an attempt."""
         found = self._database.read(_IDS.validate_json, "SELECT contexts FROM attempts WHERE number = ?", (number,))
         ids = next(found, None)
         if ids is None:
-            raise self._database.damaged(f"no attempt {number}")
+            raise self._database.damaged(f"attempt {number} is missing")
         return ids
 
     def step_counts(self) -> dict[str, int]:
@@ -134,7 +138,7 @@ class AttemptTable:
 
 
 def _plan(attempt: Attempt) -> tuple[int, str, str, int]:
-    """Return what an attempt is known by."""
+    """Return the columns that identify an attempt."""
     ids = json.dumps([context.chunk.chunk_id for context in attempt.contexts])
     return attempt.number, ids, attempt.wanted, attempt.round
 
@@ -149,12 +153,12 @@ class ResultTable:
     def decide(
         self, number: int, verdict: Verdict, sample: Sample | None, vector: Vectors | None, rejects: Sequence[Reject]
     ) -> None:
-        """Store everything that was decided on an attempt, or nothing of it."""
+        """Store the decision on an attempt in one transaction."""
         with self._database.transaction():
-            asked = _FOCI.dump_json(verdict.asked).decode()
+            asked = _FOCI.dump_json(verdict.used_foci).decode()
             self._database.execute(
                 "UPDATE attempts SET decided = 1, accepted = ?, exhausted = ?, asked = ?, put_off = ? WHERE number = ?",
-                (verdict.accepted, verdict.exhausted, asked, verdict.put_off, number),
+                (verdict.accepted, verdict.exhausted, asked, verdict.postponed, number),
             )
             if sample is not None and vector is not None:
                 self._database.execute(
@@ -164,7 +168,7 @@ class ResultTable:
             self.add_rejects(number, rejects)
 
     def add(self, samples: Iterable[tuple[Sample, Vectors]], rejects: Sequence[Reject]) -> None:
-        """Store samples with the vectors of their questions, and rejects, that no attempt of this run made."""
+        """Store samples with their question vectors, and rejects, without attempts."""
         with self._database.transaction():
             self._database.insert(
                 "INSERT INTO samples (id, attempt, record, vector) VALUES (?, ?, ?, ?)",
@@ -173,14 +177,14 @@ class ResultTable:
             self.add_rejects(None, rejects)
 
     def add_rejects(self, number: int | None, rejects: Sequence[Reject]) -> None:
-        """Store rejects of an attempt, or of the preparation."""
+        """Store rejects of an attempt, or of the preparation (None)."""
         self._database.insert(
             "INSERT INTO rejects (attempt, step, record) VALUES (?, ?, ?)",
             ((number, reject.step, reject.model_dump_json()) for reject in rejects),
         )
 
     def count(self) -> int:
-        """Return how many samples were accepted."""
+        """Return the number of accepted samples."""
         [(count,)] = self._database.execute("SELECT count(*) FROM samples")
         return int(count)
 
@@ -189,7 +193,7 @@ class ResultTable:
         yield from self._database.read(_sample, "SELECT id, record FROM samples ORDER BY position")
 
     def alternative_counts(self) -> dict[str, int]:
-        """Return how many samples another chunk answers just as well, and in how many of them that changed the rank."""
+        """Return how many samples have alternative chunks, and for how many of them this changed the rank."""
         samples = [sample for sample in self.samples() if any(len(group) > 1 for group in sample.retrieval_gt)]
         changed = sum(sample.retrieval.rank != sample.metadata.get("source_rank") for sample in samples)
         return {"samples": len(samples), "rank_changed": changed}
@@ -203,7 +207,7 @@ class ResultTable:
         yield from self._database.read(Reject.model_validate_json, "SELECT record FROM rejects ORDER BY position")
 
     def refused_questions(self) -> Iterator[tuple[int, int | None, Reject]]:
-        """Yield position, attempt (None if this run made none) and reject of every refused question."""
+        """Yield the position, attempt (if any) and reject of every refused question."""
         yield from self._database.read(
             lambda position, attempt, record: (position, attempt, Reject.model_validate_json(record)),
             "SELECT position, attempt, record FROM rejects "
@@ -211,42 +215,39 @@ class ResultTable:
         )
 
     def evolution_counts(self) -> dict[str, int]:
-        """Return how many samples there are of each evolution, the most first."""
+        """Return the number of samples of each evolution, the most frequent first."""
         counts = Counter(sample.evolution for sample in self.samples())
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def kind_counts(self) -> dict[str, int]:
-        """Return how many samples ask for each kind of thing, the most first; samples without a kind are left out."""
+        """Return the number of samples of each question kind, the most frequent first."""
         kinds = (sample.metadata.get("kind") for sample in self.samples())
         return dict(Counter(str(kind) for kind in kinds if kind).most_common())
 
     def reject_counts(self) -> dict[str, int]:
-        """Return how often each step refused."""
+        """Return the number of rejects of each step."""
         return dict(self._database.execute("SELECT step, count(*) FROM rejects GROUP BY step ORDER BY min(position)"))
 
-    def reasons(self, *, of_passages: bool = False) -> dict[str, Counter[str]]:
-        """Return the reasons of each step for refusing questions, without details, with their counts.
-
-        With ``of_passages``, why chunks were passed over without a question.
-        """
+    def reasons(self, *, skipped_chunks: bool = False) -> dict[str, Counter[str]]:
+        """Return by step how often it refused questions for each reason, or skipped chunks with ``skipped_chunks``."""
         found: dict[str, Counter[str]] = {}
-        marks = ", ".join("?" * len(PASSED_OVER))
-        passed = f"(step IN ({marks}) AND json_extract(record, '$.question') IS NULL)"
+        marks = ", ".join("?" * len(SKIPPING_STEPS))
+        is_skipped = f"(step IN ({marks}) AND json_extract(record, '$.question') IS NULL)"
         for step, reason in self._database.read(
             lambda step, record: (step, Reject.model_validate_json(record).reason),
-            f"SELECT step, record FROM rejects WHERE {passed} = ? ORDER BY position",
-            (*PASSED_OVER, of_passages),
+            f"SELECT step, record FROM rejects WHERE {is_skipped} = ? ORDER BY position",
+            (*SKIPPING_STEPS, skipped_chunks),
         ):
-            # What follows a colon is about the one candidate.
+            # Text after a colon is about the single candidate.
             found.setdefault(step, Counter())[reason.split(":")[0]] += 1
         return found
 
 
 def _sample(name: str, record: str) -> Sample:
-    """Return a sample as it is stored.
+    """Parse a stored sample.
 
     Raises:
-        ValueError: it is none, or of another id.
+        ValueError: it is invalid, or has another id.
     """
     sample = Sample.model_validate_json(record)
     if sample.id != name:

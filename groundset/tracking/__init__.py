@@ -1,1 +1,1 @@
-"""Tracking of runs and compiles in MLflow; tracking a run imports nothing of compiling."""
+"""Tracking of runs and compiles in MLflow; run tracking does not import compiling."""

@@ -1,10 +1,11 @@
-"""Compiles in MLflow: one experiment for each step, one run for each compile, one child for each candidate.
+"""Compiles in MLflow: an experiment per step, a run per compile, a child run per candidate.
 
-The state of every compile is also a version of a registered model, and its prompt one of a registered prompt.
+The state of each compile is also a version of a registered model, and its prompt a version of a registered prompt.
 """
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +14,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from groundset.privacy import without_secrets
-from groundset.tracking.location import VARIABLE, where
-from groundset.tracking.store import LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
+from groundset.tracking.location import VARIABLE, location_suffix
+from groundset.tracking.store import LONGEST, PREFIX, STATE_FILE, TrackingStore, tracking_errors
 from optimizers.measures import Interval
 from optimizers.report import CompileReport, confusion, draw_critic, state_text
 from programs.critics.states import folder_of
@@ -27,9 +28,12 @@ _FINISHED = "FINISHED"
 class Experiment(NamedTuple):
     """A tracked compile.
 
-    ``before`` and ``after`` are the means on dev and test rows; ``compared`` says how many candidates were evaluated
-    on all dev rows, None where it was not noted; ``status`` is MLflow's word, ``error`` says why a compile failed, and
-    ``started`` when it began, in milliseconds since 1970.
+    Attributes:
+        before, after: means on dev and test rows.
+        compared: number of candidates evaluated on all dev rows; None if not recorded.
+        status: MLflow run status.
+        error: reason of a failed compile.
+        started: start time in milliseconds since 1970.
     """
 
     run_id: str
@@ -47,21 +51,21 @@ class Experiment(NamedTuple):
 
     @property
     def measure(self) -> str:
-        """Return what its figures are: the likelihood of gold rows for trained weights, else the step's metric."""
+        """Return the kind of its figures: likelihood of gold rows for trained weights, else the metric of the step."""
         return "likelihood" if self.optimizer == "finetune" else "metric"
 
     @property
     def gain(self) -> float:
-        """Return the gain on dev rows; only means over the same rows can be compared."""
+        """Return the gain on dev rows; comparable only between compiles on the same rows."""
         return self.after.get("dev", 0.0) - self.before.get("dev", 0.0)
 
     @property
     def finished(self) -> bool:
-        """Return whether the compile came to its end."""
+        """Return whether the compile finished."""
         return self.status == _FINISHED
 
     @classmethod
-    def of(cls, run: Any, champion: bool) -> Self:
+    def from_run(cls, run: Any, champion: bool) -> Self:
         """Build it from an MLflow run."""
         tags, metrics = run.data.tags, run.data.metrics
         before, after = (
@@ -85,51 +89,54 @@ class Experiment(NamedTuple):
 
 
 def best_of(experiments: Sequence[Experiment], count: int) -> list[Experiment]:
-    """Return the first finished experiments of each step, model and measure, and all champions."""
+    """Return the first ``count`` finished experiments of each step, model and measure, and all champions."""
     kept: list[Experiment] = []
-    for found in experiments:
-        kind = (found.step, found.model, found.measure)
-        alike = sum((known.step, known.model, known.measure) == kind for known in kept)
-        if found.finished and (alike < count or found.champion):
-            kept.append(found)
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for experiment in experiments:
+        group = (experiment.step, experiment.model, experiment.measure)
+        if experiment.finished and (counts[group] < count or experiment.champion):
+            kept.append(experiment)
+            counts[group] += 1
     return kept
 
 
 class CompileStore(TrackingStore):
-    """An MLflow store of compiles. What optimizers log by themselves goes there too: it becomes MLflow's own store."""
+    """An MLflow store of compiles; becomes MLflow's global store, so that optimizers log there too."""
 
-    def __init__(self, uri: str, artifacts: Path | None = None, usual: bool = False, *, texts: bool = False) -> None:
+    def __init__(
+        self, uri: str, artifacts: Path | None = None, is_default: bool = False, *, texts: bool = False
+    ) -> None:
         """Open the store as :class:`TrackingStore` does."""
-        super().__init__(uri, artifacts, usual, texts=texts)
-        with explained(uri):
+        super().__init__(uri, artifacts, is_default, texts=texts)
+        with tracking_errors(uri):
             import mlflow
 
-            named = os.environ.get(VARIABLE)
+            user_value = os.environ.get(VARIABLE)
             mlflow.set_tracking_uri(uri)
             mlflow.set_registry_uri(uri)
-            # MLflow writes it into the environment too; the next store would take that for what the user says.
+            # MLflow also sets the variable, which the next store would take for the user's choice.
             os.environ.pop(VARIABLE, None)
-            if named is not None:
-                os.environ[VARIABLE] = named
+            if user_value is not None:
+                os.environ[VARIABLE] = user_value
 
     def start_compile(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> str:
-        """Start the run of a compile and return its id; :meth:`log_compile` or :meth:`end_compile` ends it."""
+        """Start the run of a compile and return its id; end it with :meth:`log_compile` or :meth:`end_compile`."""
         import mlflow
 
-        with explained(self.uri):
+        with tracking_errors(self.uri):
             experiment = self._experiment(f"{PREFIX}-{step}")
             tags = {"step": step, "model": model, "optimizer": optimizer}
-            # Not mlflow.start_run: of two steps that are compiled at once, one would be the child of the other.
+            # Not mlflow.start_run: with two steps compiled at once, one run would become a child of the other.
             run_id = self._begin(experiment, f"{model} {optimizer}", tags)
             mlflow.log_params(self._as_parameters(parameters), run_id=run_id)
         return run_id
 
     def end_compile(self, run_id: str, error: BaseException) -> None:
-        """End the run of a compile that has no report: KILLED by Ctrl-C, or FAILED with the error as a tag.
+        """End the run of a compile without a report: KILLED after Ctrl-C, else FAILED with the error as a tag.
 
-        An error can tell texts and paths, so a store that keeps no texts gets only its kind.
+        A store that keeps no texts gets only the type of the error, since messages may contain texts and paths.
         """
-        with explained(self.uri):
+        with tracking_errors(self.uri):
             if isinstance(error, KeyboardInterrupt):
                 self.client.set_terminated(run_id, "KILLED")
                 return
@@ -139,15 +146,15 @@ class CompileStore(TrackingStore):
             self.client.set_terminated(run_id, "FAILED")
 
     def log_compile(self, report: CompileReport, run_id: str) -> None:
-        """Log a compile with its candidates in the run that was started for it, and register its state and prompt.
+        """Log a compile with its candidates to its run, and register its state and prompt.
 
-        One that was interrupted is logged, but not registered, and its run is marked KILLED. A store that keeps no
-        texts gets figures only: a state holds demos, and a prompt, rows and trained weights what is in the labels.
+        An interrupted compile is logged as KILLED and not registered. A store that keeps no texts gets only figures,
+        because states, prompts, rows and trained weights contain texts of labels and demos.
         """
         import mlflow
 
         state = report.state
-        with explained(self.uri), TemporaryDirectory() as folder:
+        with tracking_errors(self.uri), TemporaryDirectory() as folder:
             files = [*_artifacts_of(report, Path(folder)), *report.files] if self.keeps_texts else []
             with mlflow.start_run(run_id=run_id) as run:
                 mlflow.set_tag("ending", report.ending)
@@ -172,33 +179,33 @@ class CompileStore(TrackingStore):
                         commit_message=f"{state.model} {state.optimizer}",
                         tags={"run_id": run_id},
                     )
-                self._register(name, run_id)  # last: only what is whole can be promoted
+                self._register(name, run_id)  # last, so that only complete compiles can be promoted
 
     def log_figures(
         self, experiment: str, name: str, parameters: Mapping[str, Any], measures: Mapping[str, Mapping[str, Interval]]
     ) -> None:
-        """Log the figures of a trial that leaves no state, such as a kind of head."""
+        """Log the figures of an experiment without a state, such as a type of head."""
         import mlflow
 
-        with explained(self.uri):
-            place = self._experiment(f"{PREFIX}-{experiment}")
-            with mlflow.start_run(run_id=self._begin(place, name, {})):
+        with tracking_errors(self.uri):
+            experiment_id = self._experiment(f"{PREFIX}-{experiment}")
+            with mlflow.start_run(run_id=self._begin(experiment_id, name, {})):
                 mlflow.log_params(self._as_parameters(parameters))
                 mlflow.log_metrics(_flat(measures))
 
     def experiments(self) -> list[Experiment]:
-        """Return the compiles, unfinished ones too, for each step, model and measure those that gained most first."""
-        with explained(self.uri):
+        """Return all compiles, also unfinished ones, by step, model and measure, the highest gain first."""
+        with tracking_errors(self.uri):
             champions = {version.run_id for version in self.champions().values()}
             found = [
-                Experiment.of(run, run.info.run_id in champions)
+                Experiment.from_run(run, run.info.run_id in champions)
                 for experiment in self.client.search_experiments(filter_string=f"name LIKE '{PREFIX}-%'")
                 for run in self._compiles_of(experiment.experiment_id)
             ]
         return sorted(found, key=lambda entry: (entry.step, entry.model, entry.measure, -entry.gain))
 
     def _compiles_of(self, experiment: str) -> Iterator[Any]:
-        """Yield the runs of compiles in an experiment, whatever their number; candidates have no step."""
+        """Yield the runs of compiles in an experiment, page by page; runs of candidates have no step."""
         token: str | None = None
         while True:
             page = self.client.search_runs([experiment], filter_string="tags.step LIKE '%'", page_token=token)
@@ -240,7 +247,7 @@ def _artifacts_of(report: CompileReport, folder: Path) -> list[Path]:
     if report.prompt is not None:
         files.append(folder / "prompt.txt")
         files[-1].write_text(report.prompt, encoding="utf-8")
-    if any("fit" in row and row["split"] == "test" for row in report.rows):  # none was reported if Ctrl-C came before
+    if any("fit" in row and row["split"] == "test" for row in report.rows):  # none if interrupted before testing
         threshold = report.state.threshold
         files += draw_critic(report.rows, folder)
         files.append(folder / "confusion.json")
@@ -259,22 +266,22 @@ def _flat(measures: Mapping[str, Mapping[str, Interval]]) -> dict[str, float]:
 
 
 class CompileRuns:
-    """The MLflow runs of compiles that are under way: one for each step, from the start of its compile.
+    """Context manager of the MLflow runs of running compiles, one per step.
 
-    Its report ends a run. One that has no report when the block ends is marked KILLED after Ctrl-C and FAILED, with the
-    error, after anything else. A store that cannot be opened is reported once and costs no compile.
+    Runs without a report at the end of the block are marked KILLED after Ctrl-C, else FAILED with the error. If the
+    store cannot be opened, it is reported once and the compiles continue untracked.
     """
 
     def __init__(
         self, open_store: Callable[[], CompileStore] | None, warn: Callable[[InputError | TrackingError], object]
     ) -> None:
-        """Open nothing yet; without ``open_store`` nothing is tracked; ``warn`` is called with errors of the store."""
+        """Do not open the store yet; without ``open_store`` nothing is tracked; ``warn`` receives store errors."""
         self._open_store, self._warn = open_store, warn
         self._store: CompileStore | None = None
         self._runs: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        """Begin without runs."""
+        """Return the context."""
         return self
 
     def start(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> None:
@@ -289,7 +296,7 @@ class CompileRuns:
             self._warn(error)
 
     def finish(self, report: CompileReport) -> str | None:
-        """Log a report in the run of its step, and return where that is; None if it is not tracked."""
+        """Log a report to the run of its step, and return its id and location; None if it is not tracked."""
         store, run_id = self._store, self._runs.get(report.step)
         if store is None or run_id is None:
             return None
@@ -301,8 +308,8 @@ class CompileRuns:
             return None
         finally:
             del self._runs[report.step]
-        kept = "" if store.keeps_texts else ", figures only: promote needs the state, which --track-texts sends to "
-        return f"{run_id}{where(store.uri, usual=store.usual)}{kept and kept + (store.host or '')}"
+        note = "" if store.keeps_texts else f" (figures only; --track-texts sends the state to {store.host})"
+        return f"{run_id}{location_suffix(store.uri, is_default=store.is_default)}{note}"
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -313,6 +320,6 @@ class CompileRuns:
                 self._end(run_id, error)
 
     def _end(self, run_id: str, error: BaseException) -> None:
-        with suppress(TrackingError):  # what ended the compile is reported instead
+        with suppress(TrackingError):  # the original error is reported
             if self._store is not None:
                 self._store.end_compile(run_id, error)

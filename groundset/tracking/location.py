@@ -1,4 +1,4 @@
-"""Where compiles and runs are tracked: one MLflow store for a user, unless a project or the environment has its own."""
+"""Location of the MLflow tracking store: per user by default, or per project, option or environment variable."""
 
 import os
 import re
@@ -15,92 +15,94 @@ FOLDER = "mlruns"
 _SQLITE = "sqlite:///"
 _FILES = ("sqlite", "file")
 VARIABLE = "MLFLOW_TRACKING_URI"
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # a drive of Windows is one letter
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # two letters or more: not a Windows drive
 
 
-class Place(NamedTuple):
-    """Where a store is.
+class StoreLocation(NamedTuple):
+    """The location of a store.
 
     Attributes:
-        uri: its address.
-        artifacts: the folder of its files, None if a server keeps them.
-        usual: whether it is the user's own store, which nobody named.
+        uri: tracking URI.
+        artifacts: artifact folder; None if a server keeps artifacts.
+        is_default: whether it is the user's default store.
     """
 
     uri: str
     artifacts: Path | None
-    usual: bool = False
+    is_default: bool = False
 
 
-def tracking_place(asked: str | None = None, *, create: bool) -> Place:
-    """Return the place of the store.
+def tracking_location(tracking: str | None = None, *, create: bool) -> StoreLocation:
+    """Return the location of the store.
 
-    It is MLFLOW_TRACKING_URI if that is set, else ``asked``, the address or folder that `--tracking` names, else
-    ``mlruns/`` of the working directory if that folder is there, else ``mlruns/`` among the data of the user.
+    In order of precedence: MLFLOW_TRACKING_URI; ``tracking``, a URI or folder (`--tracking`); ``mlruns/`` in the
+    working directory, if it exists; ``mlruns/`` in the user's data folder.
 
     Raises:
-        InputError: what is named is no address, the folder cannot be made; without ``create``, there is no store yet.
+        InputError: the address is invalid, the folder cannot be created, or, without ``create``, no store exists.
     """
-    here = Path(FOLDER)
+    project = Path(FOLDER)
     if uri := os.environ.get(VARIABLE):
-        return _at(uri)
-    if asked == "":
-        raise InputError("--tracking: it is empty; name an address or a folder")
-    if asked is not None and _ADDRESS.match(asked):
-        return _at(asked)
-    if asked is not None:
-        return _in(Path(asked).expanduser().absolute(), create)
-    return _in(here.absolute(), create) if here.is_dir() else _in(user_folder(), create)._replace(usual=True)
+        return _from_uri(uri)
+    if tracking == "":
+        raise InputError("--tracking: must not be empty; give an address or a folder")
+    if tracking is not None and _ADDRESS.match(tracking):
+        return _from_uri(tracking)
+    if tracking is not None:
+        return _from_folder(Path(tracking).expanduser().absolute(), create)
+    if project.is_dir():
+        return _from_folder(project.absolute(), create)
+    return _from_folder(user_folder(), create)._replace(is_default=True)
 
 
 def user_folder() -> Path:
-    """Return the folder of the user's own store: in `GROUNDSET_HOME` if that is set."""
+    """Return the folder of the user's default store, in `GROUNDSET_HOME` if set."""
     if home := os.environ.get("GROUNDSET_HOME"):
         return Path(home).expanduser().absolute() / FOLDER
     return user_data_path("groundset", appauthor=False) / FOLDER
 
 
-def shown(uri: str) -> str:
-    """Return a store for messages: the folder of a local one, else its address without secrets."""
+def display_uri(uri: str) -> str:
+    """Return a store for messages: the folder of a local store, else the address without secrets."""
     file = Path(uri.removeprefix(_SQLITE))
     return str(file.parent) if uri.startswith(_SQLITE) and file.name == "mlflow.db" else without_secrets(uri)
 
 
-def where(uri: str, *, usual: bool) -> str:
-    """Return " in " and the store, or nothing if it is the user's own one."""
-    return "" if usual else f" in {shown(uri)}"
+def location_suffix(uri: str, *, is_default: bool) -> str:
+    """Return " in STORE" for messages; empty for the default store."""
+    return "" if is_default else f" in {display_uri(uri)}"
 
 
 def store_host(uri: str) -> str | None:
-    """Return the host of the store at a tracking URI, None if it is a local file.
+    """Return the host of a tracking URI; None for a local file.
 
-    A server on this machine counts as another one: who reads what it keeps is not known here.
+    A server on this machine also has a host, because others may read its data.
 
     Raises:
-        InputError: it is no address.
+        InputError: the address is invalid.
     """
     address = without_secrets(uri)
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        raise InputError(f"{VARIABLE} or --tracking: {address} is no address ({error})") from error
+        raise InputError(f"{VARIABLE} or --tracking: {address} is not a valid address ({error})") from error
     if parts.scheme.partition("+")[0] in _FILES and parts.netloc in ("", "localhost"):
         return None
     return parts.netloc or address
 
 
-def _at(uri: str) -> Place:
-    store_host(uri)
-    # MLflow would put the files of a local store into the working directory.
+def _from_uri(uri: str) -> StoreLocation:
+    store_host(uri)  # checks the address
+    # MLflow would put the artifacts of a local store into the working directory.
     local = uri.startswith(_SQLITE)
-    return Place(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
+    return StoreLocation(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
 
 
-def _in(folder: Path, create: bool) -> Place:
+def _from_folder(folder: Path, create: bool) -> StoreLocation:
     if not create and not (folder / "mlflow.db").exists():
-        raise InputError(f"nothing is tracked in {folder} yet: groundset compile and groundset generate do it")
+        raise InputError(f"{folder}: nothing tracked yet; run `groundset compile` or `groundset generate` first")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot track in {folder}: {error.strerror or error}") from error
-    return Place(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
+    return StoreLocation(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")

@@ -1,4 +1,4 @@
-"""Tracking of runs."""
+"""Tracking of generated runs and their reports."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from groundset.files import encodable
 from groundset.store.quality import QualityEstimate, estimate_quality
 from groundset.store.record import run_files, write_record
 from groundset.store.run_store import RunStore
-from groundset.tracking.location import VARIABLE, Place, shown, store_host, tracking_place, user_folder
+from groundset.tracking.location import VARIABLE, StoreLocation, display_uri, store_host, tracking_location, user_folder
 from groundset.tracking.store import TrackingStore
 from programs.errors import InputError
 
@@ -19,31 +19,31 @@ class Tracked(NamedTuple):
     """A tracked run.
 
     Attributes:
-        run_id: the id that the store gave it.
-        uri: the store's address.
-        usual: whether it is the user's own.
-        kept_from: who keeps the store without the samples, None where they are there.
+        run_id: MLflow run id.
+        uri: tracking URI.
+        is_default: whether it is in the user's default store.
+        withheld_from: host that did not receive the samples; None if they were logged.
     """
 
     run_id: str
     uri: str
-    usual: bool
-    kept_from: str | None = None
+    is_default: bool
+    withheld_from: str | None = None
 
 
-def tracked_before(record: Path, place: Place, *, texts: bool) -> Tracked | None:
-    """Return the tracked run in a place, None if it is not tracked or has grown since; no store is opened."""
+def already_tracked(record: Path, location: StoreLocation, *, texts: bool) -> Tracked | None:
+    """Return the tracked run, None if it is not tracked there or has grown since; does not open the store."""
     facts = json.loads(record.read_text(encoding="utf-8"))
-    before, host = facts.get("tracked") or {}, store_host(place.uri)
-    kept_from = None if texts or host is None else host
-    version = _version(_key(record, facts), texts=kept_from is None)
-    if (before.get("store"), before.get("version")) != (shown(place.uri), version):
+    before, host = facts.get("tracked") or {}, store_host(location.uri)
+    withheld_from = None if texts else host
+    version = _version(_key(record, facts), texts=withheld_from is None)
+    if (before.get("store"), before.get("version")) != (display_uri(location.uri), version):
         return None
-    return Tracked(before["run_id"], place.uri, place.usual, kept_from)
+    return Tracked(before["run_id"], location.uri, location.is_default, withheld_from)
 
 
 def track(record: Path, store: TrackingStore) -> Tracked:
-    """Log a run, and record in it where it is tracked.
+    """Log a run, and record its tracking location in it.
 
     Raises:
         TrackingError: the store failed.
@@ -55,42 +55,42 @@ def track(record: Path, store: TrackingStore) -> Tracked:
     facts = json.loads(record.read_text(encoding="utf-8"))
     version = _version(_key(record, facts), texts=store.keeps_texts)
     with RunStore.open(record.parent) as run:
-        run.set_meta("tracked", {"run_id": run_id, "store": shown(store.uri), "version": version})
+        run.set_meta("tracked", {"run_id": run_id, "store": display_uri(store.uri), "version": version})
         write_record(run, facts["status"], facts["reason"])
-    return Tracked(run_id, store.uri, store.usual, None if store.keeps_texts else store.host)
+    return Tracked(run_id, store.uri, store.is_default, None if store.keeps_texts else store.host)
 
 
 def log_report(run: Path, page: str, name: str, *, texts: bool) -> Tracked | None:
-    """Log the report of a run to the store that tracks it; None if it is not, or has grown or moved since.
+    """Log the report of a run to the store that tracks it; None if it is not tracked, has grown or was moved.
 
-    A report holds texts of documents. Another machine gets it only with ``texts``; without, ``kept_from`` says who.
+    A report contains document texts, so a server receives it only with ``texts``.
 
     Raises:
-        InputError: the store is not there any more, or the environment names another one.
+        InputError: the store no longer exists, or the environment names another one.
         TrackingError: the store failed.
     """
     record = run_files(run).record
     with RunStore.read(run) as store:
         before = store.meta("tracked")
-        # As run.json has them, which may be lost or damaged: a report does without it.
+        # Not from run.json, which may be missing or damaged.
         key = _key(record, {"identity": store.meta("digest"), "growth": store.meta("growth")})
-    if not before or before["version"] not in {_version(key, texts=each) for each in (True, False)}:
+    if not before or before["version"] not in {_version(key, texts=sent) for sent in (True, False)}:
         return None
-    place = tracking_place(before["store"], create=False)
-    if shown(place.uri) != before["store"]:
-        raise InputError(f"the run is tracked in {before['store']}, and {VARIABLE} names another store")
-    host = store_host(place.uri)
+    location = tracking_location(before["store"], create=False)
+    if display_uri(location.uri) != before["store"]:
+        raise InputError(f"the run is tracked in {before['store']}, but {VARIABLE} names another store")
+    host = store_host(location.uri)
     if host is None or texts:
         TrackingStore.open(before["store"], create=False, texts=texts).log_page(before["run_id"], page, name)
-    usual = before["store"] == str(user_folder())
-    return Tracked(before["run_id"], place.uri, usual, None if texts else host)
+    is_default = before["store"] == str(user_folder())
+    return Tracked(before["run_id"], location.uri, is_default, None if texts else host)
 
 
 def log_generation(record: Path, store: TrackingStore, estimate: QualityEstimate | None = None) -> str:
-    """Log a run by its ``run.json``: configuration, counts, tokens, the quality estimate, samples.
+    """Log the contents of ``run.json``, the quality estimate and the samples, and return the MLflow run id.
 
-    A run that was logged before is not logged again, unless it has grown. Samples are logged if the store keeps texts;
-    on another machine no names of documents and no addresses of models are. Returns the id that the store gave it.
+    A run is logged again only if it has grown. Samples are logged if the store keeps texts. A server receives neither
+    document names nor model addresses.
 
     Raises:
         TrackingError: the store failed.

@@ -1,4 +1,4 @@
-"""The MLflow store: logged runs, and the compiled states in use."""
+"""The MLflow store of runs and champions."""
 
 import hashlib
 import json
@@ -15,74 +15,76 @@ from typing import Any, Self
 
 from groundset.files import encodable
 from groundset.privacy import without_secrets
-from groundset.tracking.location import store_host, tracking_place
+from groundset.tracking.location import store_host, tracking_location
 from programs.critics.states import folder_of, parse_state
 from programs.errors import TrackingError
 
 PREFIX = "groundset"
 CHAMPION = "champion"
 STATE_FILE = "state.json"
-LONGEST = 500  # characters of a parameter's value
-# MLflow would try a server that is not there for ten minutes, and draw a bar for each file it reads.
+LONGEST = 500  # characters of a parameter value
+# By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each file.
 _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
-# A path at the beginning of a value, or after a colon.
+# A path at the start of a value or after a colon.
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 
 
 class TrackingStore:
-    """An MLflow store. The alias ``champion`` names the version of a registered state that is in use.
+    """An MLflow store. The alias ``champion`` marks the version of a registered state that is in use.
 
-    Works by a client of its own: a notebook keeps the store and the active run that it has.
+    Uses its own client, so the tracking URI and active run of a notebook stay unchanged.
 
     Attributes:
-        uri: its address.
-        usual: whether it is the user's own store, which nobody named.
-        host: who keeps it, None if it lies in files of this machine. Another one is never told who the user is and
-            where files lie.
-        keeps_texts: whether it gets texts of documents, labels and samples: always here, elsewhere if that was asked.
+        uri: tracking URI.
+        is_default: whether it is the user's default store.
+        host: host of a remote store, None for local files. Remote stores receive no user names or paths.
+        keeps_texts: whether texts of documents, labels and samples are logged: always to local files, to a server only
+            if requested.
 
     Raises:
-        TrackingError: it cannot be opened, or what was asked of it failed.
+        TrackingError: the store cannot be opened, or an operation failed.
     """
 
-    def __init__(self, uri: str, artifacts: Path | None = None, usual: bool = False, *, texts: bool = False) -> None:
-        """Open the store at a tracking URI; ``artifacts`` is where a local one keeps its files."""
+    def __init__(
+        self, uri: str, artifacts: Path | None = None, is_default: bool = False, *, texts: bool = False
+    ) -> None:
+        """Open the store at a tracking URI; ``artifacts`` is the artifact folder of a local store."""
         self.uri = uri
-        self.usual = usual
+        self.is_default = is_default
         self.host = store_host(uri)
         self.keeps_texts = texts or self.host is None
         self._artifacts = artifacts
-        with explained(uri):
+        with tracking_errors(uri):
             import mlflow
 
             self.client = mlflow.MlflowClient(uri, uri)
 
     @classmethod
-    def open(cls, asked: str | None = None, *, create: bool = True, texts: bool = False) -> Self:
-        """Open the store that :func:`groundset.tracking.location.tracking_place` finds; ``texts`` may go to any.
+    def open(cls, tracking: str | None = None, *, create: bool = True, texts: bool = False) -> Self:
+        """Open the store at :func:`groundset.tracking.location.tracking_location`; ``texts`` allows texts to any host.
 
         Raises:
-            InputError: it has no address, its folder cannot be made; without ``create``, there is no store yet.
+            InputError: the address is invalid, the folder cannot be created, or, without ``create``, no store exists.
             TrackingError: the store cannot be opened.
         """
         for name, value in _PATIENCE.items():
             os.environ.setdefault(name, value)
-        return cls(*tracking_place(asked, create=create), texts=texts)
+        return cls(*tracking_location(tracking, create=create), texts=texts)
 
     def log_run(
         self, name: str, key: str, parameters: Mapping[str, Any], metrics: Mapping[str, float], samples: Path
     ) -> str:
-        """Log a generated dataset, unless one with the same key was logged before, and return the run's id.
+        """Log a generated dataset unless one with the same key exists, and return the run id.
 
-        Its samples are logged if the store keeps texts, those of a run that was logged before too.
+        Samples are logged if the store keeps texts and the run has none yet.
         """
         from mlflow.entities import Metric, Param
 
-        with explained(self.uri):
+        with tracking_errors(self.uri):
             experiment = self._experiment(f"{PREFIX}-generate")
             digest = hashlib.sha256(key.encode()).hexdigest()
             known = self.client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
@@ -106,12 +108,12 @@ class TrackingStore:
         return run_id
 
     def log_page(self, run_id: str, page: str, name: str) -> None:
-        """Keep a text with a run as a file of a name; one of that name is replaced.
+        """Log a page as an artifact of a run, replacing one of the same name.
 
         Raises:
             TrackingError: the store failed.
         """
-        with explained(self.uri):
+        with tracking_errors(self.uri):
             self.client.log_text(run_id, page, name)
 
     def _log_samples(self, run_id: str, name: str, samples: Path) -> None:
@@ -121,7 +123,7 @@ class TrackingStore:
         from mlflow.entities import DatasetInput, InputTag
         from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
-        # Texts hold line ends that are no ends of rows, such as U+2028.
+        # Not splitlines: texts contain other line separators, such as U+2028.
         rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").split("\n") if line]
         columns = ("id", "question", "answer", "evolution", "language", "probability")
         table = pd.DataFrame([{column: row[column] for column in columns} for row in rows], columns=columns)
@@ -133,14 +135,14 @@ class TrackingStore:
         self.client.log_artifact(run_id, str(samples))
 
     def _begin(self, experiment: str, name: str, tags: Mapping[str, str]) -> str:
-        """Begin a run and return its id, with what MLflow notes of user and program only where that stays here."""
+        """Create a run and return its id; MLflow's tags on user and program are set only in local stores."""
         from mlflow.tracking.context.registry import resolve_tags
 
-        noted = dict(tags) if self.host else resolve_tags(tags)
-        return str(self.client.create_run(experiment, tags=noted, run_name=name).info.run_id)
+        all_tags = dict(tags) if self.host else resolve_tags(tags)
+        return str(self.client.create_run(experiment, tags=all_tags, run_name=name).info.run_id)
 
     def _as_parameters(self, parameters: Mapping[str, Any]) -> dict[str, str]:
-        """Return parameters as texts; a path is only its last name unless it stays here."""
+        """Return parameters as strings; remote stores get only the last part of a path."""
         texts = {name: str(value) for name, value in parameters.items()}
         if self.host:
             texts = {
@@ -152,12 +154,12 @@ class TrackingStore:
         """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them.
 
         Raises:
-            StateError: one of them is no state of ours; nothing is written outside of the folder.
+            StateError: a champion is not a valid compiled state; nothing is written outside the folder.
         """
         import mlflow
 
         files = []
-        with explained(self.uri), TemporaryDirectory() as aside:
+        with tracking_errors(self.uri), TemporaryDirectory() as aside:
             for version in self.champions().values():
                 found = mlflow.artifacts.download_artifacts(
                     run_id=version.run_id, artifact_path=STATE_FILE, dst_path=aside, tracking_uri=self.uri
@@ -178,7 +180,7 @@ class TrackingStore:
 
     @contextmanager
     def _ending(self, run_id: str) -> Iterator[None]:
-        """End a run with the block: as finished, or as failed."""
+        """Mark a run as finished or failed at the end of the block."""
         status = "FAILED"
         try:
             yield
@@ -190,11 +192,11 @@ class TrackingStore:
         known = self.client.get_experiment_by_name(name)
         if known is not None:
             return str(known.experiment_id)
-        place = None if self._artifacts is None else self._artifacts.absolute().as_uri()
-        return str(self.client.create_experiment(name, artifact_location=place))
+        location = None if self._artifacts is None else self._artifacts.absolute().as_uri()
+        return str(self.client.create_experiment(name, artifact_location=location))
 
     def champions(self) -> dict[str, Any]:
-        """Return the registered versions that are champions, by the name of their model."""
+        """Return the champion versions by name of the registered model."""
         found = {}
         for model in self.client.search_registered_models(f"name LIKE '{PREFIX}-%'"):
             if CHAMPION in (model.aliases or {}):
@@ -203,17 +205,17 @@ class TrackingStore:
 
 
 @contextmanager
-def explained(uri: str) -> Iterator[None]:
-    """Turn errors of MLflow and its libraries into one line without secrets, and silence their logs.
+def tracking_errors(uri: str) -> Iterator[None]:
+    """Convert errors of MLflow and its libraries to :class:`TrackingError`, without secrets; silence their logs.
 
     Raises:
-        TrackingError: the line.
+        TrackingError: the block failed.
     """
     from mlflow.exceptions import MlflowException
     from requests.exceptions import ConnectionError, RequestException, Timeout
     from sqlalchemy.exc import SQLAlchemyError
 
-    loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]  # the creation of tables is no news
+    loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]  # they log the creation of tables
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.WARNING)
@@ -221,10 +223,10 @@ def explained(uri: str) -> Iterator[None]:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
         if isinstance(error, ConnectionError | Timeout) or isinstance(error.__context__, ConnectionError | Timeout):
-            silent = f"the tracking store {uri} does not answer: is it running, and is the address right?"
-            raise TrackingError(without_secrets(silent)) from error
+            message = f"tracking store {uri} does not respond; check the address and that the server is running"
+            raise TrackingError(without_secrets(message)) from error
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise TrackingError(without_secrets(f"the tracking store {uri} failed: {first[:LONGEST]}")) from error
+        raise TrackingError(without_secrets(f"tracking store {uri} failed: {first[:LONGEST]}")) from error
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

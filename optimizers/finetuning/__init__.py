@@ -1,1 +1,1 @@
-"""Compiling weights: a low-rank adapter for a local model, trained on gold rows (LoRA, Hu et al. 2021)."""
+"""Fine-tuning a local model with a low-rank adapter (LoRA, Hu et al. 2021)."""

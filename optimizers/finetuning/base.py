@@ -1,4 +1,4 @@
-"""Training data and options of an adapter: gold rows as the chats of a run."""
+"""Training data and options of an adapter: gold rows rendered as the chats of a run."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import dspy
 from pydantic import BaseModel, ConfigDict, Field
 
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow
 from optimizers.labels import Split
 from optimizers.steps import COMPILABLE
 from programs.critics.logprobs import decision_chat
@@ -16,7 +16,7 @@ from programs.languages.table import Languages
 
 
 class Turn(NamedTuple):
-    """One row to learn from: the chat that the model is shown, and the completion that it should write."""
+    """A training row: the chat and the expected completion."""
 
     messages: Sequence[dict[str, str]]
     completion: str
@@ -26,20 +26,20 @@ class Turn(NamedTuple):
 
 
 class TrainingOptions(BaseModel):
-    """How an adapter is trained.
+    """The options for training an adapter.
 
-    The defaults were measured on two cores with a model of half a billion weights: the upper two thirds of the layers
-    learn, which leaves a third of the backward pass out; texts padded to multiples of 32 tokens keep memory flat.
+    The defaults were tuned on two cores with a 0.5B model. Training only the upper two thirds of the layers saves a
+    third of the backward pass.
 
     Attributes:
-        rank: of the two factors of each weight matrix's change.
-        alpha: scales the change, by alpha / rank.
-        layers: the upper share of the layers that learns.
-        rate: the highest learning rate; it rises over the first twentieth of the steps and falls like a cosine.
-        epochs: how often each row is seen.
-        batch: rows in one step.
-        rows: how many rows of each step are learned from, drawn by the seed; all of them if it is not set.
-        seed: fixes the first weights, which rows are drawn, and their order.
+        rank: the rank of the adapter's factors.
+        alpha: the scale of the adapter is alpha / rank.
+        layers: the share of the layers to train, from the top.
+        rate: the highest learning rate, with linear warm-up over 5 % of the steps and cosine decay.
+        epochs: passes over the rows.
+        batch: rows per step.
+        rows: how many random rows of each step to train on, None for all.
+        seed: the seed of initial weights, chosen rows and their order.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,7 +55,7 @@ class TrainingOptions(BaseModel):
 
 
 class TrainingStep(NamedTuple):
-    """How far training is, with the mean loss of a target token, in nats, of the latest step; ``dev`` after epochs."""
+    """Training progress, with the loss per target token in nats; ``dev`` is set at the end of an epoch."""
 
     step: int
     steps: int
@@ -66,28 +66,27 @@ class TrainingStep(NamedTuple):
 def turns_of(
     step: str, rows: Sequence[GoldRow], split: Split, adapter: Any, languages: Languages, seed: int
 ) -> list[Turn]:
-    """Return the turns of one split of a step that can be taught, in the order of the rows."""
+    """Return the turns of one split of a step, in the order of the rows."""
     compiling = COMPILABLE[step]
-    assert compiling.teaching is not None
-    signature = compiling.step.signature.with_instructions(compiling.teaching.instructions)
+    assert compiling.finetuning is not None
+    signature = compiling.step.signature.with_instructions(compiling.finetuning.instructions)
     turns = []
     for row in rows:
         if row.split != split:
             continue
-        shown = compiling.teaching.inputs(row, languages, random.Random(f"{seed}/{row.id}"))
-        if shown is not None:
-            written = {name: getattr(row, name) for name in signature.output_fields}
+        inputs = compiling.finetuning.inputs(row, languages, random.Random(f"{seed}/{row.id}"))
+        if inputs is not None:
+            outputs = {name: getattr(row, name) for name in signature.output_fields}
             if compiling.step.decides:
-                chat = _asked_to_decide(signature, shown)
+                chat, completion = _decision_chat(signature, inputs), "yes" if all(outputs.values()) else "no"
             else:
-                chat = adapter.format(signature, [], shown)
-            completion = _decision(written) if compiling.step.decides else adapter.format_outputs(signature, written)
+                chat, completion = adapter.format(signature, [], inputs), adapter.format_outputs(signature, outputs)
             turns.append(Turn(chat, completion, row.language, row.sources[0], row.id))
     return turns
 
 
-class _Asked:
-    """A critic that notes what it is asked."""
+class _RecordingCritic:
+    """A critic that records its request."""
 
     supports_decision_requests = True
 
@@ -96,13 +95,8 @@ class _Asked:
         return {name: {"noul": 0.5} for name in questions}
 
 
-def _asked_to_decide(signature: type[dspy.Signature], inputs: Mapping[str, str]) -> list[dict[str, str]]:
-    critic = _Asked()
+def _decision_chat(signature: type[dspy.Signature], inputs: Mapping[str, str]) -> list[dict[str, str]]:
+    critic = _RecordingCritic()
     decide(dspy.Predict(signature), critic, **inputs)
     [(name, question)] = critic.questions.items()
     return decision_chat(critic.state, name, question)
-
-
-def _decision(written: Mapping[str, bool]) -> str:
-    [decided] = written.values()
-    return "yes" if decided else "no"

@@ -1,8 +1,7 @@
-"""Weights as files: those of a GGUF file loaded into torch with an adapter beside them, and the adapter's own file.
+"""Loading the weights of a GGUF file into torch with an adapter, and writing the adapter as a GGUF file.
 
-llama.cpp loads that beside the base model (GGUF of type ``adapter``). The format is that of its own conversion of
-``peft`` adapters: for each weight ``W`` of the base model two tensors, ``W.lora_a`` of shape (rank, in) and
-``W.lora_b`` of shape (out, rank), and ``adapter.lora.alpha``.
+llama.cpp loads GGUF files of type ``adapter`` together with the base model: two tensors for each weight ``W`` of the
+base model, ``W.lora_a`` of shape (rank, in) and ``W.lora_b`` of shape (out, rank), and ``adapter.lora.alpha``.
 """
 
 import io
@@ -27,17 +26,17 @@ _NAMES = {
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
-_PLACE = re.compile(r"layers\.(\d+)\.(\w+\.\w+)\.lora_(A|B)\.")
-# Architectures whose query and key rows llama.cpp stores in the order of its rotary embedding.
+_FACTOR = re.compile(r"layers\.(\d+)\.(\w+\.\w+)\.lora_(A|B)\.")
+# Architectures whose query and key rows llama.cpp permutes for its rotary embedding.
 _INTERLEAVED = {"llama": ("attn_q", "attn_k")}
 
 Matrix = npt.NDArray[np.float32]
 
 
 def load_trainable(weights: Path, options: TrainingOptions) -> tuple[Any, Any]:
-    """Return the tokenizer of a GGUF file, and its model in bfloat16 with an untrained adapter beside the upper layers.
+    """Return the tokenizer and the bfloat16 model of a GGUF file, with an untrained adapter on the upper layers.
 
-    The bars and warnings of the libraries are kept to themselves.
+    Progress bars and warnings of the libraries are suppressed.
     """
     import torch
     from peft import LoraConfig, get_peft_model
@@ -64,10 +63,10 @@ def load_trainable(weights: Path, options: TrainingOptions) -> tuple[Any, Any]:
 
 
 def write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:
-    """Write the adapter of a ``peft`` model in half precision, for a base model of an architecture.
+    """Write the adapter of a ``peft`` model in half precision.
 
     Raises:
-        InputError: a layer of the adapter has no name in GGUF.
+        InputError: a layer of the adapter has no GGUF name.
     """
     import gguf
 
@@ -77,9 +76,9 @@ def write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:
     writer.add_name(name)
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(config.lora_alpha))
-    for found, factor in sorted(model.state_dict().items()):
-        if "lora_" in found:
-            tensor, values = _named(found, factor.float().numpy(), architecture, model.config)
+    for key, factor in sorted(model.state_dict().items()):
+        if "lora_" in key:
+            tensor, values = _converted(key, factor.float().numpy(), architecture, model.config)
             writer.add_tensor(tensor, values.astype(np.float16))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -87,14 +86,14 @@ def write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:
     writer.close()
 
 
-def _named(name: str, factor: Matrix, architecture: str, config: Any) -> tuple[str, Matrix]:
-    """Return a factor with the name and the order of rows that llama.cpp expects."""
-    place = _PLACE.search(name)
-    if place is None or place[2] not in _NAMES:
-        raise InputError(f"the adapter's {name} has no name in a GGUF file")
-    module = _NAMES[place[2]]
-    if place[3] == "B" and module in _INTERLEAVED.get(architecture, ()):
+def _converted(name: str, factor: Matrix, architecture: str, config: Any) -> tuple[str, Matrix]:
+    """Return a factor with the name and order of rows that llama.cpp expects."""
+    match = _FACTOR.search(name)
+    if match is None or match[2] not in _NAMES:
+        raise InputError(f"{name}: this layer of the adapter has no name in GGUF")
+    module = _NAMES[match[2]]
+    if match[3] == "B" and module in _INTERLEAVED.get(architecture, ()):
         heads = config.num_attention_heads if module == "attn_q" else config.num_key_value_heads
         rows, rank = factor.shape
         factor = factor.reshape(heads, 2, rows // heads // 2, rank).swapaxes(1, 2).reshape(rows, rank)
-    return f"blk.{place[1]}.{module}.weight.lora_{place[3].lower()}", factor
+    return f"blk.{match[1]}.{module}.weight.lora_{match[3].lower()}", factor

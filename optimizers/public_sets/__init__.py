@@ -1,6 +1,6 @@
-"""The public sets of questions that can be learned from, one file each: whoever has a file of one names it.
+"""Readers of public question sets, one file each.
 
-``--labels squad:train-v2.0.json`` reads as gold rows what others published. None is shipped or fetched.
+``--labels squad:train-v2.0.json`` reads the user's copy of a public set as gold rows. None is shipped or downloaded.
 """
 
 from collections.abc import Mapping

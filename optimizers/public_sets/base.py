@@ -1,21 +1,20 @@
-"""What a public set of questions is."""
+"""The interface of a public set of questions."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow
 from programs.languages.table import Languages
 
 
 @dataclass(frozen=True)
 class PublicSet:
-    """One row of the table.
+    """A public set of questions.
 
     Attributes:
-        name: what stands before the colon of ``--labels NAME:FILE``.
-        rows: reads a file of the set, given what is known of languages, into rows with the set's licence; raises
-            ``InputError`` for another form.
+        name: the prefix in ``--labels NAME:FILE``.
+        rows: reads a file as gold rows with the set's licence; raises ``InputError`` if it has another format.
     """
 
     name: str

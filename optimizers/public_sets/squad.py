@@ -1,7 +1,6 @@
-"""SQuAD: questions by people about paragraphs of encyclopaedia articles, each answered by words of its paragraph.
+"""SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250; 2018, arXiv:1806.03822), and sets in the same format.
 
-Versions 1.1 and 2.0, as published (Rajpurkar et al. 2016, arXiv:1606.05250; Rajpurkar et al. 2018, arXiv:1806.03822),
-and other sets in the same JSON form.
+Its questions were written by people about paragraphs of Wikipedia; the answers are spans of the paragraph.
 """
 
 import re
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from optimizers.labels import split_of
 from optimizers.public_sets.base import PublicSet
-from optimizers.rows import first_fault
+from optimizers.rows import first_problem
 from optimizers.steps.ask import AskGold
 from programs.errors import InputError
 from programs.languages.table import Languages
@@ -51,14 +50,14 @@ class _File(BaseModel):
 
 
 def _rows(file: Path, languages: Languages) -> Iterator[AskGold]:
-    """Yield the answered questions of a file; those that break a rule of gold rows are passed over.
+    """Yield the answerable questions of a file as gold rows; questions that are not valid gold rows are skipped.
 
-    The evidence of a question is the sentence that holds its answer. An article lies in one split, by its title.
+    The evidence is the sentence that contains the answer. The split depends on the title of the article.
     """
     try:
         articles = _File.model_validate_json(small_text(file, _MOST)).data
     except ValidationError as error:
-        problem = f"--labels squad:{file}: not in the JSON form of SQuAD: {first_fault(error)}"
+        problem = f"--labels squad:{file}: not in the JSON format of SQuAD: {first_problem(error)}"
         raise InputError(problem) from error
     except OSError as error:
         raise InputError(f"--labels squad:{file}: {error.strerror or error}") from error
@@ -66,50 +65,50 @@ def _rows(file: Path, languages: Languages) -> Iterator[AskGold]:
     for article in articles:
         document = f"squad/{article.title}"
         for number, paragraph in enumerate(article.paragraphs):
-            sentences = _placed(paragraph.context, language.sentences(paragraph.context))
-            for asked in paragraph.qas:
-                answer = asked.answers[0] if asked.answers else None
-                evidence = answer and next((text for start, text in sentences if _holds(start, text, answer)), None)
+            sentences = _with_offsets(paragraph.context, language.sentences(paragraph.context))
+            for item in paragraph.qas:
+                answer = item.answers[0] if item.answers else None
+                evidence = answer and next((text for start, text in sentences if _contains(start, text, answer)), None)
                 if answer is None or evidence is None:
-                    continue  # unanswerable, or the answer goes over the end of a sentence
+                    continue  # unanswerable, or the answer crosses a sentence boundary
                 try:
                     yield AskGold(
                         step="ask",
-                        id=f"squad-{asked.id}",
+                        id=f"squad-{item.id}",
                         document=document,
                         chunk=f"{document}/{number}",
                         language=_LANGUAGE,
                         split=split_of(document),
-                        kind=_kind(asked.question),
+                        kind=_kind(item.question),
                         topic=article.title.replace("_", " "),
                         passage=paragraph.context,
-                        question=" ".join(asked.question.split()),
+                        question=" ".join(item.question.split()),
                         answer=answer.text,
                         evidence=evidence,
                         answers="short",
                         licence=_LICENCE,
                     )
                 except ValidationError:
-                    continue  # no question mark, or it gives its answer away
+                    continue  # for example without a question mark
 
 
-def _placed(text: str, sentences: list[str]) -> list[tuple[int, str]]:
-    """Return sentences with the places where they begin."""
-    found, after = [], 0
+def _with_offsets(text: str, sentences: list[str]) -> list[tuple[int, str]]:
+    """Return sentences with their start offsets."""
+    placed, after = [], 0
     for sentence in sentences:
         start = text.find(sentence, after)
         if start >= 0:
-            found.append((start, sentence))
+            placed.append((start, sentence))
             after = start + len(sentence)
-    return found
+    return placed
 
 
-def _holds(start: int, sentence: str, answer: _Answer) -> bool:
+def _contains(start: int, sentence: str, answer: _Answer) -> bool:
     return start <= answer.answer_start and answer.answer_start + len(answer.text) <= start + len(sentence)
 
 
 def _kind(question: str) -> str:
-    """Return what a question asks for, by its first word: most of the set ask for facts."""
+    """Return the question kind by the first word; most questions of the set ask for facts."""
     if _WHY.match(question):
         return "why"
     return "how" if _HOW.match(question) else "fact"

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
+from optimizers.gold import GoldRow
 from optimizers.steps.base import Compiling, Fitting
 from programs.discover import discover
 
 COMPILABLE: Mapping[str, Compiling] = discover("optimizers.steps", "COMPILING", Compiling)
-
-# Those whose heads can be fitted.
-FITTED: Mapping[str, Fitting] = {
-    name: compiling.fitting for name, compiling in COMPILABLE.items() if compiling.fitting is not None
-}
+FITTED: Mapping[str, Fitting] = {name: row.fitting for name, row in COMPILABLE.items() if row.fitting is not None}
+GOLD: Mapping[str, type[GoldRow]] = {name: row.gold for name, row in COMPILABLE.items() if row.gold is not None}

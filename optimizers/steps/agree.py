@@ -1,16 +1,16 @@
-"""Compiling the step ``agree``: right answers, and what other readers of the passage answered."""
+"""Compiling the step ``agree``: correct answers comparison_examples with the answers of other readers."""
 
 from typing import Literal
 
-from optimizers.gold_rows import ComparedGold, Question
+from optimizers.gold import ComparedGold, Question
 from optimizers.steps.base import Compiling, Instruction, Rows, Source
-from optimizers.steps.examples import compared
-from optimizers.steps.worth import decision_worth
+from optimizers.steps.examples import comparison_examples
+from optimizers.steps.worth import score_decision
 from programs.steps.agree import STEP
 
 
 class AgreeGold(ComparedGold):
-    """The answer that was meant and one that a reader gave: whether they agree."""
+    """The intended answer and the answer of a reader, and whether they agree."""
 
     step: Literal["agree"]
     question: Question
@@ -18,13 +18,13 @@ class AgreeGold(ComparedGold):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Return what a critic is asked about."""
+        """Return the inputs of the critic."""
         return {"question": self.question, "first": self.first, "second": self.second}
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return as many answers that agree as answers that do not."""
-    return compared(source, AgreeGold, "agree")
+    """Return equal numbers of answers that agree and answers that do not."""
+    return comparison_examples(source, AgreeGold, "agree")
 
 
 INSTRUCTIONS = (
@@ -40,6 +40,6 @@ INSTRUCTIONS = (
     ),
 )
 
-# No head is fitted: what tells these answers apart is a word or two. A head learns the manner of whoever wrote them
-# instead, and holds it against an answer that it has the words of the other one.
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.45, gold=AgreeGold)
+# No head is fitted: such answers differ in one or two words. A head learns the style of the annotators instead, and
+# penalises word overlap.
+COMPILING = Compiling(STEP, examples, score_decision, INSTRUCTIONS, deviation=0.45, gold=AgreeGold)

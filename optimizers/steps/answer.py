@@ -1,20 +1,20 @@
-"""Compiling the step ``answer``: labelled questions, and answers that agree with the label."""
+"""Compiling the step ``answer``: labelled questions and their correct answers."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import GoldOfOneChunk, Text, stands_in
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
-from optimizers.steps.examples import asked_once, balanced, example_row, placed, topic_once
+from optimizers.gold import SingleChunkGold, Text, contains
+from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import balanced, clean_topic, example_row, without_repeats
 from optimizers.steps.worth import STRAY
 from programs.features import agreement
 from programs.steps.answer import STEP, tidy_answer
 from programs.text import has_words, plain
 
 
-class AnswerGold(GoldOfOneChunk):
+class AnswerGold(SingleChunkGold):
     """The answer to a question: words of the passage, a reply to a yes_no question, or "not stated"."""
 
     step: Literal["answer"]
@@ -24,23 +24,23 @@ class AnswerGold(GoldOfOneChunk):
     answer: Text
     kind: Literal["words", "yes_no", "not_stated"]
 
-    def _faults(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         if (self.kind == "not_stated") != (self.answer == NOT_STATED):
-            yield f"the answer of a not_stated question, and of no other, is {NOT_STATED!r}"
-        if self.kind == "words" and not stands_in(self.answer, self.passage):
-            yield "the answer does not stand in the passage"
+            yield f"the answer must be {NOT_STATED!r} if and only if kind is not_stated"
+        if self.kind == "words" and not contains(self.passage, self.answer):
+            yield "the answer is not in the passage"
 
 
 NOT_STATED = "not stated"
-# Few, because whoever always says "not stated" would else beat a model that answers: a step compiled on equal parts
-# did so in a run, and refused 25 good questions of 25.
+# Share of unanswerable questions. With equal shares, always answering "not stated" beats a model that answers: a step
+# compiled that way rejected 25 of 25 good questions of a run.
 _UNANSWERABLE = 0.2
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return questions with their correct answer, and some that the passage does not answer.
+    """Return answerable questions with their correct answer, and some unanswerable ones, from labels and gold rows.
 
-    Gold rows stand beside labels, those that are answered yes or no left out: a run wants words of the passage.
+    Yes/no questions are excluded, because runs require answers in the words of the passage.
     """
     rows: Rows = []
     for label in source.questions:
@@ -48,37 +48,37 @@ def examples(source: Source) -> tuple[Rows, Rows]:
         correct = label.good and label.answer is not None and label.answer.label == "correct"
         if correct or label.reason == "unanswerable":
             answer = label.answer.text if correct and label.answer else NOT_STATED
-            asked = {**placed(label, passage), "question": label.question}
-            rows.append(example_row(label, passage, asked, answer=answer))
+            inputs = {"topic": label.topic, "passage": passage, "question": label.question}
+            rows.append(example_row(label, passage, inputs, answer=answer))
     gold = [
-        example_row(row, plain(row.passage), _shown(row), answer=row.answer)
+        example_row(row, plain(row.passage), _inputs(row), answer=row.answer)
         for row in source.gold_of(AnswerGold)
         if row.kind != "yes_no"
     ]
-    found = balanced(asked_once(rows, gold), lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
-    return found, found
+    kept = balanced(without_repeats(rows, gold), lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
+    return kept, kept
 
 
-def _shown(row: AnswerGold) -> dict[str, str]:
-    return {"topic": topic_once(row.topic), "passage": plain(row.passage), "question": row.question}
+def _inputs(row: AnswerGold) -> dict[str, str]:
+    return {"topic": clean_topic(row.topic), "passage": plain(row.passage), "question": row.question}
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return the token F1 with the label, halved if the words do not stand in the passage.
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the token F1 with the label, halved if the words are not in the passage.
 
-    Where the label says that the passage does not answer the question: 1 for saying so, 0 for an answer.
+    For unanswerable questions it is 1 for "not stated" and 0 for an answer.
     """
     language = judges.language_of(example)
-    found = tidy_answer(output.answer, example.question)
+    answer = tidy_answer(output.answer, example.question)
     if not language.is_stated(example.answer):
-        stated = language.is_stated(found)
-        return Scored(0.0, f"The passage does not say it, yet the answer is {found!r}.") if stated else Scored(1.0, "")
-    if not language.is_stated(found):
+        stated = language.is_stated(answer)
+        return Scored(0.0, f"The passage does not say it, yet the answer is {answer!r}.") if stated else Scored(1.0, "")
+    if not language.is_stated(answer):
         return Scored(0.0, f"The passage answers it: {example.answer!r}.")
-    value, feedback = agreement(found, example.answer), ""
+    value, feedback = agreement(answer, example.answer), ""
     if value < 1:
-        feedback = f"The answer is {example.answer!r}, not {found!r}."
-    if not has_words(example.passage, found):
+        feedback = f"The answer is {example.answer!r}, not {answer!r}."
+    if not has_words(example.passage, answer):
         value, feedback = value * STRAY, f"{feedback} Copy the words of the passage.".strip()
     return Scored(value, feedback)
 
@@ -101,10 +101,7 @@ INSTRUCTIONS = (
     ),
 )
 
-TEACHING = Teaching(
-    ("answer",),
-    only(AnswerGold),
-    "Answer the question with words of the passage, or write: not stated",
-    as_it_stands(_shown),
+FINETUNING = Finetuning.on_gold(
+    AnswerGold, "answer", "Answer the question with words of the passage, or write: not stated", _inputs
 )
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.43, teaching=TEACHING, gold=AnswerGold)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.43, finetuning=FINETUNING, gold=AnswerGold)

@@ -1,4 +1,4 @@
-"""Compiling the step ``ask``: gold passages, and questions about them with answer and evidence."""
+"""Compiling the step ``ask``: gold passages with questions, answers and evidence."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -6,23 +6,20 @@ from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import GoldOfOneChunk, GoldRow, Question, Text, given_away
+from optimizers.gold import GoldRow, Question, SingleChunkGold, Text, reveals_answer
 from optimizers.labels import Label
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching
-from optimizers.steps.examples import example_row, of_gold, topic_once
+from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import clean_topic, example_row, gold_with_passages
 from optimizers.steps.question import QuestionGold
-from optimizers.steps.worth import meant_question_worth
+from optimizers.steps.worth import score_question_for_answer
 from programs.languages.table import Languages
-from programs.modes.free import checked
+from programs.modes.free import check_written
 from programs.steps.ask import LENGTHS, STEP
 from signatures.ask import WrittenQuestion
 
 
-class AskGold(GoldOfOneChunk):
-    """A question that was asked freely about a passage, with its answer and the words that this rests on.
-
-    ``answers`` says whether the answer is short or in whole sentences.
-    """
+class AskGold(SingleChunkGold):
+    """A question about a whole passage, with its answer and evidence; ``answers`` is the length of the answer."""
 
     step: Literal["ask"]
     topic: str
@@ -36,15 +33,15 @@ class AskGold(GoldOfOneChunk):
         "fact", "definition", "why", "how", "comparison", "list", "consequence", "purpose", "condition",
     ]  # fmt: skip
 
-    def _faults(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         if self.evidence not in self.passage:
-            yield "the evidence does not stand in the passage"
+            yield "the evidence is not in the passage"
         if self.kind != "comparison":
-            yield from given_away(self.answer, self.question)
+            yield from reveals_answer(self.question, self.answer)
 
 
-_TOGETHER = 2  # questions of a passage that are shown, and asked for, in one turn: as many as a run asks for
-# Kinds of gold questions about one fact, as free asking calls them; whether something is so is never asked.
+_PER_TURN = 2  # questions of a passage in one turn, as in a run
+# From kinds of gold questions about one fact to those of the step. It asks no yes/no questions.
 _KINDS = {
     **dict.fromkeys(("amount", "place", "time", "person", "what"), "fact"),
     **{kind: kind for kind in ("why", "how", "comparison", "purpose", "condition", "definition", "list")},
@@ -53,13 +50,13 @@ _KINDS = {
 
 
 class _Turn(AskGold):
-    """Gold questions of one passage as one turn: the row of the first, with all of them."""
+    """Several gold questions about one passage: the row of the first question, with the others in ``more``."""
 
     more: tuple[AskGold, ...] = ()
 
     @property
     def questions(self) -> list[WrittenQuestion]:
-        """Return the questions as they are written."""
+        """Return the questions as outputs of the step."""
         return [
             WrittenQuestion(kind=row.kind, question=row.question, answer=row.answer, evidence=row.evidence)
             for row in (self, *self.more)
@@ -67,21 +64,21 @@ class _Turn(AskGold):
 
 
 def turns(rows: Sequence[Label | GoldRow]) -> list[_Turn]:
-    """Return the gold questions of each passage, those with answers of one length, a few at a time."""
+    """Group the gold questions by passage and length of answers, and return them in turns."""
     by_passage: dict[tuple[str, str], list[AskGold]] = {}
     for row in rows:
         if isinstance(row, AskGold):
             by_passage.setdefault((row.chunk, row.answers), []).append(row)
-    found = []
-    for asked in by_passage.values():
-        for place in range(0, len(asked), _TOGETHER):
-            first, *more = asked[place : place + _TOGETHER]
-            found.append(_Turn(**first.model_dump(), more=tuple(more)))
-    return found
+    result = []
+    for questions in by_passage.values():
+        for start in range(0, len(questions), _PER_TURN):
+            first, *more = questions[start : start + _PER_TURN]
+            result.append(_Turn(**first.model_dump(), more=tuple(more)))
+    return result
 
 
-def shown(row: _Turn) -> dict[str, Any]:
-    """Return what a run would show to have these questions asked."""
+def signature_inputs(row: _Turn) -> dict[str, Any]:
+    """Return the inputs that a run would pass to get these questions."""
     return {
         "topic": row.topic,
         "before": row.before,
@@ -93,26 +90,26 @@ def shown(row: _Turn) -> dict[str, Any]:
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the passages of gold questions, asked freely or about one fact, to be shown with these and to try on."""
-    asked = [*source.gold_of(AskGold), *_of_facts(source)]
+    """Return the passages of gold questions of this step and of ``question``, with their questions."""
+    gold = [*source.gold_of(AskGold), *_from_facts(source)]
     rows = [
-        example_row(row, row.passage, shown(row), questions=[each.model_dump() for each in row.questions])
-        for row in turns(asked)
+        example_row(row, row.passage, signature_inputs(row), questions=[each.model_dump() for each in row.questions])
+        for row in turns(gold)
     ]
     return rows, rows
 
 
-def _of_facts(source: Source) -> Iterator[AskGold]:
-    """Yield gold questions about one fact as such about its passage: the fact is what the answer rests on."""
-    for row, passage in of_gold(source, QuestionGold):
+def _from_facts(source: Source) -> Iterator[AskGold]:
+    """Convert gold questions about one fact; the fact becomes the evidence."""
+    for row, passage in gold_with_passages(source, QuestionGold):
         if row.kind in _KINDS and row.fact in passage and row.fact != passage:
             fields = row.model_dump(exclude={"fact", "reply", "before"})
-            fields |= {"step": "ask", "kind": _KINDS[row.kind], "topic": topic_once(row.topic)}
+            fields |= {"step": "ask", "kind": _KINDS[row.kind], "topic": clean_topic(row.topic)}
             yield AskGold(**fields, passage=passage, evidence=row.fact, answers="short")
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return the mean worth of the questions over the kinds that were wanted; nothing for one without evidence."""
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the mean score of the questions over the requested kinds; a question without evidence scores 0."""
     values, feedback = [], []
     for place in range(len(example.kinds)):
         if place >= len(output.questions):
@@ -120,7 +117,7 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
             feedback.append(f"It wrote {len(output.questions)} of {len(example.kinds)} questions.")
             continue
         each = output.questions[place]
-        focus, fault = checked(
+        focus, problem = check_written(
             judges.language_of(example),
             example.passage,
             each.question,
@@ -128,11 +125,11 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
             each.evidence,
             example.kinds[place],
         )
-        if fault is None:
-            meant = example.copy(answer=focus.answer, focus=focus)
-            scored = meant_question_worth(meant, focus.wording, judges)
+        if problem is None:
+            target = example.copy(answer=focus.answer, focus=focus)
+            scored = score_question_for_answer(target, focus.wording, judges)
         else:
-            scored = Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
+            scored = Scored(0.0, f"{problem[:1].upper()}{problem[1:]}.")
         values.append(scored.value)
         feedback.append(scored.feedback)
     return Scored(sum(values) / len(values), " ".join(dict.fromkeys(filter(None, feedback))))
@@ -158,13 +155,13 @@ INSTRUCTIONS = (
 )
 
 
-def taught(row: _Turn, languages: Languages, chance: random.Random) -> dict[str, Any]:
-    """Return what a run would show of a turn; what stands before the passage is left out of every other one."""
+def finetuning_inputs(row: _Turn, languages: Languages, rng: random.Random) -> dict[str, Any]:
+    """Return the inputs of a turn, with the preceding text in a random half of the turns."""
     del languages
-    return shown(row) | ({} if chance.random() < 0.5 else {"before": ""})
+    return signature_inputs(row) | ({} if rng.random() < 0.5 else {"before": ""})
 
 
-TEACHING = Teaching(("ask",), turns, "Ask about the passage: kind, question, answer, evidence.", taught)
+FINETUNING = Finetuning(("ask",), turns, "Ask about the passage: kind, question, answer, evidence.", finetuning_inputs)
 COMPILING = Compiling(
-    STEP, examples, worth, INSTRUCTIONS, deviation=0.3, asks_model=True, teaching=TEACHING, gold=AskGold
+    STEP, examples, metric, INSTRUCTIONS, deviation=0.3, asks_model=True, finetuning=FINETUNING, gold=AskGold
 )

@@ -1,14 +1,14 @@
-"""What compiling needs of a step: one row each, and the types that the rows speak in."""
+"""The table row of a step that can be compiled, and its types."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import dspy
 
-from optimizers.gold_rows import ComparedGold, GoldRow
-from optimizers.labels import AnsweredLabel, ChunkLabel, Label, QuestionLabel, Split
+from optimizers.gold import Decided, GoldRow
+from optimizers.labels import ChunkLabel, Label, QuestionLabel, Split
 from optimizers.logistic import FitOptions
 from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
@@ -20,17 +20,16 @@ from programs.types import Focus
 Row = tuple[Split, dspy.Example]
 Rows = list[Row]
 _Gold = TypeVar("_Gold", bound=GoldRow)
-Decided = type[ChunkLabel] | type[QuestionLabel] | type[AnsweredLabel] | type[ComparedGold]
 
 
 class Source(NamedTuple):
-    """What examples are made from.
+    """The data that examples are built from.
 
     Attributes:
-        chunks, questions: labelled rows of all splits.
-        languages: those of runs, with their syntax.
-        foci: the foci of a passage, given its topic.
-        gold: rows of all splits and kinds that say what steps should write.
+        chunks, questions: labels of all splits.
+        languages: the languages of runs, with syntax.
+        foci: returns the foci of a passage and its topic.
+        gold: gold rows of all splits and steps.
         texts: the text of each known chunk by its id.
     """
 
@@ -42,25 +41,25 @@ class Source(NamedTuple):
     texts: Mapping[str, str]
 
     def gold_of(self, kind: type[_Gold]) -> list[_Gold]:
-        """Return the gold rows of one kind, in their order."""
+        """Return the gold rows of one kind, in order."""
         return [row for row in self.gold if isinstance(row, kind)]
 
 
 class Scored(NamedTuple):
-    """The value of an output and what to do better; ``feedback`` is empty for a perfect one."""
+    """The score of an output with feedback, which is empty for a perfect output."""
 
     value: float
     feedback: str
 
 
 class Judges(NamedTuple):
-    """Who is asked about an output.
+    """The functions that metrics use to check an output.
 
     Attributes:
-        judge: decides on a question, given its passage and itself.
-        rank: the rank of a passage in a search for the question among all passages; None where it is not found.
-        answer: what the model that is compiled for finds, given topic, passage and question.
-        languages: those of runs, with their syntax.
+        judge: the decision on a passage and a question.
+        rank: the rank of the passage when all passages are searched for the question; None if it is not found.
+        answer: the compiled model's answer, given topic, passage and question.
+        languages: the languages of runs, with syntax.
     """
 
     judge: Callable[[str, str], Decision]
@@ -77,7 +76,7 @@ Metric = Callable[[dspy.Example, Any, Judges], Scored]
 
 
 class Instruction(NamedTuple):
-    """An instruction in our own words, and a pattern of the feedback that calls for it."""
+    """A hand-written instruction, and a pattern of the feedback that it addresses."""
 
     fault: str
     text: str
@@ -85,17 +84,17 @@ class Instruction(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """What fitting the head of a step that decides needs.
+    """The settings for fitting the heads of a step that decides.
 
     Attributes:
-        labels: the kind of labels or gold rows that it is fitted to.
-        files: the files of `data/` that hold them.
-        faults: for each output but the overall one, the reasons that make it false; a row with another bad reason says
-            nothing about it.
-        options: how it is fitted.
+        labels: the kind of labels or gold rows to fit to.
+        files: the files in `data/` that contain them.
+        faults: the reasons that make each output other than the overall one false; rows with other bad reasons are not
+            used for that output.
+        options: the options of the fit.
         overall: the output that decides.
-        target_precision: the share of accepted rows that must be good where no other is asked for: what the shipped
-            labels support with a useful share of the good rows left.
+        target_precision: the default share of accepted rows that must be good, as high as the shipped labels support
+            with a useful recall.
     """
 
     labels: Decided
@@ -107,36 +106,26 @@ class Fitting:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Return the outputs that are fitted."""
+        """Return the fitted outputs."""
         return (self.overall, *self.faults)
 
 
 def kind_of(demo: Mapping[str, Any]) -> str:
-    """Return the kind of a demo: the word that its question begins with, and whether its passage states its answer."""
+    """Return the kind of a demo: the first word of its question, and whether the passage contains the answer."""
     question = str(demo.get("better_question") or demo.get("question") or "").split()
     stated = "passage" not in demo or "answer" not in demo or has_words(str(demo["passage"]), str(demo["answer"]))
     return f"{question[0].casefold() if question else ''} {stated}"
 
 
-def only(kind: type[GoldRow]) -> Callable[[Sequence[Label | GoldRow]], Sequence[GoldRow]]:
-    """Return what keeps the gold rows of one kind."""
-    return lambda rows: [row for row in rows if isinstance(row, kind)]
-
-
-def as_it_stands(shown: Callable[[Any], dict[str, str]]) -> Callable[..., dict[str, str]]:
-    """Return the inputs of rows that are shown as they are, whatever language and chance."""
-    return lambda row, *_: shown(row)
-
-
 @dataclass(frozen=True)
-class Teaching:
-    """What training weights for a step needs of it.
+class Finetuning:
+    """The settings for training weights for a step.
 
     Attributes:
-        files: the gold files that show what to write.
-        rows: makes of all their rows those that are learned from; each has the outputs of the step as attributes.
-        instructions: what the model is told; short, because the rows say the rest.
-        inputs: what the model is shown of a row, None for a row that it should not learn from; chance varies it.
+        files: the names of the gold files.
+        rows: selects and converts their rows; each has the outputs of the step as attributes.
+        instructions: the short instructions of the trained step.
+        inputs: returns the inputs of a row, randomly varied, or None to exclude it.
     """
 
     files: tuple[str, ...]
@@ -144,24 +133,34 @@ class Teaching:
     instructions: str
     inputs: Callable[[Any, Languages, random.Random], dict[str, str] | None]
 
+    @classmethod
+    def on_gold(
+        cls, kind: type[GoldRow], file: str, instructions: str, inputs: Callable[[Any], dict[str, str]]
+    ) -> Self:
+        """Train on all gold rows of one kind in a file, with inputs that depend on the row alone."""
+        return cls(
+            (file,),
+            lambda rows: [row for row in rows if isinstance(row, kind)],
+            instructions,
+            lambda row, *_: inputs(row),
+        )
+
 
 @dataclass(frozen=True)
 class Compiling:
-    """One row of the table of steps that can be compiled.
+    """A step that can be compiled.
 
     Attributes:
         step: the step.
-        examples: makes of labels and gold the rows that have outputs, to be shown, and those to try on, which need
-            none.
-        metric: what an output is worth, from 0 (useless) to 1, with a sentence that names the rule which was broken
-            and the words that broke it.
-        instructions: the pool of instructions, each against one kind of fault.
-        deviation: the standard deviation of the paired differences of two candidates on dev rows, as it was measured;
-            docs/experiments/ says where. It tells beforehand what a number of rows can see.
-        asks_model: whether the metric asks the model once more for each question that is any good.
-        teaching: what weights are trained with, for a step that can be taught.
-        fitting: what its head is fitted with, for a step that decides.
-        gold: the type of the gold rows that say what it should write.
+        examples: builds from labels and gold rows the demos, which have outputs, and the inputs to evaluate on.
+        metric: scores an output from 0 to 1, with feedback that names the broken rule and the words that broke it.
+        instructions: the pool of instructions, each against one kind of problem.
+        deviation: the standard deviation of the paired differences of two candidates on dev rows, as measured in
+            docs/experiments/; it gives the minimum detectable gain before a compile.
+        asks_model: whether the metric calls the model again for each accepted question.
+        finetuning: the settings for training weights, if the step can be fine-tuned.
+        fitting: the settings for fitting heads, if the step decides.
+        gold: the type of its gold rows.
     """
 
     step: Step
@@ -170,7 +169,7 @@ class Compiling:
     instructions: tuple[Instruction, ...]
     deviation: float
     asks_model: bool = False
-    teaching: Teaching | None = None
+    finetuning: Finetuning | None = None
     fitting: Fitting | None = None
     gold: type[GoldRow] | None = None
 
@@ -180,6 +179,6 @@ class Compiling:
         return self.step.name
 
     @property
-    def calls_for_one(self) -> int:
-        """Return how many calls one example takes at most."""
+    def calls_per_example(self) -> int:
+        """Return the maximum number of calls for one example."""
         return 2 if self.asks_model else 1

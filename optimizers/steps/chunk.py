@@ -1,18 +1,18 @@
-"""Compiling the step ``chunk``: labelled chunks, and decisions that agree with the label."""
+"""Compiling the step ``chunk``: labelled chunks and the expected decisions."""
 
 from optimizers.labels import ChunkLabel
 from optimizers.logistic import FitOptions
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
-from optimizers.steps.examples import balanced, example_row, placed
-from optimizers.steps.worth import decision_worth
+from optimizers.steps.examples import balanced, example_row
+from optimizers.steps.worth import score_decision
 from programs.steps.chunk import STEP
 from programs.text import plain
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return as many good chunks as bad ones."""
+    """Return equal numbers of good and bad chunks."""
     rows = [
-        example_row(label, plain(label.text), placed(label, plain(label.text)), fit=label.good)
+        example_row(label, plain(label.text), {"topic": label.topic, "passage": plain(label.text)}, fit=label.good)
         for label in source.chunks
     ]
     kept = balanced(rows, lambda example: example.fit)
@@ -39,4 +39,4 @@ FITTING = Fitting(
     target_precision=0.8,
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.40, fitting=FITTING)
+COMPILING = Compiling(STEP, examples, score_decision, INSTRUCTIONS, deviation=0.40, fitting=FITTING)

@@ -1,4 +1,4 @@
-"""Compiling the step ``combine``: gold questions that need several chunks, with these chunks."""
+"""Compiling the step ``combine``: gold questions that need several chunks."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import dspy
 
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
-from optimizers.steps.multi_context import MultiGold
-from programs.modes.free import checked
+from optimizers.steps.multi_context import MultiContextGold
+from programs.modes.free import check_written
 from programs.quotes import find_quotes
 from programs.steps.ask import LENGTHS
 from programs.steps.combine import STEP, numbered_texts
@@ -15,39 +15,40 @@ from programs.text import plain
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the chunks of gold questions with these, to be shown and to try on."""
+    """Return the chunks of gold questions, with the question as output."""
     rows: Rows = []
-    for row in source.gold_of(MultiGold):
+    for row in source.gold_of(MultiContextGold):
         passages = [plain(source.texts.get(chunk, "")) for chunk in row.chunks]
         topics = [topic.strip() for topic in row.topic.split("|")]
         stated = all(fact in passage for fact, passage in zip(row.facts, passages, strict=True))
         if not stated or len(topics) != len(passages):
             continue
-        asked: dict[str, Any] = {
+        inputs: dict[str, Any] = {
             "passages": numbered_texts(list(zip(topics, passages, strict=True))),
             "asked_already": [],
             "answers": LENGTHS["short"],
             "kinds": [row.kind],
         }
         written = {"kind": row.kind, "question": row.question, "answer": row.answer, "evidence": " | ".join(row.facts)}
-        rows.append(example_row(row, "\n\n".join(passages), asked, each=passages, questions=[written]))
+        rows.append(example_row(row, "\n\n".join(passages), inputs, each=passages, questions=[written]))
     return rows, rows
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return 0.5 to 1 for a question that the critic finds good on all passages and whose evidence lies in each of
-    them, less for another; 0 for none.
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return 0.5 to 1 for a question that the critic accepts and whose evidence is in every passage, else up to 0.25.
+
+    It is 0 if there is no valid question.
     """
     if not output.questions:
         return Scored(0.0, "No question with an answer was written.")
     first = output.questions[0]
-    focus, fault = checked(
+    focus, problem = check_written(
         judges.language_of(example), example.passage, first.question, first.answer, first.evidence, first.kind
     )
-    if fault is not None:
-        return Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
-    pieces = [piece for piece in first.evidence.split("|") if piece.strip()]
-    lacking = [passage for passage in example.each if not any(find_quotes(passage, piece) for piece in pieces)]
+    if problem is not None:
+        return Scored(0.0, f"{problem[:1].upper()}{problem[1:]}.")
+    quotes = [quote for quote in first.evidence.split("|") if quote.strip()]
+    lacking = [passage for passage in example.each if not any(find_quotes(passage, quote) for quote in quotes)]
     decision = judges.judge(example.passage, focus.wording)
     if lacking:
         return Scored(decision.probability / 4, "Its evidence does not lie in every passage.")
@@ -70,4 +71,4 @@ INSTRUCTIONS = (
     Instruction(r"not independent|not clear|not answerable", "Ask one short question that names its subject in full."),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.3)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.3)

@@ -1,62 +1,62 @@
-"""Compiling the step ``compress``: long questions, and shorter ones that still ask the same."""
+"""Compiling the step ``compress``: long questions and shorter equivalents."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import GoldOfOneChunk, Question
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
-from optimizers.steps.examples import asked_once, example_row, of_gold
-from optimizers.steps.worth import question_worth
+from optimizers.gold import Question, SingleChunkGold
+from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import example_row, gold_with_passages, without_repeats
+from optimizers.steps.worth import score_question
 from programs.features import lost_words
 from programs.steps.compress import SHORT_WORDS, STEP
 from programs.steps.question import tidy_question
 from programs.text import plain, tokens
 
 
-class CompressGold(GoldOfOneChunk):
-    """A long question and a short one that asks the same."""
+class CompressGold(SingleChunkGold):
+    """A long question and a shorter equivalent."""
 
     step: Literal["compress"]
     question: Question
     short_question: Question
 
     def passage_in(self, texts: Mapping[str, str]) -> str:
-        """Return the text of its chunk, what the row holds of it where that is not known."""
+        """Return the text of its chunk, empty if that is unknown."""
         return texts.get(self.chunk, "")
 
-    def _faults(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         if 4 * len(self.short_question) > 3 * len(self.question):
-            yield "the short question is hardly shorter"
+            yield "the short question must be at least a quarter shorter"
 
 
-_LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below the limit are shortened too
+_LONG = SHORT_WORDS - 4  # few labelled questions exceed the limit, so slightly shorter ones are used too
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return gold questions with their short form, and these with the long ones among the good questions of labels."""
+    """Return gold questions with their short form as demos; inputs also include long labelled good questions."""
     long = [label for label in source.questions if label.good and len(tokens(label.question)) > _LONG]
     demos = [
-        example_row(row, passage, _shown(row), short_question=row.short_question)
-        for row, passage in of_gold(source, CompressGold)
+        example_row(row, passage, _inputs(row), short_question=row.short_question)
+        for row, passage in gold_with_passages(source, CompressGold)
     ]
     labelled = [example_row(label, plain(label.passage), {"question": label.question}) for label in long]
-    return demos, asked_once(demos, labelled)
+    return demos, without_repeats(demos, labelled)
 
 
-def _shown(row: CompressGold) -> dict[str, str]:
+def _inputs(row: CompressGold) -> dict[str, str]:
     return {"question": row.question}
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return the critic's probability that the question is good; 0 if it is no shorter or lost what it asks."""
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the score of the short question; 0 if it is not shorter or lost content words."""
     written = tidy_question(output.short_question)
     if len(written) >= len(example.question):
         return Scored(0.0, "It is no shorter than the question that was given.")
     if lost := lost_words(example.question, written, judges.language_of(example)):
         return Scored(0.0, f"It lost what the question asks: {', '.join(lost)}.")
-    return question_worth(example, written, judges)
+    return score_question(example, written, judges)
 
 
 INSTRUCTIONS = (
@@ -75,5 +75,5 @@ INSTRUCTIONS = (
     ),
 )
 
-TEACHING = Teaching(("compress",), only(CompressGold), "Ask the same in fewer words.", as_it_stands(_shown))
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, teaching=TEACHING, gold=CompressGold)
+FINETUNING = Finetuning.on_gold(CompressGold, "compress", "Ask the same in fewer words.", _inputs)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.34, finetuning=FINETUNING, gold=CompressGold)

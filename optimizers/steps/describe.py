@@ -1,4 +1,4 @@
-"""Compiling the step ``describe``: names of facts, and phrases that can stand in their place."""
+"""Compiling the step ``describe``: names in facts, and phrases that replace them."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import GoldOfOneChunk, Text
+from optimizers.gold import SingleChunkGold, Text
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from programs.features import agreement
@@ -14,8 +14,8 @@ from programs.steps.describe import STEP, tidy_phrase
 from programs.text import has_words, tokens
 
 
-class DescribeGold(GoldOfOneChunk):
-    """A name of a fact, and a phrase that can stand in its place, made of what the fact says of it."""
+class DescribeGold(SingleChunkGold):
+    """A name in a fact, and a phrase in the words of the fact that can replace the name."""
 
     step: Literal["describe"]
     topic: str
@@ -23,18 +23,18 @@ class DescribeGold(GoldOfOneChunk):
     name: Text
     phrase: Text
 
-    def _faults(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         if self.name not in self.fact:
-            yield "the name does not stand in the fact"
+            yield "the name is not in the fact"
         if has_words(self.phrase, self.name):
-            yield f"the phrase holds the name: {self.phrase}"
+            yield f"the phrase contains the name: {self.phrase}"
 
 
 _MOST_WORDS = 25
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the names of gold rows with their phrases, to be shown and to try on."""
+    """Return the names of gold rows with their phrases."""
     rows = [
         example_row(row, row.fact, {"fact": row.fact, "name": row.name}, phrase=row.phrase)
         for row in source.gold_of(DescribeGold)
@@ -42,12 +42,11 @@ def examples(source: Source) -> tuple[Rows, Rows]:
     return rows, rows
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return what a phrase is worth that stands for a name.
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the mean of the share of its content words that are in the fact and the token F1 with the gold phrase.
 
-    It is the mean of two things: the share of its content words that the fact holds, all but one, for the class of
-    the named thing may be another word; and its token F1 with the gold phrase. 0 for nothing, for a sentence, for
-    the name itself, for a part of it, and for a phrase of more than 25 words.
+    One content word need not be in the fact: the class of the named thing. Empty outputs, sentences, phrases of more
+    than 25 words and phrases with a word of the name score 0.
     """
     phrase = tidy_phrase(str(output.phrase))
     if not phrase:
@@ -58,13 +57,13 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     if len(tokens(phrase)) > _MOST_WORDS or re.search(r"[.?!]\s", phrase):
         return Scored(0.0, "It is a sentence and no phrase.")
     language = judges.language_of(example)
-    said, fact = set(language.content_words(phrase)), set(language.content_words(example.fact))
-    stray = [word for word in dict.fromkeys(tokens(phrase)) if language.stem(word) in said - fact]
-    held = 1 - max(0, len(stray) - 1) / max(1, len(said))
+    written, fact = set(language.content_words(phrase)), set(language.content_words(example.fact))
+    stray = [word for word in dict.fromkeys(tokens(phrase)) if language.stem(word) in written - fact]
+    share = 1 - max(0, len(stray) - 1) / max(1, len(written))
     feedback = [] if len(stray) < 2 else [f"The fact does not speak of {', '.join(stray)}."]
-    if len(said & fact) < 2:
-        held, feedback = 0.0, [*feedback, "It says nothing of the fact that tells the thing from others."]
-    return Scored((held + agreement(phrase, example.phrase)) / 2, " ".join(feedback))
+    if len(written & fact) < 2:
+        share, feedback = 0.0, [*feedback, "It says nothing of the fact that tells the thing from others."]
+    return Scored((share + agreement(phrase, example.phrase)) / 2, " ".join(feedback))
 
 
 INSTRUCTIONS = (
@@ -80,4 +79,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.25, gold=DescribeGold)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.25, gold=DescribeGold)

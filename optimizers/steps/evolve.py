@@ -1,4 +1,4 @@
-"""Compiling the step ``evolve``: gold questions under a condition or over two facts, with the plain ones."""
+"""Compiling the step ``evolve``: gold questions changed by the evolutions ``conditional`` and ``reasoning``."""
 
 from typing import Any
 
@@ -6,21 +6,21 @@ import dspy
 
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.conditional import ConditionalGold
-from optimizers.steps.examples import example_row, topic_once
+from optimizers.steps.examples import clean_topic, example_row
 from optimizers.steps.reasoning import ReasoningGold
-from optimizers.steps.worth import meant_question_worth
+from optimizers.steps.worth import score_question_for_answer
 from programs.evolutions import EVOLUTIONS
 from programs.features import agreement
-from programs.modes.free import change_of, checked
+from programs.modes.free import change_of, check_written
 from programs.steps.ask import LENGTHS
 from programs.steps.evolve import STEP
 from programs.text import plain
 
-_SAME = 0.95  # token F1 from which on a question was not changed
+_SAME = 0.95  # token F1 from which a question counts as unchanged
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return gold questions of both evolutions with their passages, to be shown and to try on."""
+    """Return the gold questions of both evolutions with their passages."""
     rows: Rows = []
     gold: list[ReasoningGold | ConditionalGold] = [*source.gold_of(ReasoningGold), *source.gold_of(ConditionalGold)]
     for row in gold:
@@ -29,29 +29,29 @@ def examples(source: Source) -> tuple[Rows, Rows]:
         if not passage or any(fact not in passage for fact in row.facts):
             continue
         new = row.reasoning_question if isinstance(row, ReasoningGold) else row.conditional_question
-        asked = {
-            "topic": topic_once(row.topic),
+        inputs = {
+            "topic": clean_topic(row.topic),
             "passage": passage,
             "question": row.question,
             "answer": row.answer,
             "change": change_of(EVOLUTIONS[row.step]),
             "answers": LENGTHS["short"],
         }
-        written = example_row(row, passage, asked, new_question=new, new_answer=row.answer, evidence=evidence)
+        written = example_row(row, passage, inputs, new_question=new, new_answer=row.answer, evidence=evidence)
         rows.append(written)
     return rows, rows
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return what the changed question is worth for its own answer; 0 for one that was not changed."""
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the score of the changed question for its own answer; 0 if it was not changed."""
     question, answer = output.new_question, output.new_answer
-    focus, fault = checked(judges.language_of(example), example.passage, question, answer, output.evidence, "")
-    if fault is not None:
-        return Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
+    focus, problem = check_written(judges.language_of(example), example.passage, question, answer, output.evidence, "")
+    if problem is not None:
+        return Scored(0.0, f"{problem[:1].upper()}{problem[1:]}.")
     if agreement(focus.wording, example.question) >= _SAME:
         return Scored(0.0, "It repeats the question instead of changing it.")
-    meant = example.copy(answer=focus.answer, focus=focus)
-    return meant_question_worth(meant, focus.wording, judges)
+    target = example.copy(answer=focus.answer, focus=focus)
+    return score_question_for_answer(target, focus.wording, judges)
 
 
 INSTRUCTIONS = (
@@ -71,4 +71,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.3, asks_model=True)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.3, asks_model=True)

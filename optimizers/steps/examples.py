@@ -1,7 +1,7 @@
-"""What steps are compiled on: inputs made from labels and gold rows, and demos where either holds an output.
+"""Examples built from labels and gold rows for compiling steps.
 
-Rows keep the split of their document. An example carries the signature's inputs, the outputs that its row gives, and
-``id``, ``split``, ``document``, ``passage``, ``language`` and ``explanation`` for metrics and records.
+An example has the signature's inputs, the outputs that its row contains, and ``id``, ``split``, ``document``,
+``passage``, ``language`` and ``explanation`` for metrics and records. It is in the split of its document.
 """
 
 import random
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import dspy
 
-from optimizers.gold_rows import ComparedGold, GoldRow
+from optimizers.gold import ComparedGold, GoldRow
 from optimizers.labels import SPLITS, AnsweredLabel, ChunkLabel, QuestionLabel, Split
 from optimizers.steps.base import Compiling, Row, Rows, Source
 from programs.focus import choose_foci
@@ -25,7 +25,7 @@ _Gold = TypeVar("_Gold", bound=GoldRow)
 
 
 class Examples(NamedTuple):
-    """The examples of a step: ``demos`` have their outputs, ``inputs`` need not; both by split."""
+    """The examples of a step by split: ``demos`` have outputs, ``inputs`` may lack them."""
 
     demos: dict[Split, list[dspy.Example]]
     inputs: dict[Split, list[dspy.Example]]
@@ -38,9 +38,9 @@ def source_of(
     texts: Mapping[str, str],
     languages: Languages,
 ) -> Source:
-    """Return what examples are made from; ``texts`` holds the text of each chunk by its id."""
+    """Build the source of examples; ``texts`` holds the text of each chunk by its id."""
 
-    @cache  # most passages come as a chunk and with several questions
+    @cache  # most passages occur in a chunk and several questions
     def foci(passage: str, topic: str) -> list[Focus]:
         language = languages.of(passage)
         syntax, parses = languages.syntax_of(language), languages.parse is not None
@@ -52,25 +52,25 @@ def source_of(
 def examples_of(compiling: Compiling, source: Source, *, seed: int = 0) -> Examples:
     """Return the examples of a step in an order that the seed fixes."""
     demos, inputs = compiling.examples(source)
-    found: list[dict[Split, list[dspy.Example]]] = []
+    parts: list[dict[Split, list[dspy.Example]]] = []
     for rows in (demos, inputs):
         by_split: dict[Split, list[dspy.Example]] = {"train": [], "dev": [], "test": []}
         for split, example in rows:
             by_split[split].append(example)
         for kept in by_split.values():
             random.Random(seed).shuffle(kept)
-        found.append(by_split)
-    return Examples(*found)
+        parts.append(by_split)
+    return Examples(*parts)
 
 
 def passages_of(source: Source) -> list[str]:
-    """Return every passage that a question of the examples may be searched in, as it stands in its row."""
+    """Return all passages of labels and gold rows, for the search index."""
     labelled = [*(label.text for label in source.chunks), *(label.passage for label in source.questions)]
     return [*labelled, *filter(None, (row.passage_in(source.texts) for row in source.gold))]
 
 
-def of_gold(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gold, str]]:
-    """Yield the gold rows of a kind with their passage, those without any left out."""
+def gold_with_passages(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gold, str]]:
+    """Yield the gold rows of a kind that have a passage, with the passage."""
     for row in source.gold_of(kind):
         if text := row.passage_in(source.texts):
             yield row, plain(text)
@@ -79,41 +79,36 @@ def of_gold(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gold, str]]:
 def example_row(
     row: ChunkLabel | QuestionLabel | AnsweredLabel | GoldRow,
     passage: str,
-    asked: dict[str, Any],
+    inputs: dict[str, Any],
     *,
     number: int = 0,
     **more: Any,
 ) -> Row:
-    """Return an example whose inputs are ``asked``; ``number`` tells the examples of one row apart."""
+    """Build an example from a row; ``number`` distinguishes the examples of one row."""
     if isinstance(row, GoldRow):
-        carried = {"language": row.language, "explanation": ""}
+        context = {"language": row.language, "explanation": ""}
     else:
-        carried = {"language": language_of(passage), "explanation": row.explanation}
-    named = {"id": f"{row.id}/{number}", "split": row.split, "document": row.sources[0]}
-    example = dspy.Example(**{"passage": passage, **carried, **asked, **more, **named})
-    return row.split, example.with_inputs(*asked)
+        context = {"language": language_of(passage), "explanation": row.explanation}
+    origin = {"id": f"{row.id}/{number}", "split": row.split, "document": row.sources[0]}
+    example = dspy.Example(**{"passage": passage, **context, **inputs, **more, **origin})
+    return row.split, example.with_inputs(*inputs)
 
 
-def asked_once(*parts: Rows) -> Rows:
-    """Return the rows of all parts, of those that ask the same about the same document only the first."""
-    found: dict[tuple[str, str], Row] = {}
+def without_repeats(*parts: Rows) -> Rows:
+    """Return the rows of all parts without repeated questions about the same document."""
+    distinct: dict[tuple[str, str], Row] = {}
     for split, example in chain(*parts):
-        found.setdefault((example.document, example.question.casefold()), (split, example))
-    return list(found.values())
+        distinct.setdefault((example.document, example.question.casefold()), (split, example))
+    return list(distinct.values())
 
 
-def topic_once(topic: str) -> str:
-    """Return the topic of an annotated row as a run's chunks have it: annotated ones name some headings twice."""
+def clean_topic(topic: str) -> str:
+    """Return a topic without repeated headings, as the chunks of a run have it."""
     return " > ".join(dict.fromkeys(part.strip() for part in topic.split(" > ")))
 
 
-def placed(label: ChunkLabel | QuestionLabel, passage: str) -> dict[str, str]:
-    """Return a passage with the topic that it stands under, as inputs."""
-    return {"topic": label.topic, "passage": passage}
-
-
 def good_chunks(source: Source) -> Iterator[tuple[ChunkLabel, str, list[Focus]]]:
-    """Yield good chunks with their passage and its foci, those without any left out."""
+    """Yield the good chunks that have foci, with their passage and foci."""
     for label in source.chunks:
         if label.good:
             passage = plain(label.text)
@@ -121,22 +116,22 @@ def good_chunks(source: Source) -> Iterator[tuple[ChunkLabel, str, list[Focus]]]
                 yield label, passage, foci
 
 
-def answered(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
-    """Yield good questions, well closed, whose correct answer stands in a sentence of the passage."""
+def answered_questions(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
+    """Yield good questions whose correct answer is in a sentence of the passage, with passage and focus."""
     for label in source.questions:
         if not (label.good and label.question.endswith("?") and label.answer and label.answer.label == "correct"):
             continue
         passage, answer = plain(label.passage), label.answer.text.rstrip(".")
         language = source.languages.of(passage)
-        holding = [sentence for sentence in language.sentences(passage) if answer in sentence]
-        if holding:
-            begins = language.opening(answer)
-            begins = begins if label.question.startswith(begins) else ""
-            yield label, passage, Focus(sentence=holding[0], answer=answer, opening=begins)
+        sentence = next((text for text in language.sentences(passage) if answer in text), None)
+        if sentence is not None:
+            opening = language.opening(answer)
+            opening = opening if label.question.startswith(opening) else ""
+            yield label, passage, Focus(sentence=sentence, answer=answer, opening=opening)
 
 
-def compared(source: Source, kind: type[ComparedGold], output: str) -> tuple[Rows, Rows]:
-    """Return as many pairs of texts that say the same as pairs that do not, to be shown and to try on."""
+def comparison_examples(source: Source, kind: type[ComparedGold], output: str) -> tuple[Rows, Rows]:
+    """Return equal numbers of gold pairs with the decisions yes and no."""
     rows = [
         example_row(row, " ".join(row.inputs.values()), row.inputs, fit=row.good, **{output: row.good})
         for row in source.gold_of(kind)
@@ -146,7 +141,7 @@ def compared(source: Source, kind: type[ComparedGold], output: str) -> tuple[Row
 
 
 def balanced(rows: Rows, true: Callable[[dspy.Example], bool], others: float = 0.5) -> Rows:
-    """Return the rows of each split so that ``others`` of them are not true, spread over the file."""
+    """Subsample each split evenly so that a share of ``others`` is not true."""
     kept: Rows = []
     for split in SPLITS:
         both = [[row for row in rows if row[0] == split and true(row[1]) is wanted] for wanted in (True, False)]

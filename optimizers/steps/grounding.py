@@ -1,17 +1,17 @@
-"""Compiling the step ``grounding``: answers to good questions, and decisions that agree with the label."""
+"""Compiling the step ``grounding``: labelled answers to good questions."""
 
 from optimizers.labels import AnsweredLabel
 from optimizers.logistic import FitOptions
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
 from optimizers.steps.examples import balanced, example_row
-from optimizers.steps.worth import decision_worth
+from optimizers.steps.worth import score_decision
 from programs.steps.grounding import STEP
 
 _OUTPUT = "grounded"
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return as many right answers as wrong ones."""
+    """Return equal numbers of correct and incorrect answers."""
     rows: Rows = []
     for label in filter(None, map(AnsweredLabel.of, source.questions)):
         rows.append(example_row(label, label.passage, label.inputs, fit=label.good, grounded=label.good))
@@ -41,4 +41,4 @@ FITTING = Fitting(
     overall=_OUTPUT,
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.45, fitting=FITTING)
+COMPILING = Compiling(STEP, examples, score_decision, INSTRUCTIONS, deviation=0.45, fitting=FITTING)

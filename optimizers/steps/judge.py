@@ -1,20 +1,20 @@
-"""Compiling the step ``judge``: labelled questions, and decisions that agree with the label."""
+"""Compiling the step ``judge``: labelled questions and the expected decisions."""
 
 from optimizers.labels import QuestionLabel
 from optimizers.logistic import FitOptions
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
 from optimizers.steps.examples import balanced, example_row
-from optimizers.steps.worth import decision_worth
+from optimizers.steps.worth import score_decision
 from programs.steps.judge import STEP
 from programs.text import plain
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return as many good questions as bad ones."""
+    """Return equal numbers of good and bad questions."""
     rows: Rows = []
     for label in source.questions:
-        asked = {"passage": plain(label.passage), "question": label.question}
-        rows.append(example_row(label, asked["passage"], asked, fit=label.good))
+        inputs = {"passage": plain(label.passage), "question": label.question}
+        rows.append(example_row(label, inputs["passage"], inputs, fit=label.good))
     kept = balanced(rows, lambda example: example.fit)
     return kept, kept
 
@@ -33,9 +33,10 @@ INSTRUCTIONS = (
 )
 
 FITTING = Fitting(
-    # Not those of a strong writer: what is wrong with them is not on their surface.
     labels=QuestionLabel,
-    files=("labels/questions.jsonl",),
+    files=(
+        "labels/questions.jsonl",
+    ),  # without strong.jsonl: surface features do not show the faults of strong writers
     faults={
         "independent": ("context_reference", "vague"),
         "clear": ("malformed", "conjoined", "gives_away"),
@@ -45,4 +46,4 @@ FITTING = Fitting(
     target_precision=0.8,
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.52, fitting=FITTING)
+COMPILING = Compiling(STEP, examples, score_decision, INSTRUCTIONS, deviation=0.52, fitting=FITTING)

@@ -1,4 +1,4 @@
-"""Compiling the step ``keyphrases``: good chunks, and phrases that stand in them word for word."""
+"""Compiling the step ``keyphrases``: good chunks and verbatim phrases of them."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -6,60 +6,58 @@ from typing import Any, Literal
 import dspy
 from pydantic import Field
 
-from optimizers.gold_rows import GoldOfOneChunk, Text, stands_in
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
-from optimizers.steps.examples import example_row, good_chunks, placed, topic_once
+from optimizers.gold import SingleChunkGold, Text, contains
+from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import clean_topic, example_row, good_chunks
 from optimizers.steps.worth import STRAY
 from programs.languages.base import Language
 from programs.steps.keyphrases import STEP
 from programs.text import has_words, plain, tokens
 
 
-class KeyphrasesGold(GoldOfOneChunk):
-    """Three to five phrases of a passage that are answers to good questions, the best first."""
+class KeyphrasesGold(SingleChunkGold):
+    """Three to five phrases of a passage that could answer good questions, the best first."""
 
     step: Literal["keyphrases"]
     topic: str
     passage: Text
     keyphrases: tuple[Text, ...] = Field(min_length=3, max_length=5)
 
-    def _faults(self) -> Iterator[str]:
-        for place, phrase in enumerate(self.keyphrases):
-            if not stands_in(phrase, self.passage):
-                yield f"no phrase of the passage: {phrase}"
-            if any(phrase in other for other in self.keyphrases[:place] + self.keyphrases[place + 1 :]):
-                yield f"a phrase that stands in another one: {phrase}"
+    def _problems(self) -> Iterator[str]:
+        for index, phrase in enumerate(self.keyphrases):
+            if not contains(self.passage, phrase):
+                yield f"the phrase is not in the passage: {phrase}"
+            if any(phrase in other for other in self.keyphrases[:index] + self.keyphrases[index + 1 :]):
+                yield f"the phrase is part of another one: {phrase}"
 
 
 _PHRASES = range(3, 6)
-_LONGEST = 6  # words of a phrase; more are a sentence
+_LONGEST = 6  # words of a phrase; longer ones count as sentences
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the passages of gold rows with their phrases, and these with good chunks to try on."""
+    """Return the passages of gold rows with their phrases as demos; inputs also include good chunks."""
     demos: Rows = []
     for row in source.gold_of(KeyphrasesGold):
-        asked = _shown(row)
-        demos.append(example_row(row, asked["passage"], asked, keyphrases=list(row.keyphrases)))
-    shown = {example.passage for _, example in demos}
+        inputs = _inputs(row)
+        demos.append(example_row(row, inputs["passage"], inputs, keyphrases=list(row.keyphrases)))
+    passages = {example.passage for _, example in demos}
     labelled = [
-        example_row(label, passage, placed(label, passage))
+        example_row(label, passage, {"topic": label.topic, "passage": passage})
         for label, passage, _ in good_chunks(source)
-        if passage not in shown
+        if passage not in passages
     ]
     return demos, [*demos, *labelled]
 
 
-def _shown(row: KeyphrasesGold) -> dict[str, str]:
-    return {"topic": topic_once(row.topic), "passage": plain(row.passage)}
+def _inputs(row: KeyphrasesGold) -> dict[str, str]:
+    return {"topic": clean_topic(row.topic), "passage": plain(row.passage)}
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return the share of phrases that stand in the passage word for word, once each, less one third for each of
-    three that are lacking.
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the share of phrases that are in the passage verbatim, less one third for each of three that are missing.
 
-    A phrase of one plain word counts half, one that says nothing or is a whole sentence counts nothing, and one that is
-    part of another counts as a repetition.
+    Single lower-case words count half, stop words and sentences 0; a part of another phrase counts as a repetition.
     """
     language = judges.language_of(example)
     phrases = [str(phrase) for phrase in output.keyphrases]
@@ -70,12 +68,12 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     stated = [phrase for phrase in distinct if phrase in example.passage and has_words(example.passage, phrase)]
     if not phrases:
         return Scored(0.0, "It names no phrase.")
-    worths = {phrase: _phrase_worth(phrase, language) for phrase in stated}
-    counted = sum(worths.values())
+    scores = {phrase: _phrase_score(phrase, language) for phrase in stated}
+    counted = sum(scores.values())
     value = counted / len(phrases) * min(1.0, counted / _PHRASES.start)
     lost = [phrase for phrase in distinct if phrase not in stated]
     feedback = [f"Not in the passage word for word: {'; '.join(lost)}."] if lost else []
-    if empty := [phrase for phrase, each in worths.items() if not each]:
+    if empty := [phrase for phrase, score in scores.items() if not score]:
         feedback.append(f"No name, date, amount or term: {'; '.join(empty)}.")
     if len(distinct) < len(phrases):
         feedback.append("It names a phrase twice.")
@@ -84,12 +82,12 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     return Scored(value, " ".join(feedback))
 
 
-def _phrase_worth(phrase: str, language: Language) -> float:
-    """Return 1 for what a question may be about, :data:`STRAY` for one plain word, 0 for stop words and sentences."""
-    carried = language.content_words(phrase)
-    if not carried or len(tokens(phrase)) > _LONGEST:
+def _phrase_score(phrase: str, language: Language) -> float:
+    """Return 1 for names and multi-word terms, :data:`STRAY` for one plain word, 0 for stop words and sentences."""
+    content = language.content_words(phrase)
+    if not content or len(tokens(phrase)) > _LONGEST:
         return 0.0
-    return 1.0 if len(carried) > 1 or not phrase.islower() else STRAY
+    return 1.0 if len(content) > 1 or not phrase.islower() else STRAY
 
 
 INSTRUCTIONS = (
@@ -110,10 +108,7 @@ INSTRUCTIONS = (
     ),
 )
 
-TEACHING = Teaching(
-    ("keyphrases",),
-    only(KeyphrasesGold),
-    "Copy the phrases that are worth asking about, separated by semicolons.",
-    as_it_stands(_shown),
+FINETUNING = Finetuning.on_gold(
+    KeyphrasesGold, "keyphrases", "Copy the phrases that are worth asking about, separated by semicolons.", _inputs
 )
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, teaching=TEACHING, gold=KeyphrasesGold)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.34, finetuning=FINETUNING, gold=KeyphrasesGold)

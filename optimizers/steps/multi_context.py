@@ -1,4 +1,4 @@
-"""Compiling the step ``multi_context``: gold comparisons of facts of several chunks."""
+"""Compiling the step ``multi_context``: gold comparisons of facts from several chunks."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -6,17 +6,17 @@ from typing import Any, Literal
 import dspy
 from pydantic import Field
 
-from optimizers.gold_rows import GoldOfSeveralChunks, Question, Text, given_away
+from optimizers.gold import MultiChunkGold, Question, Text, reveals_answer
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
-from optimizers.steps.examples import example_row, topic_once
+from optimizers.steps.examples import clean_topic, example_row
 from optimizers.steps.worth import NEARLY
 from programs.steps.multi_context import STEP
 from programs.steps.question import tidy_question
 from programs.text import plain
 
 
-class MultiGold(GoldOfSeveralChunks):
-    """A question that needs all of its facts, one of each chunk; ``gives`` says what each contributes."""
+class MultiContextGold(MultiChunkGold):
+    """A question that needs all of its facts, one from each chunk; ``gives`` names the contribution of each."""
 
     step: Literal["multi_context"]
     topic: str
@@ -27,40 +27,46 @@ class MultiGold(GoldOfSeveralChunks):
     question: Question
     kind: Literal["bridge", "comparison"]
 
-    def _faults(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         if not len(self.facts) == len(self.gives) == len(set(self.chunks)) == len(self.chunks):
-            yield "facts, gives and chunks are one of each for every chunk"
+            yield "facts, gives and chunks must have one entry per chunk, without repeated chunks"
         if (self.kind == "comparison") != bool(self.compare):
-            yield "a comparison says how it compares, a bridge does not"
+            yield "compare must be set if kind is comparison and empty if it is bridge"
         if self.kind == "bridge":
-            yield from given_away(self.answer, self.question)
+            yield from reveals_answer(self.question, self.answer)
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the comparisons of gold rows with their chunks, to be shown and to try on."""
+    """Return the comparisons of gold rows with their chunks."""
     rows: Rows = []
-    for row in source.gold_of(MultiGold):
+    for row in source.gold_of(MultiContextGold):
         if row.kind != "comparison":
             continue
         passages = [plain(source.texts.get(chunk, fact)) for chunk, fact in zip(row.chunks, row.facts, strict=True)]
-        topic = " | ".join(topic_once(part.strip()) for part in row.topic.split("|"))
-        asked: dict[str, Any] = {"topic": topic, "facts": list(row.facts), "compare": row.compare, "answer": row.answer}
-        rows.append(example_row(row, "\n\n".join(passages), asked, question=row.question))
+        topic = " | ".join(clean_topic(part.strip()) for part in row.topic.split("|"))
+        inputs: dict[str, Any] = {
+            "topic": topic,
+            "facts": list(row.facts),
+            "compare": row.compare,
+            "answer": row.answer,
+        }
+        rows.append(example_row(row, "\n\n".join(passages), inputs, question=row.question))
     return rows, rows
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return 0.5 to 1 for a question that the critic finds good on all chunks and that names what each fact is about,
-    less than 0.25 for another; 0 for none.
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return 0.5 to 1 for a question that the critic accepts and that names the subject of each fact, else up to 0.25.
+
+    It is 0 if there is no question.
     """
     written = tidy_question(output.question)
     if not written.endswith("?"):
         return Scored(0.0, f"{written[:60]!r} is no question." if written else "It wrote nothing.")
     language = judges.language_of(example)
-    asked = set(language.content_words(written))
+    words = set(language.content_words(written))
     topics = example.topic.split(" | ")
-    things = [f"{topic} {fact}" for topic, fact in zip(topics, example.facts, strict=False)]
-    unnamed = [place for place, thing in enumerate(things, 1) if not asked & set(language.content_words(thing))]
+    subjects = [f"{topic} {fact}" for topic, fact in zip(topics, example.facts, strict=False)]
+    unnamed = [place for place, text in enumerate(subjects, 1) if not words & set(language.content_words(text))]
     decision = judges.judge(example.passage, written)
     if unnamed:
         return Scored(decision.probability * NEARLY, f"It names nothing of fact {unnamed[0]}.")
@@ -81,4 +87,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.3, gold=MultiGold)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.3, gold=MultiContextGold)

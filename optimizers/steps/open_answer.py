@@ -1,11 +1,11 @@
-"""Compiling the step ``open_answer``: gold questions that were asked freely, answered in whole sentences."""
+"""Compiling the step ``open_answer``: gold questions of ``ask`` that are answered in whole sentences."""
 
 from typing import Any
 
 import dspy
 
 from optimizers.steps.ask import AskGold
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
+from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import STRAY
 from programs.features import agreement
@@ -13,28 +13,28 @@ from programs.steps.open_answer import STEP
 from programs.text import numbers
 
 
-def shown(row: AskGold) -> dict[str, str]:
-    """Return what a run would show to have a question answered."""
+def signature_inputs(row: AskGold) -> dict[str, str]:
+    """Return the inputs that a run would pass."""
     return {"topic": row.topic, "passage": row.passage, "question": row.question}
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return questions with an answer in whole sentences, to be shown and to try on."""
+    """Return questions with an answer in whole sentences."""
     rows = [
-        example_row(row, row.passage, shown(row), answer=row.answer)
+        example_row(row, row.passage, signature_inputs(row), answer=row.answer)
         for row in source.gold_of(AskGold)
         if row.answers == "open"
     ]
     return rows, rows
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return the F1 of content words with the gold answer, halved for a number that the passage does not hold."""
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the F1 of content words with the gold answer, halved if a number is not in the passage."""
     language = judges.language_of(example)
     if not language.is_stated(output.answer):
         return Scored(0.0, "The passage answers it.")
-    found, meant = (" ".join(language.content_words(text)) for text in (output.answer, example.answer))
-    value = agreement(found, meant)
+    words, expected = (" ".join(language.content_words(text)) for text in (output.answer, example.answer))
+    value = agreement(words, expected)
     if numbers(output.answer) - numbers(f"{example.passage} {example.question}"):
         return Scored(value * STRAY, "It holds a number that the passage does not state.")
     return Scored(value, "" if value > STRAY else f"The answer is: {example.answer}")
@@ -53,7 +53,7 @@ INSTRUCTIONS = (
     ),
 )
 
-TEACHING = Teaching(
-    ("ask",), only(AskGold), "Answer the question in whole sentences, from the passage alone.", as_it_stands(shown)
+FINETUNING = Finetuning.on_gold(
+    AskGold, "ask", "Answer the question in whole sentences, from the passage alone.", signature_inputs
 )
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.2, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.2, finetuning=FINETUNING)

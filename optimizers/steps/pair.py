@@ -1,56 +1,55 @@
-"""Compiling the step ``pair``: facts of gold rows, questions about them and the words that answer these."""
+"""Compiling the step ``pair``: facts of gold rows with a question and its answer."""
 
 import random
 from typing import Any
 
 import dspy
 
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
-from optimizers.steps.examples import example_row, of_gold, topic_once
+from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import clean_topic, example_row, gold_with_passages
 from optimizers.steps.question import QuestionGold
-from optimizers.steps.worth import meant_question_worth
+from optimizers.steps.worth import score_question_for_answer
 from programs.languages.table import Languages
-from programs.steps.pair import STEP, shown
+from programs.steps.pair import STEP, inputs_of
 from programs.steps.question import tidy_question
 from programs.types import Focus
 
-_OF_A_KIND = 0.5  # of the rows that weights learn from name the kind, so that a run may ask for one
-# Share of a question's content words that must be shown. Taught with all rows, a model of half a billion weights wrote
-# 8 good questions to 51 hard English facts, with those of a share of 0.75 15 or 16 (docs/experiments/, teaching
-# weights).
+_WITH_KIND = 0.5  # share of training rows that name the question kind, so that a run may request one
+# Least share of a question's content words that the inputs must contain. Trained on all rows, a 0.5B model wrote 8 good
+# questions about 51 hard English facts; with a share of 0.75 it wrote 15 or 16 (docs/experiments/).
 _NEAR = 0.6
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the facts of gold rows with question and answer, to be shown and to try on."""
+    """Return the facts of gold rows with question and answer."""
     rows = []
-    for row, passage in of_gold(source, QuestionGold):
-        if (asked := _shown(row, source.languages)) is not None:
+    for row, passage in gold_with_passages(source, QuestionGold):
+        if (inputs := _inputs(row, source.languages)) is not None:
             focus = Focus(sentence=row.fact, answer=row.answer)
-            rows.append(example_row(row, passage, asked, focus=focus, answer=row.answer, question=row.question))
+            rows.append(example_row(row, passage, inputs, focus=focus, answer=row.answer, question=row.question))
     return rows, rows
 
 
-def _shown(row: QuestionGold, languages: Languages) -> dict[str, str] | None:
-    """Return what a run would show of a gold row; None for one that nobody should learn from.
+def _inputs(row: QuestionGold, languages: Languages) -> dict[str, str] | None:
+    """Return the inputs that a run would pass, None for rows to exclude.
 
-    Whether something is so or not is never asked: its answer is no part of the passage. Questions that go far from
-    the words shown are left out.
+    Excluded are yes/no questions, whose answers are not in the passage, and questions with too many words that are not
+    in the inputs.
     """
     words_of = languages[row.language].content_words
-    asked, given = set(words_of(row.question)), set(words_of(f"{row.fact} {row.before} {row.topic}"))
-    if row.kind == "yes_no" or len(asked & given) < _NEAR * max(1, len(asked)):
+    words, known = set(words_of(row.question)), set(words_of(f"{row.fact} {row.before} {row.topic}"))
+    if row.kind == "yes_no" or len(words & known) < _NEAR * max(1, len(words)):
         return None
-    return shown(topic_once(row.topic), languages[row.language].sentences(row.before), row.fact)
+    return inputs_of(clean_topic(row.topic), languages[row.language].sentences(row.before), row.fact)
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return what the question is worth for the answer that comes with it; nothing if the fact does not hold that."""
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the score of the question for its own answer; 0 if that is not in the fact."""
     answer = output.answer
     if not answer or answer not in example.fact:
         return Scored(0.0, f"The answer {answer!r} is not copied from the fact.")
-    meant = example.copy(answer=answer, focus=example.focus.model_copy(update={"answer": answer}))
-    return meant_question_worth(meant, tidy_question(output.question), judges)
+    target = example.copy(answer=answer, focus=example.focus.model_copy(update={"answer": answer}))
+    return score_question_for_answer(target, tidy_question(output.question), judges)
 
 
 INSTRUCTIONS = (
@@ -67,13 +66,18 @@ INSTRUCTIONS = (
 )
 
 
-def taught(row: QuestionGold, languages: Languages, chance: random.Random) -> dict[str, str] | None:
-    """Return what a run would show of a gold row, half of them with the kind of question."""
-    asked = _shown(row, languages)
-    if asked is None:
+def finetuning_inputs(row: QuestionGold, languages: Languages, rng: random.Random) -> dict[str, str] | None:
+    """Return the inputs of a gold row, with the question kind in a random half of the rows."""
+    inputs = _inputs(row, languages)
+    if inputs is None:
         return None
-    return asked | {"kind": row.kind.replace("_", " ") if chance.random() < _OF_A_KIND else ""}
+    return inputs | {"kind": row.kind.replace("_", " ") if rng.random() < _WITH_KIND else ""}
 
 
-TEACHING = Teaching(("question",), only(QuestionGold), "Ask one question about the fact and give its answer.", taught)
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.27, asks_model=True, teaching=TEACHING)
+FINETUNING = Finetuning(
+    ("question",),
+    lambda rows: [row for row in rows if isinstance(row, QuestionGold)],
+    "Ask one question about the fact and give its answer.",
+    finetuning_inputs,
+)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.27, asks_model=True, finetuning=FINETUNING)

@@ -1,4 +1,4 @@
-"""Compiling the step ``question``: facts of good chunks, and questions that lead to the answer that was meant."""
+"""Compiling the step ``question``: facts of good chunks, and questions with the given answer."""
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,18 +6,25 @@ from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import GoldOfOneChunk, Kind, Question, Text, given_away, not_within
+from optimizers.gold import Kind, Question, SingleChunkGold, Text, answer_not_in_fact, reveals_answer
 from optimizers.labels import ChunkLabel, QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
-from optimizers.steps.examples import answered, asked_once, example_row, good_chunks, of_gold, topic_once
-from optimizers.steps.worth import meant_question_worth
-from programs.focus import is_whole
+from optimizers.steps.examples import (
+    answered_questions,
+    clean_topic,
+    example_row,
+    gold_with_passages,
+    good_chunks,
+    without_repeats,
+)
+from optimizers.steps.worth import score_question_for_answer
+from programs.focus import is_full_question
 from programs.steps.question import STEP, seed_question
 from programs.types import Focus
 
 
-class QuestionGold(GoldOfOneChunk):
-    """A question about one fact; ``before`` are up to two sentences before it, ``reply`` answers yes or no."""
+class QuestionGold(SingleChunkGold):
+    """A question about one fact; ``before`` holds up to two preceding sentences, ``reply`` answers yes or no."""
 
     step: Literal["question"]
     topic: str
@@ -29,60 +36,60 @@ class QuestionGold(GoldOfOneChunk):
     reply: Text | None = None
 
     def passage_in(self, texts: Mapping[str, str]) -> str:
-        """Return the text of its chunk, what the row holds of it where that is not known."""
+        """Return the text of its chunk, or the fact if that is unknown."""
         return texts.get(self.chunk, self.fact)
 
-    def _faults(self) -> Iterator[str]:
-        yield from not_within(self.answer, self.fact)
+    def _problems(self) -> Iterator[str]:
+        yield from answer_not_in_fact(self.answer, self.fact)
         if self.kind != "yes_no":
-            yield from given_away(self.answer, self.question)
+            yield from reveals_answer(self.question, self.answer)
         if (self.kind == "yes_no") != (self.reply is not None):
-            yield "a yes_no question has a reply, any other has none"
+            yield "reply must be set if and only if kind is yes_no"
 
 
-_EACH = 2  # foci of a chunk
-_OPENED = 0.25  # of the gold rows fix how the question begins, as a run often does
-_LONG_WORD = 4  # letters; a longer first word is an opening by itself
-_NEAR = 0.75  # share of the content words of a gold question that topic and fact must hold: others teach to invent
+_FOCI = 2  # per chunk
+_OPENED = 0.25  # share of gold rows with a fixed opening, as in a run
+_LONG_WORD = 4  # letters; a longer first word alone is an opening
+_NEAR = 0.75  # least share of content words in topic and fact; other questions would teach to invent
 
 
-def _as_asked(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
-    """Yield good questions with the focus that a run would ask them about, with the opening that it would hand over.
+def _labelled_questions(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
+    """Yield labelled good questions with the focus and opening that a run would use.
 
-    Those that it would not ask are left out where there is a parser for their language: their openings are others. So
-    are those that the opening asks already: they would teach to copy.
+    If there is a parser for the language, questions that do not match a focus of a run are excluded, and those whose
+    opening is already the full question: they would teach copying.
     """
-    for label, passage, focus in answered(source):
+    for label, passage, focus in answered_questions(source):
         if source.languages.syntax_of(source.languages.of(passage)) is None:
             yield label, passage, focus
             continue
-        foci = _left_to_ask(source.foci(passage, label.topic))
-        asked = [each for each in foci if each.answer == focus.answer and label.question.startswith(each.opening)]
-        if asked:
-            yield label, passage, asked[0]
+        foci = _open_foci(source.foci(passage, label.topic))
+        matching = [each for each in foci if each.answer == focus.answer and label.question.startswith(each.opening)]
+        if matching:
+            yield label, passage, matching[0]
 
 
-def _left_to_ask(foci: Iterable[Focus]) -> list[Focus]:
-    """Return the foci whose opening is no whole question: of the others nothing is left to the model."""
-    return [focus for focus in foci if not is_whole(focus) and not focus.defines]
+def _open_foci(foci: Iterable[Focus]) -> list[Focus]:
+    """Return the foci whose opening is not already the full question."""
+    return [focus for focus in foci if not is_full_question(focus) and not focus.defines]
 
 
-def _of_gold(source: Source) -> Rows:
-    """Return gold questions as a run would ask them, a quarter of them with their first words for an opening.
+def _gold_questions(source: Source) -> Rows:
+    """Return gold questions, a random quarter of them with their first words as the opening.
 
-    Whether something is so or not is never asked: its answer is no part of the passage. Questions that go far from
-    topic and fact are left out.
+    Excluded are yes/no questions, whose answers are not in the passage, and questions with too many words that are not
+    in topic and fact.
     """
     rows: Rows = []
-    for row, passage in of_gold(source, QuestionGold):
+    for row, passage in gold_with_passages(source, QuestionGold):
         words_of = source.languages[row.language].content_words
-        words, shown = set(words_of(row.question)), set(words_of(f"{row.fact} {row.topic}"))
-        if row.kind == "yes_no" or len(words & shown) < _NEAR * max(1, len(words)):
+        words, known = set(words_of(row.question)), set(words_of(f"{row.fact} {row.topic}"))
+        if row.kind == "yes_no" or len(words & known) < _NEAR * max(1, len(words)):
             continue
         focus = Focus(sentence=row.fact, answer=row.answer)
         opening = _opening(row.question) if random.Random(row.id).random() < _OPENED else ""
-        asked = {"topic": topic_once(row.topic), "fact": row.fact, "answer": row.answer, "opening": opening}
-        rows.append(example_row(row, passage, asked, focus=focus, question=row.question))
+        inputs = {"topic": clean_topic(row.topic), "fact": row.fact, "answer": row.answer, "opening": opening}
+        rows.append(example_row(row, passage, inputs, focus=focus, question=row.question))
     return rows
 
 
@@ -92,30 +99,27 @@ def _opening(question: str) -> str:
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return labelled and gold questions as a run would ask them, and what a run asks first about good chunks.
+    """Return labelled and gold questions as demos, and the first foci of good chunks as inputs."""
 
-    All only where the opening leaves the model something to ask.
-    """
-
-    def asked(label: ChunkLabel | QuestionLabel, focus: Focus) -> dict[str, str]:
+    def inputs_of(label: ChunkLabel | QuestionLabel, focus: Focus) -> dict[str, str]:
         return {"topic": label.topic, "fact": focus.fact, "answer": focus.answer, "opening": focus.opening}
 
     demos = [
-        example_row(label, passage, asked(label, focus), focus=focus, question=label.question)
-        for label, passage, focus in _as_asked(source)
+        example_row(label, passage, inputs_of(label, focus), focus=focus, question=label.question)
+        for label, passage, focus in _labelled_questions(source)
     ]
     inputs = [
-        example_row(label, passage, asked(label, focus), focus=focus, number=number)
+        example_row(label, passage, inputs_of(label, focus), focus=focus, number=number)
         for label, passage, foci in good_chunks(source)
-        for number, focus in enumerate(_left_to_ask(foci)[:_EACH])
+        for number, focus in enumerate(_open_foci(foci)[:_FOCI])
     ]
-    return asked_once(demos, _of_gold(source)), inputs
+    return without_repeats(demos, _gold_questions(source)), inputs
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return what the question that a run makes of the output is worth for its answer."""
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the score of the question, post-processed as in a run, for its answer."""
     written = seed_question(output.question, example.focus, judges.language_of(example))
-    return meant_question_worth(example, written, judges)
+    return score_question_for_answer(example, written, judges)
 
 
 INSTRUCTIONS = (
@@ -146,4 +150,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.27, asks_model=True, gold=QuestionGold)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.27, asks_model=True, gold=QuestionGold)

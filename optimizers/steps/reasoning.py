@@ -1,4 +1,4 @@
-"""Compiling the step ``reasoning``: names in good chunks, and kinds of thing that the passage speaks of."""
+"""Compiling the step ``reasoning``: names in good chunks, and the kind of thing that each name is."""
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import GoldOfOneChunk, Question, Text, given_away, not_within, unchanged
+from optimizers.gold import Question, SingleChunkGold, Text, answer_not_in_fact, reveals_answer, unchanged
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import STRAY
@@ -15,8 +15,8 @@ from programs.steps.reasoning import STEP
 from programs.text import has_words, plain, tokens
 
 
-class ReasoningGold(GoldOfOneChunk):
-    """A question about the second fact that needs the first one too; a ``derived`` answer stands in neither."""
+class ReasoningGold(SingleChunkGold):
+    """A question about the second fact that also needs the first; a ``derived`` answer is in neither."""
 
     step: Literal["reasoning"]
     topic: str
@@ -28,60 +28,58 @@ class ReasoningGold(GoldOfOneChunk):
     reasoning_question: Question
     kind: Literal["bridge", "compare", "sum", "order", "consequence"]
 
-    def _faults(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         yield from unchanged(self.question, self.reasoning_question)
         if self.kind != "compare":
-            yield from given_away(self.answer, self.reasoning_question)
+            yield from reveals_answer(self.reasoning_question, self.answer)
         if not self.derived:
-            yield from not_within(self.answer, self.facts[1])
+            yield from answer_not_in_fact(self.answer, self.facts[1])
 
 
-_BETWEEN = 2  # words between what links a name to its kind, and the kind
+_BETWEEN = 2  # words allowed between the linking words and the kind
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the names that a sentence of a good chunk says something of."""
+    """Return the names in good chunks that are linked to a predicate."""
     rows: Rows = []
     for label in (label for label in source.chunks if label.good):
         passage = plain(label.text)
         syntax = source.languages.syntax_of(source.languages.of(passage))
         for linked in syntax.predicates(passage, label.topic) if syntax else ():
-            asked = {"topic": label.topic, "fact": linked.sentence, "name": linked.name}
-            rows.append(example_row(label, passage, asked, number=len(rows)))
+            inputs = {"topic": label.topic, "fact": linked.sentence, "name": linked.name}
+            rows.append(example_row(label, passage, inputs, number=len(rows)))
     return [], rows
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return 1 for a kind of thing that the passage says of the name, 0.5 for one that its topic or a sentence with the
-    name speaks of, 0.25 for any other word of the passage, 0 for what a run refuses.
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return 1 if the passage says that the name is of this kind, else a lower score by where the word occurs.
 
-    A run refuses what no description can be made of (it takes one to three words in lower case), and kinds that neither
-    topic nor passage speaks of.
+    It is 0.5 for a word of the topic or of a sentence with the name, 0.25 for another word of the passage, and 0 for
+    kinds that a run rejects: other words, and kinds that are not one to three words in lower case.
     """
     kind, language = str(output.kind), judges.language_of(example)
     syntax, link = judges.languages.syntax_of(language), Link(example.name, example.fact, "stands there")
     if syntax is None or syntax.describe(f"What is {example.name}?", link, kind) is None:
         return Scored(0.0, f"{kind!r} is no kind of thing in one to three words.")
-    wanted = language.content_words(kind)
+    words = language.content_words(kind)
     sentences = [sentence for sentence in language.sentences(example.passage) if has_words(sentence, example.name)]
-    if any(_is_said_of(wanted, example.name, text, language) for text in (example.topic, example.fact, *sentences)):
+    if any(_is_kind_of(words, example.name, text, language) for text in (example.topic, example.fact, *sentences)):
         return Scored(1.0, "")
     feedback = f"The passage does not say that {example.name} is a {kind}."
     for value, texts in ((STRAY, (example.topic, example.fact, *sentences)), (STRAY / 2, (example.passage,))):
-        if set(wanted) & set(language.content_words(" ".join(texts))):
+        if set(words) & set(language.content_words(" ".join(texts))):
             return Scored(value, feedback)
     return Scored(0.0, f"The passage does not speak of any {kind}.")
 
 
-def _is_said_of(kind: Sequence[str], name: str, text: str, language: Language) -> bool:
-    """Return whether a name ends with its kind, or a text has the kind right before the name, or after it and a
-    function word or more ("X is a stone bridge", "X, the engineer"), with at most two words between."""
-    named = [_carried(token, language) for token in tokens(name)]
+def _is_kind_of(kind: Sequence[str], name: str, text: str, language: Language) -> bool:
+    """Return whether a text says that a name is of a kind: "Stone Bridge", "the engineer X", "X is a stone bridge"."""
+    named = [_content_stem(token, language) for token in tokens(name)]
     if not kind or not named:
         return False
     if named[-1] == kind[-1]:
         return True
-    words = [_carried(token, language) for token in tokens(text)]
+    words = [_content_stem(token, language) for token in tokens(text)]
     for place in range(len(words) - len(named) + 1):
         if words[place : place + len(named)] != named:
             continue
@@ -94,8 +92,8 @@ def _is_said_of(kind: Sequence[str], name: str, text: str, language: Language) -
     return False
 
 
-def _carried(token: str, language: Language) -> str:
-    """Return the stem of a word that carries meaning, nothing for others."""
+def _content_stem(token: str, language: Language) -> str:
+    """Return the stem of a content word, empty for stop words."""
     return next(iter(language.content_words(token)), "")
 
 
@@ -108,4 +106,4 @@ INSTRUCTIONS = (
     Instruction(r"", "Complete in one or two words: the named thing is a kind of"),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.12, gold=ReasoningGold)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.12, gold=ReasoningGold)

@@ -1,21 +1,21 @@
-"""Compiling the step ``rewrite``: refused questions, and good ones about the same fact."""
+"""Compiling the step ``rewrite``: rejected questions, and good ones about the same fact."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import GoldOfOneChunk, Question, Text, not_within, unchanged
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
-from optimizers.steps.examples import example_row, of_gold, topic_once
-from optimizers.steps.worth import meant_question_worth
+from optimizers.gold import Question, SingleChunkGold, Text, answer_not_in_fact, unchanged
+from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import clean_topic, example_row, gold_with_passages
+from optimizers.steps.worth import score_question_for_answer
 from programs.steps.question import seed_question, tidy_question
 from programs.steps.rewrite import STEP
 from programs.types import Focus
 
 
-class RewriteGold(GoldOfOneChunk):
-    """A refused question, advice, and the question that it leads to; ``kind`` is the reason of the refusal."""
+class RewriteGold(SingleChunkGold):
+    """A rejected question, advice, and the improved question; ``kind`` is the reason for the rejection."""
 
     step: Literal["rewrite"]
     topic: str
@@ -28,28 +28,28 @@ class RewriteGold(GoldOfOneChunk):
     kind: Literal["context_reference", "vague", "malformed", "conjoined"]
 
     def passage_in(self, texts: Mapping[str, str]) -> str:
-        """Return the text of its chunk, what the row holds of it where that is not known."""
+        """Return the text of its chunk, or the fact if that is unknown."""
         return texts.get(self.chunk, self.fact)
 
-    def _faults(self) -> Iterator[str]:
-        yield from not_within(self.answer, self.fact)
+    def _problems(self) -> Iterator[str]:
+        yield from answer_not_in_fact(self.answer, self.fact)
         yield from unchanged(self.question, self.better_question)
         if not self.feedback.endswith(".") or "?" in self.feedback:
-            yield "feedback is a sentence that ends with a full stop"
+            yield "feedback must be a sentence that ends with a full stop"
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the refused questions of gold rows with the advice on them and the question that it leads to."""
+    """Return the rejected questions of gold rows with their advice and the improved question."""
     rows: Rows = []
-    for row, passage in of_gold(source, RewriteGold):
+    for row, passage in gold_with_passages(source, RewriteGold):
         focus = Focus(sentence=row.fact, answer=row.answer)
-        rows.append(example_row(row, passage, _shown(row), focus=focus, better_question=row.better_question))
+        rows.append(example_row(row, passage, _inputs(row), focus=focus, better_question=row.better_question))
     return rows, rows
 
 
-def _shown(row: RewriteGold) -> dict[str, str]:
+def _inputs(row: RewriteGold) -> dict[str, str]:
     return {
-        "topic": topic_once(row.topic),
+        "topic": clean_topic(row.topic),
         "fact": row.fact,
         "answer": row.answer,
         "question": row.question,
@@ -57,12 +57,12 @@ def _shown(row: RewriteGold) -> dict[str, str]:
     }
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return what the rewritten question is worth for its answer; 0 for one that was not changed."""
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the score of the rewritten question for its answer; 0 if it was not changed."""
     better = seed_question(output.better_question, example.focus, judges.language_of(example))
     if better == tidy_question(example.question):
         return Scored(0.0, "It repeats the question that was refused.")
-    return meant_question_worth(example, better, judges)
+    return score_question_for_answer(example, better, judges)
 
 
 INSTRUCTIONS = (
@@ -86,7 +86,7 @@ INSTRUCTIONS = (
     ),
 )
 
-TEACHING = Teaching(("rewrite",), only(RewriteGold), "Mend the question as the feedback says.", as_it_stands(_shown))
+FINETUNING = Finetuning.on_gold(RewriteGold, "rewrite", "Mend the question as the feedback says.", _inputs)
 COMPILING = Compiling(
-    STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True, teaching=TEACHING, gold=RewriteGold
+    STEP, examples, metric, INSTRUCTIONS, deviation=0.19, asks_model=True, finetuning=FINETUNING, gold=RewriteGold
 )

@@ -1,25 +1,25 @@
-"""Compiling the step ``same``: seed questions, and what evolutions and mere rewordings made of them."""
+"""Compiling the step ``same``: seed questions comparison_examples with evolved and merely reworded ones."""
 
 from typing import Literal
 
-from optimizers.gold_rows import ComparedGold
+from optimizers.gold import ComparedGold
 from optimizers.logistic import FitOptions
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
-from optimizers.steps.examples import compared
-from optimizers.steps.worth import decision_worth
+from optimizers.steps.examples import comparison_examples
+from optimizers.steps.worth import score_decision
 from programs.steps.same import STEP
 
 
 class SameGold(ComparedGold):
-    """A seed question and what an evolution made of it: whether both ask the same in the same depth."""
+    """A seed question and an evolved one, and whether both ask the same in the same depth."""
 
     step: Literal["same"]
     kind: Literal["", "changed"]
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return as many rewordings as changed questions."""
-    return compared(source, SameGold, "same")
+    """Return equal numbers of rewordings and changed questions."""
+    return comparison_examples(source, SameGold, "same")
 
 
 INSTRUCTIONS = (
@@ -44,4 +44,4 @@ FITTING = Fitting(
     overall="same",
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.45, fitting=FITTING, gold=SameGold)
+COMPILING = Compiling(STEP, examples, score_decision, INSTRUCTIONS, deviation=0.45, fitting=FITTING, gold=SameGold)

@@ -1,22 +1,22 @@
-"""Compiling the step ``sound``: questions that people or models wrote to a fact, each read and found sound or not."""
+"""Compiling the step ``sound``: reviewed questions about a fact, labelled sound or not."""
 
 import random
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from optimizers.gold_rows import GoldOfOneChunk, GoldRow, Text
+from optimizers.gold import GoldRow, SingleChunkGold, Text
 from optimizers.labels import Label, QuestionLabel
-from optimizers.steps.base import Compiling, Rows, Source, Teaching
-from optimizers.steps.examples import topic_once
+from optimizers.steps.base import Compiling, Finetuning, Rows, Source
+from optimizers.steps.examples import clean_topic
 from optimizers.steps.question import QuestionGold
-from optimizers.steps.worth import decision_worth
+from optimizers.steps.worth import score_decision
 from programs.languages.table import Languages
-from programs.steps.pair import shown
+from programs.steps.pair import inputs_of
 from programs.steps.sound import STEP
 
 
-class SoundGold(GoldOfOneChunk):
-    """A question and its answer, read: whether they are sound for their fact; ``kind`` says what is wrong."""
+class SoundGold(SingleChunkGold):
+    """A reviewed question with its answer, and whether both are sound for their fact; ``kind`` names the problem."""
 
     step: Literal["sound"]
     topic: str
@@ -27,26 +27,26 @@ class SoundGold(GoldOfOneChunk):
     sound: bool
     kind: Literal["", "alone", "form", "unclear", "unanswerable", "wrong", "gives_away", "senseless"]
 
-    def _faults(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         if self.sound != (not self.kind):
-            yield "what is sound has no kind of fault, and what is not has one"
+            yield "kind names the problem: it must be empty if sound is true and set if sound is false"
 
 
-_TWIN = "-twin"  # ends the id of a question that was spoilt in a word or two
-_FAULTS = {
+_TWIN = "-twin"  # suffix of the id of a question corrupted in one or two words
+_KINDS = {
     "context_reference": "alone", "vague": "alone", "unanswerable": "unanswerable", "wrong_premise": "wrong",
     "malformed": "form", "conjoined": "unclear", "gives_away": "gives_away",
 }  # fmt: skip
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return none: only weights are trained for this step, on gold rows."""
+    """Return no examples: the step has no prompt to compile, only weights to train on gold rows."""
     del source
     return [], []
 
 
-def _read(rows: Sequence[Label | GoldRow]) -> Sequence[GoldRow]:
-    """Return what was read: outputs of models, and each question that has a spoilt twin together with it."""
+def _reviewed(rows: Sequence[Label | GoldRow]) -> Sequence[GoldRow]:
+    """Return the reviewed outputs of models, and each gold question that has a corrupted twin, with its twin."""
     twins = {row.id: row for row in rows if isinstance(row, QuestionLabel)}
     pairs = [
         pair
@@ -57,19 +57,21 @@ def _read(rows: Sequence[Label | GoldRow]) -> Sequence[GoldRow]:
     return [*pairs, *(row for row in rows if isinstance(row, SoundGold))]
 
 
-def _twins(good: QuestionGold, spoilt: QuestionLabel) -> Iterator[SoundGold]:
+def _twins(good: QuestionGold, corrupted: QuestionLabel) -> Iterator[SoundGold]:
     fields = good.model_dump(exclude={"step", "kind", "reply"})
     yield SoundGold(step="sound", sound=True, kind="", **fields)
-    fields |= {"id": spoilt.id, "question": spoilt.question}
-    yield SoundGold(step="sound", sound=False, kind=_FAULTS[spoilt.reason], **fields)
+    fields |= {"id": corrupted.id, "question": corrupted.question}
+    yield SoundGold(step="sound", sound=False, kind=_KINDS[corrupted.reason], **fields)
 
 
-def taught(row: SoundGold, languages: Languages, chance: random.Random) -> dict[str, str]:
-    """Return what a run would show of a row."""
-    del chance
-    asked = shown(topic_once(row.topic), languages[row.language].sentences(row.before), row.fact)
-    return {**asked, "question": row.question, "answer": row.answer}
+def finetuning_inputs(row: SoundGold, languages: Languages, rng: random.Random) -> dict[str, str]:
+    """Return the inputs that a run would pass."""
+    del rng
+    inputs = inputs_of(clean_topic(row.topic), languages[row.language].sentences(row.before), row.fact)
+    return {**inputs, "question": row.question, "answer": row.answer}
 
 
-TEACHING = Teaching(("question", "twins", "sound"), _read, "Decide whether question and answer are sound.", taught)
-COMPILING = Compiling(STEP, examples, decision_worth, (), deviation=0.2, teaching=TEACHING, gold=SoundGold)
+FINETUNING = Finetuning(
+    ("question", "twins", "sound"), _reviewed, "Decide whether question and answer are sound.", finetuning_inputs
+)
+COMPILING = Compiling(STEP, examples, score_decision, (), deviation=0.2, finetuning=FINETUNING, gold=SoundGold)

@@ -1,4 +1,4 @@
-"""Compiling the step ``split``: questions that ask several things, and one question for each of them."""
+"""Compiling the step ``split``: compound questions and their parts."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -8,29 +8,29 @@ import numpy as np
 from pydantic import Field
 from scipy.optimize import linear_sum_assignment
 
-from optimizers.gold_rows import GoldOfSeveralChunks, Question, unchanged
+from optimizers.gold import MultiChunkGold, Question, unchanged
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from programs.features import agreement
 from programs.steps.split import STEP, parts_of
 
 
-class SplitGold(GoldOfSeveralChunks):
-    """A question that asks several things, and one question for each of them."""
+class SplitGold(MultiChunkGold):
+    """A compound question and one question for each of its parts."""
 
     step: Literal["split"]
     question: Question
     questions: tuple[Question, ...] = Field(min_length=2)
 
-    def _faults(self) -> Iterator[str]:
-        return (fault for part in self.questions for fault in unchanged(self.question, part))
+    def _problems(self) -> Iterator[str]:
+        return (problem for part in self.questions for problem in unchanged(self.question, part))
 
 
-_ALIKE = 0.6  # token F1 from which on a part asks what the gold one does; set by reading
+_ALIKE = 0.6  # token F1 from which a part matches a gold part; chosen by inspection
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the gold questions with their parts, to be shown and to try on."""
+    """Return the gold questions with their parts."""
     rows = [
         example_row(row, _passage(row, source), {"question": row.question}, questions=list(row.questions))
         for row in source.gold_of(SplitGold)
@@ -42,21 +42,18 @@ def _passage(row: SplitGold, source: Source) -> str:
     return "\n\n".join(source.texts[chunk] for chunk in row.chunks if chunk in source.texts) or row.question
 
 
-def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return how well the parts match the gold ones: the mean token F1 of each gold part with a part of its own.
-
-    A part too many counts as one that matches nothing.
-    """
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the mean token F1 of the gold parts, each matched to a different part; extra parts count 0."""
     del judges
-    meant, parts = list(example.questions), parts_of(output.questions)
-    alike = np.array([[agreement(part, one) for part in parts] for one in meant]).reshape(len(meant), len(parts))
-    value, feedback = dict.fromkeys(meant, 0.0), []
+    expected, parts = list(example.questions), parts_of(output.questions)
+    alike = np.array([[agreement(part, one) for part in parts] for one in expected]).reshape(len(expected), len(parts))
+    value, feedback = dict.fromkeys(expected, 0.0), []
     for row, column in zip(*linear_sum_assignment(alike, maximize=True), strict=True):
-        value[meant[row]] = float(alike[row, column])
-    if len(parts) != len(meant):
-        feedback.append(f"It wrote {len(parts)} questions where {len(meant)} things are asked.")
-    feedback += [f"No question of its own asks {one!r}." for one in meant if value[one] < _ALIKE]
-    return Scored(sum(value.values()) / max(len(parts), len(meant)), " ".join(feedback))
+        value[expected[row]] = float(alike[row, column])
+    if len(parts) != len(expected):
+        feedback.append(f"It wrote {len(parts)} questions where {len(expected)} things are asked.")
+    feedback += [f"No question of its own asks {one!r}." for one in expected if value[one] < _ALIKE]
+    return Scored(sum(value.values()) / max(len(parts), len(expected)), " ".join(feedback))
 
 
 INSTRUCTIONS = (
@@ -72,4 +69,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.25, gold=SplitGold)
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.25, gold=SplitGold)

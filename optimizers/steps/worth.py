@@ -1,7 +1,7 @@
-"""What written questions and decisions are worth, whichever step they come from.
+"""Scores of generated questions and of decisions, shared by the metrics of steps.
 
-Questions are measured as a run accepts them: by their form, by the critic's verdict, by the rank of their source and by
-what the model answers. Decisions are measured by their verdict and by a proper score of their probability.
+Questions are scored by the checks of a run: their form, the critic's verdict, the rank of their source and the model's
+answer. Decisions are scored by their verdict and by the Brier score of their probability.
 """
 
 import re
@@ -25,28 +25,28 @@ _GENERAL = {
 
 
 def diagnose(question: str, passage: str, decision: Decision, languages: Languages) -> list[str]:
-    """Return sentences that say what is wrong with a question, the critic's own objection last; none if it is good."""
+    """Return the problems of a question as sentences, the critic's objection last; none if the critic accepts it."""
     if decision.good:
         return []
     language, asked_in = languages.of(passage), languages.of(question)
     features = question_features(question, passage, language, asked_in)
-    faults = []
+    problems = []
     if reference := language.context_reference.search(question) or asked_in.context_reference.search(question):
-        faults.append(f"It points at the text: {reference.group()!r}.")
+        problems.append(f"It points at the text: {reference.group()!r}.")
     if language.loose_pronouns(question):
-        faults.append("It has a pronoun without a name.")
+        problems.append("It has a pronoun without a name.")
     if features["generic"]:
-        faults.append("It names nothing that tells it from other questions.")
+        problems.append("It names nothing that tells it from other questions.")
     if features["ungrammatical"]:
-        faults.append("Its verb is not well formed.")
+        problems.append("Its verb is not well formed.")
     if features["several"]:
-        faults.append("It asks more than one thing.")
+        problems.append("It asks more than one thing.")
     if features["question_word_late"] and not features["opens_with_question_word"]:
-        faults.append(f"It does not open with a question word: {' '.join(question.split()[:4])!r}.")
+        problems.append(f"It does not open with a question word: {' '.join(question.split()[:4])!r}.")
     if features["other_language"]:
-        faults.append("It is not in the language of the passage.")
+        problems.append("It is not in the language of the passage.")
     if absent := numbers(question) - numbers(passage):
-        faults.append(f"The passage does not have the numbers {', '.join(sorted(absent))}.")
+        problems.append(f"The passage does not have the numbers {', '.join(sorted(absent))}.")
     stated = set(language.content_words(passage))
     foreign = [
         word
@@ -54,70 +54,69 @@ def diagnose(question: str, passage: str, decision: Decision, languages: Languag
         if not NUMBER.match(word) and not set(language.content_words(word)) <= stated
     ]
     if len(foreign) > 2:
-        faults.append(f"The passage does not speak of {', '.join(foreign)}.")
-    return [*faults, _GENERAL[decision.weakest]] if decision.weakest in _GENERAL else faults
+        problems.append(f"The passage does not speak of {', '.join(foreign)}.")
+    return [*problems, _GENERAL[decision.weakest]] if decision.weakest in _GENERAL else problems
 
 
-STRAY = 0.5  # share left to what is well formed but does not stand in the passage
-_LAST_RANK = 5  # as recipes refuse a question by default
-NEARLY = 0.25  # most that a refused question is worth: candidates must be told apart where few are accepted
+STRAY = 0.5  # factor for well-formed outputs that are not in the passage
+_LAST_RANK = 5  # default limit of the recipes
+NEARLY = 0.25  # highest score of a rejected question, so that candidates differ even if few questions are accepted
 _IS_QUESTION = re.compile(r"\w[^?]*\?$")
 
 
-def question_worth(example: dspy.Example, written: str, judges: Judges) -> Scored:
-    """Return what a question is worth: 0.5 to 1 for one that a run accepts, less than 0.25 for another.
+def score_question(example: dspy.Example, written: str, judges: Judges) -> Scored:
+    """Return 0.5 to 1 for a question that a run accepts, else up to 0.25; both grow with the critic's probability.
 
-    Within both it grows with the critic's probability. 0 for one whose source is not among the first five that a search
-    finds.
+    A question scores 0 if its source is not among the first five search results.
     """
-    return _question_worth(example, written, judges, lambda: "")
+    return _score_question(example, written, judges, lambda: "")
 
 
-def _question_worth(example: dspy.Example, written: str, judges: Judges, fault: Callable[[], str]) -> Scored:
-    """Return the worth of a question; ``fault`` says what else a run refuses it for, once the critic lets it pass."""
+def _score_question(example: dspy.Example, written: str, judges: Judges, more_problem: Callable[[], str]) -> Scored:
+    """Score a question; ``more_problem`` returns a further reason for rejection once the critic accepts it."""
     if not _IS_QUESTION.search(written):
         return Scored(0.0, f"{written[:60]!r} is no question." if written else "It wrote nothing.")
     decision = judges.judge(example.passage, written)
     rank = judges.rank(written, example.passage)
-    faults = diagnose(written, example.passage, decision, judges.languages)
+    problems = diagnose(written, example.passage, decision, judges.languages)
     if rank != 1:
-        place = "not among the first" if rank is None else f"number {rank}"
-        faults.append(f"Searching for it finds its passage as {place}: name what only this passage speaks of.")
+        found_as = "not among the first" if rank is None else f"number {rank}"
+        problems.append(f"Searching for it finds its passage as {found_as}: name what only this passage speaks of.")
     if rank is None or rank > _LAST_RANK:
-        return Scored(0.0, " ".join(faults))
-    found = fault() if decision.good else ""
-    accepted = decision.good and not found
+        return Scored(0.0, " ".join(problems))
+    more = more_problem() if decision.good else ""
+    accepted = decision.good and not more
     value = (1 + decision.probability) / 2 if accepted else decision.probability * NEARLY
-    return Scored(value, " ".join([*([found] if found else []), *faults]))
+    return Scored(value, " ".join([*([more] if more else []), *problems]))
 
 
-def meant_question_worth(example: dspy.Example, written: str, judges: Judges) -> Scored:
-    """Return the same as :func:`question_worth` for a question that was written for an answer.
+def score_question_for_answer(example: dspy.Example, written: str, judges: Judges) -> Scored:
+    """Score a question with a given answer like :func:`score_question`.
 
-    0 for what gives its answer away or asks for another kind of thing than the answer is; a run also refuses it if the
-    model, asked it, does not find the answer that was meant.
+    It is 0 if the question contains its answer or its question word does not fit the answer. As in a run, the question
+    is also rejected if the model does not find the given answer.
     """
     if not _IS_QUESTION.search(written):
-        return question_worth(example, written, judges)
+        return score_question(example, written, judges)
     if has_words(written, example.answer):
         return Scored(0.0, f"It gives its answer away: {example.answer!r}.")
     language = judges.language_of(example)
     if not kind_agrees(written, example.answer, language):
         return Scored(0.0, f"It asks for another kind of thing than {example.answer!r}.")
 
-    def fault() -> str:
-        found = tidy_answer(judges.answer(example.topic, example.passage, written), written)
-        if ground_truth(written, found, example.focus, example.passage, language) is not None:
+    def wrong_answer() -> str:
+        answer = tidy_answer(judges.answer(example.topic, example.passage, written), written)
+        if ground_truth(written, answer, example.focus, example.passage, language) is not None:
             return ""
-        return f"Asked it, the model answers {found!r}, where {example.answer!r} was meant."
+        return f"Asked it, the model answers {answer!r}, where {example.answer!r} was meant."
 
-    return _question_worth(example, written, judges, fault)
+    return _score_question(example, written, judges, wrong_answer)
 
 
-def decision_worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return the mean of two things: 1 for the right verdict, and 1 less the Brier score of the probability."""
+def score_decision(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the mean of the verdict (1 if correct, else 0) and 1 minus the Brier score of the probability."""
     del judges
-    value = decision_value(bool(example.fit), bool(output.fit), float(output.probability))
+    value = decision_score(bool(example.fit), bool(output.fit), float(output.probability))
     feedback = (
         ""
         if bool(output.fit) is bool(example.fit)
@@ -126,11 +125,10 @@ def decision_worth(example: dspy.Example, output: Any, judges: Judges) -> Scored
     return Scored(value, feedback)
 
 
-def decision_value(good: bool, verdict: bool, probability: float) -> float:
-    """Return what a decision on a labelled row is worth; see :func:`decision_worth`.
+def decision_score(good: bool, verdict: bool, probability: float) -> float:
+    """Return the score of a decision as :func:`score_decision` does.
 
-    A right verdict is never below 0.5. The score is proper: nobody gains by a probability other than what is believed,
-    as whoever says 0 or 1 gained where the probability itself was the score.
+    A correct verdict scores at least 0.5. The Brier score is proper, so overconfident probabilities do not pay.
 
     Source: G. W. Brier, Verification of forecasts expressed in terms of probability (1950).
     """

@@ -1,4 +1,4 @@
-"""The strategies that compile steps, one file each."""
+"""The strategies for compiling steps, one file each."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a strategy is, and the resources that it works with."""
+"""The interface of a strategy and its resources."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import dspy
 
+from optimizers.gold import Decided
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
-from optimizers.steps.base import Compiling, Decided, Judges
+from optimizers.steps.base import Compiling, Judges
 from optimizers.steps.examples import Examples
 from programs.critics import Critic
 from programs.critics.states import CompiledState
@@ -26,8 +27,8 @@ Begin = Callable[[str, str, Mapping[str, Any]], object]
 class Listener(Protocol):
     """Receives the events of a compile."""
 
-    def start(self, step: str, calls: int, what: str = ...) -> None:
-        """Report that a step starts, with an estimate of its calls or other units."""
+    def start(self, step: str, calls: int, unit: str = ...) -> None:
+        """Report the start of a step, with an estimate of its calls or other units."""
         ...
 
     def call(self) -> None:
@@ -35,12 +36,12 @@ class Listener(Protocol):
         ...
 
     def say(self, message: str) -> None:
-        """Report what comes next, as text."""
+        """Report progress as text."""
         ...
 
 
 class OpenModel(Protocol):
-    """A language model that is open, with its name and the hash of local weights."""
+    """An open language model, with its name and the hash of local weights."""
 
     lm: Any
     adapter: Any
@@ -48,12 +49,12 @@ class OpenModel(Protocol):
     sha256: str | None
 
     def usage(self) -> dict[str, float]:
-        """Return calls, tokens and seconds up to now."""
+        """Return the calls, tokens and seconds so far."""
         ...
 
 
 class Weights(NamedTuple):
-    """The weights of a local model: its name, its file and the hash of that."""
+    """The weights of a local model: its name, file and hash."""
 
     name: str
     path: Path
@@ -61,7 +62,7 @@ class Weights(NamedTuple):
 
 
 class ShippedCritic(NamedTuple):
-    """The critic of a step that ships: its predictor, what serves it, and its compiled state."""
+    """The shipped critic of a step: its predictor, the critic, and the compiled state."""
 
     predict: dspy.Predict
     critic: Critic
@@ -72,25 +73,25 @@ class Resources(Protocol):
     """The resources of a strategy; models, labels and examples are opened on first use.
 
     Attributes:
-        budget: how many calls a strategy may make for each step beside the measurements before and after.
-        seed: fixes what chance decides.
-        rows: how many gold rows weights are trained on, None for all.
-        target_precision: the share of accepted rows that must be good, None for what suits the step.
-        dev: how many examples candidates are compared on, by default as many as labels and budget allow.
-        test: how many examples are reported at the end.
+        budget: the number of calls for each step, without the measurements before and after.
+        seed: the seed of all random choices.
+        rows: how many gold rows to train weights on, None for all.
+        target_precision: the share of accepted rows that must be good, None for the step's default.
+        dev: how many examples to compare candidates on, None to derive it from labels and budget.
+        test: how many test examples to report.
         verbose: whether optimizers may print.
         embedder, encoder: the name of the embedding model, and the model.
         adapter: renders prompts.
-        languages: those of runs, without their syntax.
-        demos: the turns that steps start from.
-        listener: hears what happens.
-        begin: is called when the compile of a step begins, with the name of the model and the parameters.
-        model: the language model that is compiled for.
-        teacher: the larger model, if one was named.
-        weights: the weights of the language model, on this machine.
-        judges: who is asked about what a step writes.
-        sources: what examples are made from, for the record: ``labels``, ``gold`` and ``licences``.
-        folder: where the states of the language model go.
+        languages: the languages of runs, without syntax.
+        demos: the original demos of the steps.
+        listener: receives progress.
+        begin: called when the compile of a step begins, with step, model and parameters.
+        model: the language model to compile for.
+        teacher: the larger model, if any.
+        weights: the local weights of the language model.
+        judges: the checks of generated outputs.
+        sources: the ``labels``, ``gold`` and ``licences`` of the examples, for the record.
+        folder: the folder for states of the language model.
     """
 
     budget: int
@@ -123,19 +124,19 @@ class Resources(Protocol):
     def folder(self) -> Path: ...  # noqa: D102
 
     def labels(self, kind: Decided) -> list[Path]:
-        """Return the files of labels of a kind, the user's own among them."""
+        """Return the shipped files of labels of a kind and the user's files."""
         ...
 
     def gold(self, names: Sequence[str]) -> list[Path]:
-        """Return the shipped files of gold rows of these names, and the user's own files."""
+        """Return the shipped gold files with these names and the user's files."""
         ...
 
     def examples(self, step: str) -> Examples:
-        """Return the examples of a step, in an order that the seed fixes."""
+        """Return the examples of a step, shuffled by the seed."""
         ...
 
     def shipped_critic(self, step: str) -> ShippedCritic:
-        """Return the critic of a step that ships.
+        """Return the shipped critic of a step.
 
         Raises:
             InputError: it was fitted with another embedder.
@@ -143,7 +144,7 @@ class Resources(Protocol):
         ...
 
     def keep(self, file: Path, name: str) -> Path:
-        """Copy a file beside the states of the model, and return the copy."""
+        """Copy a file to :attr:`folder`, and return the copy."""
         ...
 
 
@@ -152,59 +153,55 @@ Compile = Callable[[Sequence[str], Resources], Iterator[CompileReport]]
 
 @dataclass(frozen=True)
 class Strategy:
-    """One row of the table.
+    """A strategy for compiling steps.
 
     Attributes:
-        name: what ``--optimizer`` says.
-        needs: what it must be handed.
-        suits: for which models and steps it pays.
+        name: the value of ``--optimizer``.
+        needs: the resources that it requires.
+        suits: the models and steps that it suits.
         compile: compiles steps, and yields a report for each.
-        steps: which steps it compiles: ``all``, those that write, those that decide, those whose heads can be fitted,
-            those with gold rows to be taught with, or ``judge``.
+        steps: the steps that it compiles: ``all``, those that write, those that decide, those with heads to fit, those
+            that can be fine-tuned, or ``judge``.
     """
 
     name: str
     needs: tuple[Need, ...]
     suits: str
     compile: Compile
-    steps: Literal["all", "writing", "deciding", "fitted", "taught", "judge"] = "all"
+    steps: Literal["all", "writing", "deciding", "fitted", "finetuned", "judge"] = "all"
 
     def steps_of(self, resources: Resources) -> list[str]:
-        """Return the steps that can be compiled with what there is."""
+        """Return the steps that can be compiled with these resources."""
         return [name for name in self.known_steps() if not self._lacks_demos(name, resources)]
 
     def known_steps(self) -> list[str]:
-        """Return the steps that it is made for."""
-        return [name for name, compiling in COMPILABLE.items() if self._takes(compiling)]
+        """Return the steps that the strategy supports."""
+        return [name for name, compiling in COMPILABLE.items() if self._supports(compiling)]
 
     def check(self, step: str, resources: Resources) -> None:
-        """Raise if something is lacking to compile a step.
+        """Raise an error if a step cannot be compiled.
 
         Raises:
-            StrategyError: names what is missing and what to do.
+            StrategyError: the strategy does not support the step, or labels lack outputs.
         """
         compiling = COMPILABLE[step]
-        if not self._takes(compiling):
-            if self.steps in ("fitted", "taught"):
-                known = ", ".join(self.known_steps())
-                raise StrategyError(f"--optimizer {self.name} compiles {known}; {step} is not {self.steps}")
-            if compiling.step.taught:
-                raise StrategyError(f"--optimizer {self.name}: {step} is compiled by --optimizer finetune only")
-            kind = "decides" if compiling.step.decides else "writes"
-            raise StrategyError(f"--optimizer {self.name} compiles {self.steps} steps only; {step} {kind}")
+        if not self._supports(compiling):
+            supported = f"it compiles {', '.join(self.known_steps())}"
+            hint = "use --optimizer finetune" if compiling.step.finetuned else supported
+            raise StrategyError(f"--optimizer {self.name} cannot compile {step}; {hint}")
         if self._lacks_demos(step, resources):
             raise StrategyError(
-                f"--optimizer {self.name}: the labels hold no example outputs for {step}; use random-search or gepa"
+                f"--optimizer {self.name}: the labels have no example outputs for {step}; use random-search or gepa"
             )
 
     def _lacks_demos(self, step: str, resources: Resources) -> bool:
         return "demos" in self.needs and not resources.examples(step).demos["train"]
 
-    def _takes(self, compiling: Compiling) -> bool:
-        if self.steps == "taught":
-            return compiling.teaching is not None
+    def _supports(self, compiling: Compiling) -> bool:
+        if self.steps == "finetuned":
+            return compiling.finetuning is not None
         if self.steps == "fitted":
             return compiling.fitting is not None
-        if compiling.step.taught:
+        if compiling.step.finetuned:
             return False
         return self.steps in ("all", "deciding" if compiling.step.decides else "writing", compiling.step.name)

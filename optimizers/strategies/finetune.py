@@ -1,7 +1,6 @@
-"""The strategy ``finetune``: one adapter for the local model that some steps write with, trained on their gold rows.
+"""The strategy ``finetune``: one adapter of a local model for several steps, trained on their gold rows.
 
-What is measured is the likelihood of the gold output, per token, of rows that were not learned from: as each step is
-with its demos, and taught without any.
+The measure is the likelihood per token of the gold output on held-out rows: before with demos, after without.
 """
 
 import hashlib
@@ -18,46 +17,45 @@ from dspy.clients.provider import Provider, TrainingJob
 from dspy.clients.utils_finetune import TrainDataFormat
 
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn, turns_of
-from optimizers.gold import read_annotated
-from optimizers.gold_rows import licences_of
+from optimizers.gold import licences_of, read_annotated
 from optimizers.labels import SPLITS, Split, hashes_of
 from optimizers.measures import Interval, mean, mean_gain, recorded
 from optimizers.report import CompileReport, new_state, versions_of
 from optimizers.steps import COMPILABLE
-from optimizers.steps.base import Teaching
+from optimizers.steps.base import Finetuning
 from optimizers.strategies.base import Listener, Resources, Strategy, Weights
 from programs.critics.states import Adapter
 from programs.demos import in_language
 from programs.errors import InputError, StrategyError
 
-_MEASURED: Mapping[Split, int] = {"dev": 100, "test": 60}
-_HASHED = 8  # characters of its hash in the name of an adapter's file
-_WAIT = 0.5  # seconds between two looks at whether training has ended; a signal comes through in between
+_MEASURED: Mapping[Split, int] = {"dev": 100, "test": 60}  # rows
+_HASH_LENGTH = 8  # in the name of the adapter's file
+_WAIT = 0.5  # seconds to block at a time, so that signals are handled
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The turns of a step that are taught, and those of the measured splits as it would be asked with its demos."""
+    """The turns of a step without demos, for training, and those of the measured splits with demos."""
 
     files: list[dict[str, str]]
-    taught: dict[Split, list[Turn]]
-    shown: dict[Split, list[Turn]]
+    bare: dict[Split, list[Turn]]
+    with_demos: dict[Split, list[Turn]]
     licences: list[str]
 
 
 def compile_adapter(steps: Sequence[str], resources: Resources) -> Iterator[CompileReport]:
-    """Train one adapter for steps, kept as ``<steps>-<hash>.gguf`` beside the states of the model.
+    """Train one adapter for several steps, and save it as ``<steps>-<hash>.gguf`` beside the states of the model.
 
-    The hash keeps an adapter that other states name, champions among them, apart from a later one of the same steps.
-    Checkpoints are kept in ``<steps>.training``, so that the same compile goes on where it was ended.
+    The hash keeps adapters of earlier compiles, which champions may use. Checkpoints are in ``<steps>.training``; a
+    repeated compile continues from the last one.
 
     Raises:
         InputError: the extra ``finetune`` is missing, the model is not local, or the folder cannot be written.
-        OptimizerError: the gold rows are wrong or none are for the step.
-        KeyboardInterrupt: Ctrl-C; a checkpoint was kept.
+        OptimizerError: gold rows are invalid or missing.
+        KeyboardInterrupt: Ctrl-C; a checkpoint was saved.
     """
     if any(find_spec(name) is None for name in ("peft", "gguf")):
-        raise InputError('--optimizer finetune needs more packages: pip install "groundset[finetune]"')
+        raise InputError('--optimizer finetune needs more packages; run `pip install "groundset[finetune]"`')
     options = TrainingOptions(seed=resources.seed, rows=resources.rows)
     rows = {step: _rows_of(step, options, resources) for step in steps}
     weights, name = resources.weights, "-".join(steps)
@@ -68,10 +66,10 @@ def compile_adapter(steps: Sequence[str], resources: Resources) -> Iterator[Comp
     trainer, file = _train(name, weights, list(rows.values()), options, folder, resources.listener)
     with file.open("rb") as trained:
         sha256 = hashlib.file_digest(trained, "sha256").hexdigest()
-    kept = resources.keep(file, f"{name}-{sha256[:_HASHED]}.gguf")
+    kept = resources.keep(file, f"{name}-{sha256[:_HASH_LENGTH]}.gguf")
     adapter = Adapter(file=kept.name, sha256=sha256)
     for step in steps:
-        resources.listener.say(f"Measuring {step} on gold rows that were not learned from")
+        resources.listener.say(f"Measuring {step} on held-out gold rows")
         report = _measured(step, rows[step], trainer, adapter, weights, options)
         yield CompileReport(
             **report,
@@ -85,52 +83,52 @@ def compile_adapter(steps: Sequence[str], resources: Resources) -> Iterator[Comp
         )
 
 
-def _teaching(step: str) -> Teaching:
-    teaching = COMPILABLE[step].teaching
-    assert teaching is not None
-    return teaching
+def _finetuning(step: str) -> Finetuning:
+    finetuning = COMPILABLE[step].finetuning
+    assert finetuning is not None
+    return finetuning
 
 
 def _rows_of(step: str, options: TrainingOptions, resources: Resources) -> _Rows:
-    teaching, seed = _teaching(step), options.seed
-    files = resources.gold(teaching.files)
+    finetuning, seed = _finetuning(step), options.seed
+    files = resources.gold(finetuning.files)
     hashes = hashes_of(files)
-    gold = teaching.rows(read_annotated(files))
+    gold = finetuning.rows(read_annotated(files))
     signature, demos = COMPILABLE[step].step.signature, list(resources.demos.get(step, ()))
     adapter, languages = resources.adapter, resources.languages
-    taught = {split: turns_of(step, gold, split, adapter, languages, seed) for split in SPLITS}
-    shown: dict[Split, list[Turn]] = {}
-    if options.rows is not None:
-        taught["train"] = random.Random(seed).sample(taught["train"], min(options.rows, len(taught["train"])))
-    for name, count in _MEASURED.items():
-        taught[name] = random.Random(seed).sample(taught[name], min(count, len(taught[name])))
-        shown[name] = [
+    bare = {split: turns_of(step, gold, split, adapter, languages, seed) for split in SPLITS}
+    with_demos: dict[Split, list[Turn]] = {}
+    limits = _MEASURED if options.rows is None else {"train": options.rows, **_MEASURED}
+    for name, count in limits.items():
+        bare[name] = random.Random(seed).sample(bare[name], min(count, len(bare[name])))
+    for name in _MEASURED:
+        with_demos[name] = [
             turn._replace(
                 messages=[*adapter.format(signature, in_language(demos, turn.language), {})[:-1], turn.messages[-1]]
             )
-            for turn in taught[name]
+            for turn in bare[name]
         ]
-    return _Rows(hashes, taught, shown, licences_of(gold))
+    return _Rows(hashes, bare, with_demos, licences_of(gold))
 
 
 def _measured(
     step: str, rows: _Rows, trainer: Any, adapter: Adapter, weights: Weights, options: TrainingOptions
 ) -> dict[str, Any]:
-    """Return the state of a step with its measures and the scores of each row."""
+    """Return the state, measures and rows of a report."""
     measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
     scores = []
     for split in _MEASURED:
-        before = trainer.likelihoods(rows.shown[split], taught=False)
-        after = trainer.likelihoods(rows.taught[split], taught=True)
-        units = [turn.document for turn in rows.taught[split]]
+        before = trainer.likelihoods(rows.with_demos[split], finetuned=False)
+        after = trainer.likelihoods(rows.bare[split], finetuned=True)
+        units = [turn.document for turn in rows.bare[split]]
         measures["before"][split], measures["after"][split] = mean(before, units), mean(after, units)
         measures["gain"][split] = mean_gain(before, after, units)
         scores += [
             {"split": split, "id": turn.name, "document": turn.document, "before_score": old, "after_score": new}
-            for turn, old, new in zip(rows.taught[split], before, after, strict=True)
+            for turn, old, new in zip(rows.bare[split], before, after, strict=True)
         ]
     predict = COMPILABLE[step].step.predictor()
-    predict.signature = predict.signature.with_instructions(_teaching(step).instructions)
+    predict.signature = predict.signature.with_instructions(_finetuning(step).instructions)
     state = new_state(
         step,
         model=weights.name,
@@ -141,7 +139,7 @@ def _measured(
         record={
             "labels": rows.files,
             "licences": rows.licences,
-            "rows": {split: len(rows.taught[split]) for split in SPLITS},
+            "rows": {split: len(rows.bare[split]) for split in SPLITS},
             "options": options.model_dump(),
             "calls": 0,
             "candidates": 2,
@@ -161,50 +159,44 @@ def _train(
     folder: Path,
     listener: Listener,
 ) -> tuple[Any, Path]:
-    """Train through DSPy's interface and return the trainer with the adapter's file."""
-    ending, begun = threading.Event(), threading.Event()
+    """Train through DSPy's interface, and return the trainer and the adapter's file."""
+    stopping, started = threading.Event(), threading.Event()
 
     def on_step(progress: TrainingStep) -> None:
-        if not begun.is_set():
-            begun.set()
+        if not started.is_set():
+            started.set()
             listener.start(name, progress.steps - progress.step + 1, "batches")
         listener.call()
         if progress.dev is not None:
-            listener.say(f"Loss of a gold token on dev rows: {progress.dev:.3f}")
+            listener.say(f"Loss per gold token on dev rows: {progress.dev:.3f}")
 
-    taught: dict[Split, list[Turn]] = {
-        split: [turn for of_step in rows for turn in of_step.taught[split]] for split in SPLITS
-    }
-    provider = LocalProvider(weights.path, folder=folder, dev=taught["dev"], on_step=on_step, stopped=ending.is_set)
+    train, dev = ([turn for of_step in rows for turn in of_step.bare[split]] for split in ("train", "dev"))
+    provider = LocalProvider(weights.path, folder=folder, dev=dev, on_step=on_step, stopped=stopping.is_set)
     model = dspy.LM(f"local/{weights.name}", provider=provider)
-    listener.say(f"Training on {len(taught['train'])} gold rows")
-    data = [
-        {"messages": [*turn.messages, {"role": "assistant", "content": turn.completion}]} for turn in taught["train"]
-    ]
+    listener.say(f"Training on {len(train)} gold rows")
+    data = [{"messages": [*turn.messages, {"role": "assistant", "content": turn.completion}]} for turn in train]
     job = model.finetune(data, TrainDataFormat.CHAT, options.model_dump())
     try:
         while job.thread.is_alive():
             job.thread.join(_WAIT)
     except KeyboardInterrupt:
-        listener.say("Interrupted: a checkpoint is kept after this step")
-        ending.set()
+        listener.say("Interrupted: saving a checkpoint after this step")
+        stopping.set()
         job.thread.join()
-    failed = job.result()
-    if isinstance(failed, Exception):  # DSPy hands it over as the result
-        raise failed
+    result = job.result()
+    if isinstance(result, Exception):  # DSPy returns errors as the result
+        raise result
     if provider.file is None:
         raise KeyboardInterrupt
     return provider.trainer, provider.file
 
 
 class LocalProvider(Provider):
-    """Trains on this machine behind DSPy's interface for it, so that a server's can take its place.
-
-    ``dspy.LM(..., provider=LocalProvider(...)).finetune`` starts it.
+    """Trains on this machine behind DSPy's fine-tuning interface, ``dspy.LM(..., provider=...).finetune``.
 
     Attributes:
-        trainer: what was trained, once it is.
-        file: the adapter's file, None as long as training has not come to its end.
+        trainer: the trainer, once training has started.
+        file: the adapter's file, None until training has finished.
     """
 
     trainer: Any
@@ -221,8 +213,8 @@ class LocalProvider(Provider):
     ) -> None:
         """Train for the weights of a GGUF file; checkpoints and the adapter go to ``folder``.
 
-        After each epoch the loss on ``dev`` is measured. ``on_step`` hears of each step, and ``stopped`` says whether
-        to end at the next one.
+        The loss on ``dev`` is measured after each epoch. ``on_step`` is called after each step, and training stops once
+        ``stopped`` returns true.
         """
         super().__init__()
         self.finetunable = True
@@ -237,17 +229,17 @@ class LocalProvider(Provider):
         train_data_format: TrainDataFormat | None,
         train_kwargs: dict[str, Any] | None = None,
     ) -> str:
-        """Train on chats that end with what the model should write; the model keeps its name.
+        """Train on chats that end with the expected completion, and return the name of the model.
 
         Raises:
-            StrategyError: the rows are no chats.
+            StrategyError: the rows are not chats.
         """
         from optimizers.finetuning.training import Trainer
         from optimizers.finetuning.weights import write_adapter
 
         del job
         if train_data_format is not TrainDataFormat.CHAT:
-            raise StrategyError("the local trainer takes chats only")
+            raise StrategyError("the local trainer accepts chats only")
         self.trainer = Trainer(self._weights, TrainingOptions(**(train_kwargs or {})))
         turns = [Turn(row["messages"][:-1], row["messages"][-1]["content"]) for row in train_data]
         if self.trainer.train(turns, self._dev, self._folder, self._on_step, self._stopped):
@@ -257,4 +249,4 @@ class LocalProvider(Provider):
         return model
 
 
-STRATEGY = Strategy("finetune", ("labels", "weights"), "a small model of the catalogue", compile_adapter, "taught")
+STRATEGY = Strategy("finetune", ("labels", "weights"), "a small model of the catalogue", compile_adapter, "finetuned")

@@ -1,7 +1,7 @@
-"""The strategy ``fit-ensemble``: a head, and what a language model says of the questions that the head lets pass.
+"""The strategy ``fit-ensemble``: blend a head with a language model's verdict on the questions that the head accepts.
 
-Models that can tell whether a passage answers a question cannot tell whether the question stands alone, and heads can
-do the second better than the first. So the model is asked that alone, after the head has refused the rest.
+Language models judge well whether a passage answers a question, heads whether the question is self-contained. So the
+model decides only the former, after the head has rejected the rest.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,29 +18,29 @@ from programs.critics import Critic
 from programs.critics.ensemble import Blend, log_odds
 from programs.critics.logprobs import LogprobCritic
 from programs.critics.states import head_hash
-from programs.deciding import asking_only, decide
+from programs.deciding import decide, with_one_output
 from programs.steps import STEPS
 from programs.text import plain
 
-ASKED = "answerable"
-TARGET_PRECISION = 0.5  # of dev rows, which are harder than what runs write: what they support
+OUTPUT = "answerable"
+TARGET_PRECISION = 0.5  # the highest that the dev rows support; they are harder than generated questions
 _STEP = "judge"
 _FLOOR = 0.2
 _FOLDS = 5
 _PAIRS = 2
-_LONGEST = 700  # characters of a demo's passage
+_LONGEST = 700  # characters of a passage in a demo
 _SPLITS: tuple[Split, ...] = ("dev", "test")
 
 
 def compile_ensemble(steps: Sequence[str], resources: Resources) -> Iterator[CompileReport]:
-    """Fit how head and model decide together.
+    """Fit the weights of head and model.
 
-    Both are weighed on dev rows, because the head was fitted to the train rows; the threshold is chosen on what
-    blends fitted to other documents say of them, for a precision of 0.5 if nobody names one.
+    They are fitted to dev rows, because the head was fitted to train rows. The threshold is chosen on out-of-fold
+    probabilities of dev rows.
 
     Raises:
         InputError: the shipped head has another embedder.
-        OptimizerError: labels are wrong or do not support the precision.
+        OptimizerError: labels are invalid or do not support the precision.
         GroundsetError: the model failed.
     """
     [step] = steps
@@ -53,26 +53,26 @@ def compile_ensemble(steps: Sequence[str], resources: Resources) -> Iterator[Com
     parameters = {"embedder": resources.embedder, "target_precision": target}
     model = resources.model
     resources.begin(step, model.name, parameters)
-    by_head = {split: _decided(judge, head, splits[split]) for split in _SPLITS}
-    resources.listener.start(step, sum(p >= _FLOOR for found in by_head.values() for p in found))
+    by_head = {split: _by_head(judge, head, splits[split]) for split in _SPLITS}
+    resources.listener.start(step, sum(p >= _FLOOR for scores in by_head.values() for p in scores))
     used, critic = model.usage(), LogprobCritic(model.lm)
-    by_model = {split: _asked(splits[split], by_head[split], demos, critic, resources.listener) for split in _SPLITS}
+    by_model = {split: _by_model(splits[split], by_head[split], demos, critic, resources.listener) for split in _SPLITS}
     figures = {name: value - used[name] for name, value in model.usage().items()}
     both = {split: [(by_head[split][n], p) for n, p in by_model[split].items()] for split in _SPLITS}
-    asked = [splits["dev"][n] for n in by_model["dev"]]
-    good = [label.good for label in asked]
+    dev = [splits["dev"][n] for n in by_model["dev"]]
+    good = [label.good for label in dev]
     blend = fit_blend(both["dev"], good)
     blended = {
-        "dev": held_out(both["dev"], good, [label.document for label in asked]),
+        "dev": held_out(both["dev"], good, [label.document for label in dev]),
         "test": [blend.probability(*pair) for pair in both["test"]],
     }
     after: dict[Split, list[float]] = {}
-    for split in _SPLITS:  # the head's probabilities, with others for the rows that the model was asked about
-        others = dict(zip(by_model[split], blended[split], strict=True))
-        after[split] = [others.get(n, probability) for n, probability in enumerate(by_head[split])]
+    for split in _SPLITS:  # rows that the head rejects keep its probability
+        blends = dict(zip(by_model[split], blended[split], strict=True))
+        after[split] = [blends.get(n, probability) for n, probability in enumerate(by_head[split])]
     curve = precision_curve([label.good for label in splits["dev"]], after["dev"])
     chosen = lowest_threshold(curve, target)
-    measures, compared = compare(
+    measures, rows = compare(
         splits, verdicts(splits, by_head, shipped.threshold or 0.5), verdicts(splits, after, chosen.threshold)
     )
     for split in _SPLITS:
@@ -100,24 +100,24 @@ def compile_ensemble(steps: Sequence[str], resources: Resources) -> Iterator[Com
         },
     )
     figures["calls"] = sum(counts.values())
-    yield CompileReport(state=state, measures=measures, rows=compared, parameters=parameters, figures=figures)
+    yield CompileReport(state=state, measures=measures, rows=rows, parameters=parameters, figures=figures)
 
 
 def fit_blend(both: Sequence[tuple[float, float]], good: Sequence[bool]) -> Blend:
-    """Fit the weights to the probabilities of head and model on rows that the head was not fitted to."""
+    """Fit the weights to the probabilities of head and model on held-out rows of the head."""
     from sklearn.linear_model import LogisticRegression
 
     fitted = LogisticRegression().fit(_evidence(both), list(good))
     weights = [round(float(weight), 6) for weight in (*fitted.intercept_, *fitted.coef_[0])]
-    return Blend(asked=ASKED, floor=_FLOOR, intercept=weights[0], head=weights[1], model=weights[2])
+    return Blend(asked=OUTPUT, floor=_FLOOR, intercept=weights[0], head=weights[1], model=weights[2])
 
 
 def held_out(both: Sequence[tuple[float, float]], good: Sequence[bool], groups: Sequence[str]) -> list[float]:
-    """Return for each row what a blend fitted to the rows of other groups says, in five folds."""
+    """Return the out-of-fold probability of each row, in five folds by group."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GroupKFold, cross_val_predict
 
-    found = cross_val_predict(
+    predicted = cross_val_predict(
         LogisticRegression(),
         _evidence(both),
         list(good),
@@ -125,22 +125,22 @@ def held_out(both: Sequence[tuple[float, float]], good: Sequence[bool], groups: 
         cv=GroupKFold(_FOLDS),
         method="predict_proba",
     )
-    return [float(probability) for probability in found[:, 1]]
+    return [float(probability) for probability in predicted[:, 1]]
 
 
 def demos_of(train: Sequence[QuestionLabel]) -> list[dict[str, object]]:
-    """Return labelled demos of what the model is asked: pairs of an unanswerable question and an answered one."""
+    """Return demos for the model: pairs of an unanswerable and an answerable question."""
     short = [label for label in train if len(label.passage) < _LONGEST and label.language == "en"]
-    answered = [label for label in short if label.good and label.answer and label.answer.label == "correct"]
+    answerable = [label for label in short if label.good and label.answer and label.answer.label == "correct"]
     unanswerable = [label for label in short if label.reason == "unanswerable"]
     return [
         {
             "passage": plain(label.passage),
             "question": label.question,
-            ASKED: label.good,
+            OUTPUT: label.good,
             "explanation": label.explanation,
         }
-        for pair in list(zip(unanswerable, answered, strict=False))[:_PAIRS]
+        for pair in list(zip(unanswerable, answerable, strict=False))[:_PAIRS]
         for label in pair
     ]
 
@@ -149,29 +149,29 @@ def _evidence(both: Sequence[tuple[float, float]]) -> list[list[float]]:
     return [[log_odds(head), log_odds(model)] for head, model in both]
 
 
-def _decided(judge: dspy.Predict, critic: Critic, labels: Sequence[QuestionLabel]) -> list[float]:
+def _by_head(judge: dspy.Predict, critic: Critic, labels: Sequence[QuestionLabel]) -> list[float]:
     pairs = [{"passage": plain(label.passage), "question": label.question} for label in labels]
     critic.embed_ahead(pairs)
     return [decide(judge, critic, **pair).probability for pair in pairs]
 
 
-def _asked(
+def _by_model(
     labels: Sequence[QuestionLabel],
     head: Sequence[float],
     demos: Sequence[dict[str, Any]],
     critic: Critic,
     listener: Listener,
 ) -> dict[int, float]:
-    """Ask the model about the rows that the head does not refuse, and return the probabilities by their places."""
-    predict = dspy.Predict(asking_only(STEPS[_STEP].signature, ASKED))
+    """Return the model's probabilities of the rows that the head accepts, by index."""
+    predict = dspy.Predict(with_one_output(STEPS[_STEP].signature, OUTPUT))
     predict.demos = list(demos)
-    found = {}
-    for place, label in enumerate(labels):
-        if head[place] >= _FLOOR:
+    probabilities = {}
+    for n, label in enumerate(labels):
+        if head[n] >= _FLOOR:
             listener.call()
             decision = decide(predict, critic, passage=plain(label.passage), question=label.question)
-            found[place] = decision.probabilities[ASKED]
-    return found
+            probabilities[n] = decision.probabilities[OUTPUT]
+    return probabilities
 
 
 STRATEGY = Strategy(

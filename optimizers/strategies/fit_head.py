@@ -1,7 +1,4 @@
-"""The strategy ``fit-head``: a small classifier for each decision of a step, fitted to labels.
-
-It is compared with the critic that is set by hand, on the same rows.
-"""
+"""The strategy ``fit-head``: a small classifier for each decision of a step, compared with hand-set weights."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,10 +19,10 @@ _HAND_SET_THRESHOLD = 0.5
 
 
 def compile_heads(steps: Sequence[str], resources: Resources) -> Iterator[CompileReport]:
-    """Fit the heads of steps, and yield the reports once all have succeeded.
+    """Fit the heads of steps, and yield the reports after all have succeeded.
 
     Raises:
-        LabelError: a file is wrong, or a split lacks good or bad rows.
+        LabelError: a file is invalid, or a split has too few good or bad rows.
         TargetPrecisionError: the labels do not support the precision.
     """
     yield from [_compile_head(step, resources) for step in steps]
@@ -34,8 +31,7 @@ def compile_heads(steps: Sequence[str], resources: Resources) -> Iterator[Compil
 def _compile_head(step: str, resources: Resources) -> CompileReport:
     encoder, languages, listener = resources.encoder, resources.languages, resources.listener
     target, seed = resources.target_precision, resources.seed
-    if target is None:
-        target = FITTED[step].target_precision
+    target = FITTED[step].target_precision if target is None else target
     parameters = {"embedder": resources.embedder, "target_precision": target, "seed": seed}
     resources.begin(step, HEAD, parameters)
     listener.say(f"Compiling {step}")
@@ -43,7 +39,7 @@ def _compile_head(step: str, resources: Resources) -> CompileReport:
     hashes = hashes_of(files)
     splits: dict[Split, list[Any]] = splits_of(read_decided(FITTED[step].labels, files))
     fitted = fit_critic(step, splits, encoder, languages, target_precision=target, seed=seed, on_progress=listener.say)
-    listener.say("Measuring the critic that is set by hand on the same rows")
+    listener.say("Measuring the hand-set critic on the same rows")
     by_hand = open_critics("head", languages=languages, embedder=encoder)[step]
     before = {
         split: [
@@ -65,8 +61,8 @@ def _compile_head(step: str, resources: Resources) -> CompileReport:
         kinds=dict(fitted.kinds),
         record={
             "labels": hashes,
-            "rows": {split: len(found) for split, found in splits.items()},
-            "documents": {split: len({row.document for row in found}) for split, found in splits.items()},
+            "rows": {split: len(labels) for split, labels in splits.items()},
+            "documents": {split: len({row.document for row in labels}) for split, labels in splits.items()},
             "seed": seed,
             "versions": versions_of("dspy", "numpy", "scikit-learn", "sentence-transformers"),
             "measures": recorded(fitted.verdicts.measures),

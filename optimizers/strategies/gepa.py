@@ -1,7 +1,7 @@
-"""The strategy ``gepa``: instructions that evolve, written by a second model or drawn from our own pool.
+"""The strategy ``gepa``: evolve instructions, written by a teacher or drawn from a pool of hand-written ones.
 
-A small model cannot reflect on its own prompt. So where no larger one is named, GEPA is given instructions that were
-written beforehand, each against one kind of fault, and the faults that the metric found decide which comes next.
+Small models cannot reflect on their own prompt. Without a teacher, GEPA draws from the pool of the step; each
+instruction addresses one kind of problem, and the feedback of the metric decides which is next.
 """
 
 import re
@@ -13,20 +13,20 @@ import dspy
 from optimizers.steps.base import Instruction
 from optimizers.strategies.prompts import Task, prompt_strategy
 
-_REPLAYS = 8  # measurements for each call: of the two halves of a comparison one is known
+_REPLAYS = 8  # metric calls per model call; most repeat known outputs
 
 
 class PoolProposer:
-    """GEPA's instruction proposer over a pool: the next instruction against the fault that was found most."""
+    """GEPA's instruction proposer over a pool; it proposes the instruction for the most frequent problem."""
 
     def __init__(self, pool: Sequence[Instruction]) -> None:
         """Draw from a step's pool, each instruction once."""
-        self._left = list(pool)
+        self._pool = list(pool)
 
     def is_empty(self, state: Any = None) -> bool:
-        """Return whether each instruction was drawn, which ends GEPA: it would try the present one for ever."""
+        """Return whether the pool is empty, which stops GEPA."""
         del state
-        return not self._left
+        return not self._pool
 
     def __call__(
         self,
@@ -34,7 +34,7 @@ class PoolProposer:
         reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
         components_to_update: Sequence[str],
     ) -> dict[str, str]:
-        """Return a new instruction for each component; the present one once the pool is empty."""
+        """Return a new instruction for each component, the current one if the pool is empty."""
         proposed = {}
         for component in components_to_update:
             feedback = [str(row.get("Feedback", "")) for row in reflective_dataset.get(component, ())]
@@ -42,18 +42,18 @@ class PoolProposer:
         return proposed
 
     def _next(self, feedback: Sequence[str]) -> str | None:
-        if not self._left:
+        if not self._pool:
             return None
-        counts = [sum(bool(re.search(entry.fault, text)) for text in feedback) for entry in self._left]
-        return self._left.pop(counts.index(max(counts))).text
+        counts = [sum(bool(re.search(entry.fault, text)) for text in feedback) for entry in self._pool]
+        return self._pool.pop(counts.index(max(counts))).text
 
 
 def run(task: Task) -> None:
-    """Drive DSPy's GEPA."""
+    """Run DSPy's GEPA."""
     pool = PoolProposer(task.compiling.instructions) if task.teacher is None else None
     optimizer = dspy.GEPA(
         metric=task.ledger.metric,
-        # The ledger ends it: GEPA counts what it measures again, too. This is for proposals that all repeat.
+        # The ledger enforces the budget: GEPA also counts repeated calls. This stops a search that only repeats itself.
         max_metric_calls=_REPLAYS * task.budget + len(task.dev),
         reflection_minibatch_size=4,
         reflection_lm=task.teacher,

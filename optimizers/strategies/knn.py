@@ -1,7 +1,4 @@
-"""The strategy ``knn``: a pool of labelled demos, of which each call takes those nearest to its input.
-
-They are shown after those that the step starts from, which each call keeps.
-"""
+"""The strategy ``knn``: each call adds the labelled demos nearest to its input to the original demos."""
 
 from optimizers.strategies.prompts import Task, prompt_strategy
 from optimizers.student import GeneratorStep
@@ -12,9 +9,9 @@ _NEAREST = 4
 
 
 def run(task: Task) -> None:
-    """Give the step the pool and evaluate it."""
+    """Add a pool of demos to the step and evaluate it."""
     copied = task.copy()
-    if isinstance(copied, GeneratorStep):  # which it is, or the step would have been refused
+    if isinstance(copied, GeneratorStep):  # always true, as the strategy supports writing steps only
         copied.select = Nearest(_NEAREST, task.encode)
         copied.kept = tuple(demo.copy(**{ALWAYS: True}) for demo in copied.kept)
     copied.predict.demos = task.shuffled(task.demos)[:_POOL]

@@ -1,6 +1,6 @@
-"""The strategy ``labeled``: sets of labelled demos, drawn by DSPy's LabeledFewShot and compared.
+"""The strategy ``labeled``: compare random sets of labelled demos, drawn by DSPy's LabeledFewShot.
 
-They are shown beside those that the step starts from, or each in the place of one of the same language and kind.
+They are added to the original demos, or replace those of the same language and kind.
 """
 
 import dspy
@@ -11,16 +11,16 @@ from optimizers.student import CriticStep, GeneratorStep
 
 
 def run(task: Task) -> None:
-    """Race sets of labelled demos."""
+    """Compare sets of labelled demos."""
 
     def drawn(number: int) -> GeneratorStep | CriticStep:
         rows = task.shuffled(task.demos, number)
         count = (DEMOS, DEMOS // 2)[number % 2]
-        shown: GeneratorStep | CriticStep
-        shown = dspy.LabeledFewShot(k=count).compile(task.copy(), trainset=rows, sample=False)
-        if number // 2 % 2 and isinstance(shown, GeneratorStep):
-            shown.give_way(kind_of)
-        return shown
+        step: GeneratorStep | CriticStep
+        step = dspy.LabeledFewShot(k=count).compile(task.copy(), trainset=rows, sample=False)
+        if number // 2 % 2 and isinstance(step, GeneratorStep):
+            step.drop_replaced_demos(kind_of)
+        return step
 
     task.race(drawn)
 

@@ -1,4 +1,4 @@
-"""The strategy ``mipro``: instructions that a second model writes, searched together with demos."""
+"""The strategy ``mipro``: search instructions written by a teacher together with demos."""
 
 import dspy
 
@@ -6,7 +6,7 @@ from optimizers.strategies.prompts import BOOTSTRAPPED, DEMOS, GOOD_ENOUGH, Task
 
 
 def run(task: Task) -> None:
-    """Drive DSPy's MIPROv2."""
+    """Run DSPy's MIPROv2."""
     optimizer = dspy.MIPROv2(
         metric=task.ledger.metric,
         prompt_model=task.teacher,
@@ -14,7 +14,7 @@ def run(task: Task) -> None:
         auto=None,
         num_candidates=max(2, min(6, task.rounds)),
         max_bootstrapped_demos=BOOTSTRAPPED,
-        max_labeled_demos=DEMOS if task.written_for is task.demos else 0,
+        max_labeled_demos=DEMOS if task.bootstrap_rows is task.demos else 0,
         metric_threshold=GOOD_ENOUGH,
         num_threads=1,
         max_errors=1,
@@ -22,7 +22,7 @@ def run(task: Task) -> None:
     )
     optimizer.compile(
         task.student,
-        trainset=list(task.written_for),
+        trainset=list(task.bootstrap_rows),
         valset=list(task.dev),
         num_trials=max(2, task.rounds),
         minibatch=False,

@@ -1,4 +1,4 @@
-"""The strategy ``reanchor``: the threshold of a critic, moved to where most labels of the train rows come out right."""
+"""The strategy ``reanchor``: move the threshold of a critic to maximize accuracy on train rows."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from optimizers.strategies.prompts import Task, prompt_strategy
 
 
 def run(task: Task) -> None:
-    """Drive DSPy's ReAnchor and evaluate what it finds."""
+    """Run DSPy's ReAnchor and evaluate its result."""
 
-    def right(example: dspy.Example, prediction: Any, trace: Any = None) -> float:
+    def correct(example: dspy.Example, prediction: Any, trace: Any = None) -> float:
         del trace
         return float(prediction.fit is example.fit)
 
-    optimizer = dspy.experimental.ReAnchor(right, num_threads=1, require_cache=False)
+    optimizer = dspy.experimental.ReAnchor(correct, num_threads=1, require_cache=False)
     task.evaluate(optimizer.compile(task.student, trainset=list(task.train)))
 
 

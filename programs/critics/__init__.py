@@ -1,4 +1,4 @@
-"""What decides: a probability for each yes/no that a step asks. Inference only; fitting is the optimizers' business."""
+"""Critics: they return a probability for each yes/no output of a step. The ``optimizers`` fit them."""
 
 from programs.critics.base import Critic, Encoder
 from programs.critics.registry import CRITICS, EMBEDDING, MODEL_FREE, SCORING, check_critic, open_critics

@@ -1,4 +1,4 @@
-"""What thresholds do on labelled rows, as a compiled state tells it."""
+"""Precision and recall of thresholds, as stored in compiled states."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -7,17 +7,17 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from programs.numbers import Count, Share
 
-_ROUNDING = 1e-9  # that a share may lie beyond its interval by
+_TOLERANCE = 1e-9  # for rounding errors
 
 
 class CurvePoint(BaseModel):
-    """What a threshold does on labelled rows.
+    """The effect of a threshold on labelled rows.
 
     Attributes:
         threshold: rows with at least this probability are accepted.
-        accepted: how many rows that are.
-        good: how many of them are good.
-        precision: the share of good ones, with ``low`` and ``high`` of its 95 % interval (Wilson).
+        accepted: the number of accepted rows.
+        good: the number of good ones among them.
+        precision: good / accepted, with ``low`` and ``high`` of its 95 % interval (Wilson).
         recall: the share of all good rows that is accepted.
     """
 
@@ -34,12 +34,12 @@ class CurvePoint(BaseModel):
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         if self.good > self.accepted:
-            raise ValueError("more are good than are accepted")
-        if not self.low - _ROUNDING <= self.precision <= self.high + _ROUNDING:
-            raise ValueError("the precision is not within its interval")
+            raise ValueError("more rows are good than accepted")
+        if not self.low - _TOLERANCE <= self.precision <= self.high + _TOLERANCE:
+            raise ValueError("the precision is outside its interval")
         return self
 
 
 def point_at(curve: Sequence[CurvePoint], threshold: float) -> CurvePoint | None:
-    """Return what a threshold does: the point of the lowest probability that it accepts, None if there is none."""
+    """Return the first point of a curve at or above a threshold, None if there is none."""
     return next((point for point in curve if point.threshold >= threshold), None)

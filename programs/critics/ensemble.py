@@ -1,4 +1,4 @@
-"""The critic ``ensemble``: the head, and the language model where the head does not refuse."""
+"""The critic ``ensemble``: the head, combined with a language model where the head does not refuse."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,15 +10,15 @@ from programs.critics.base import Critic, Inputs
 from programs.deciding import OVERALL
 from programs.numbers import Share, Weight, logistic
 
-_SURE = 1e-4  # probabilities nearer to 0 or 1 count as this near
+_MIN = 1e-4  # smallest distance of a probability from 0 and 1
 
 
 class Blend(BaseModel):
-    """How a head and a language model decide together: a logistic regression over the log-odds of both.
+    """A logistic regression over the log-odds of a head and of a language model.
 
     Attributes:
-        asked: the output that the model is asked for.
-        floor: the probability of the head from which on the model is asked; below, the head decides alone.
+        asked: the output that the model decides.
+        floor: below this probability of the head, the head decides alone.
         intercept, head, model: the weights.
     """
 
@@ -32,27 +32,26 @@ class Blend(BaseModel):
 
     def probability(self, head: float, model: float) -> float:
         """Return the probability of good."""
-        odds = self.intercept + self.head * log_odds(head) + self.model * log_odds(model)
-        return logistic(odds)
+        return logistic(self.intercept + self.head * log_odds(head) + self.model * log_odds(model))
 
 
 def log_odds(probability: float) -> float:
-    """Return the logarithm of the odds of a probability, kept away from 0 and 1."""
-    bounded = min(max(probability, _SURE), 1 - _SURE)
+    """Return the log-odds of a probability, bounded away from 0 and 1."""
+    bounded = min(max(probability, _MIN), 1 - _MIN)
     return float(np.log(bounded / (1 - bounded)))
 
 
 class EnsembleCritic:
-    """Answer the decision requests of one step with its head; ask the language model as well if the head accepts."""
+    """Answers the decision requests of one step with its head, and with the language model if the head accepts."""
 
     supports_decision_requests = True
 
     def __init__(self, head: Critic, model: Critic, blend: Blend) -> None:
-        """Build the critic from a step's head, a critic that asks a language model, and their blend."""
+        """Build the critic from the head of a step, a critic with a language model, and their blend."""
         self._head, self._model, self._blend = head, model, blend
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:
-        """Embed together what decisions about these inputs will need one by one."""
+        """Embed in one batch the texts needed for decisions about these inputs."""
         self._head.embed_ahead(rows)
 
     def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -60,9 +59,9 @@ class EnsembleCritic:
         evidence, blend = self._head(state, questions), self._blend
         if evidence[OVERALL]["noul"] < blend.floor:
             return evidence
-        said = self._model(state, {blend.asked: questions[blend.asked]})[blend.asked]
-        both = blend.probability(evidence[OVERALL]["noul"], said["noul"])
-        return {**evidence, blend.asked: said, OVERALL: {"noul": both}}
+        by_model = self._model(state, {blend.asked: questions[blend.asked]})[blend.asked]
+        combined = blend.probability(evidence[OVERALL]["noul"], by_model["noul"])
+        return {**evidence, blend.asked: by_model, OVERALL: {"noul": combined}}
 
     async def acall(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return evidence for each question."""

@@ -1,4 +1,4 @@
-"""What the fitted heads of a step look at, in batches, so that all texts are embedded together."""
+"""The features of the fitted heads of each step, computed in batches so that texts are embedded together."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from programs.critics.base import Encoder, Inputs
 from programs.features import answer_features, chunk_features, pair_features, question_features
 from programs.languages.table import Languages
 
-# These look at the title, which a chunk judged alone does not have.
-_OF_TITLE = frozenset({"boilerplate_heading", "topic_overlap", "names_topic"})
+# These need the title, which chunks judged by `groundset judge` do not have.
+_TITLE_FEATURES = frozenset({"boilerplate_heading", "topic_overlap", "names_topic"})
 
 
 @dataclass(frozen=True)
-class HeadEvidence:
-    """What the heads of one step look at.
+class HeadFeatures:
+    """The features of the heads of one step.
 
     Attributes:
-        subject: the input that is judged; its vector and its shape are evidence.
-        texts: returns the texts whose vectors a decision about inputs needs.
-        features: returns the named numbers of each row of inputs.
+        subject: the judged input; its vector and shape are features, too.
+        texts: returns the texts to embed for a row of inputs.
+        features: returns the features of each row of inputs.
     """
 
     subject: str
@@ -30,7 +30,7 @@ class HeadEvidence:
     features: Callable[[Sequence[Inputs], Encoder, Languages], list[dict[str, float]]]
 
 
-def _of_chunk(inputs: Inputs, languages: Languages) -> list[str]:
+def _chunk_texts(inputs: Inputs, languages: Languages) -> list[str]:
     del languages
     return [inputs["passage"]] if inputs["passage"] else []
 
@@ -39,23 +39,21 @@ def _chunk_features(rows: Sequence[Inputs], encoder: Encoder, languages: Languag
     del encoder
     passages = [inputs["passage"].strip() for inputs in rows]
     found = [chunk_features(passage, "", languages.of(passage)) for passage in passages]
-    return [{name: value for name, value in features.items() if name not in _OF_TITLE} for features in found]
+    return [{name: value for name, value in features.items() if name not in _TITLE_FEATURES} for features in found]
 
 
-def _of_question(inputs: Inputs, languages: Languages) -> list[str]:
+def _question_texts(inputs: Inputs, languages: Languages) -> list[str]:
     question, passage = inputs["question"], inputs["passage"]
     return [text for text in (question, passage, *languages.of(passage).sentences(passage)) if text]
 
 
 def _question_features(rows: Sequence[Inputs], encoder: Encoder, languages: Languages) -> list[dict[str, float]]:
-    """Return the features of each question and its passage: of the question, of the words it shares with the
-    passage and with its nearest sentence, and how near their meanings are.
-    """
+    """Return the features of each question: of its words, and of its similarity to the passage and its sentences."""
     pairs = [(inputs["question"], inputs["passage"]) for inputs in rows]
     passages = {passage: languages.of(passage) for _, passage in pairs}
     split = {passage: language.sentences(passage) or [passage] for passage, language in passages.items()}
     short = list(dict.fromkeys([*(question for question, _ in pairs), *(s for found in split.values() for s in found)]))
-    # Long and short texts go apart: a batch costs as if all of it were as long as the longest.
+    # Long and short texts are embedded separately: the longest text of a batch determines its cost.
     vectors = {
         text: vector
         for texts in (list(split), short)
@@ -65,8 +63,8 @@ def _question_features(rows: Sequence[Inputs], encoder: Encoder, languages: Lang
     for question, passage in pairs:
         language, found = passages[passage], split[passage]
         near = sorted((float(vectors[sentence] @ vectors[question]) for sentence in found), reverse=True)
-        asked = set(language.content_words(question))
-        shared = [len(asked & set(language.content_words(sentence))) / max(1, len(asked)) for sentence in found]
+        words = set(language.content_words(question))
+        shared = [len(words & set(language.content_words(sentence))) / max(1, len(words)) for sentence in found]
         features = question_features(question, passage, language, languages.of(question))
         features["nearness"] = float(vectors[passage] @ vectors[question])
         features["nearest"] = near[0]
@@ -77,7 +75,7 @@ def _question_features(rows: Sequence[Inputs], encoder: Encoder, languages: Lang
     return found_rows
 
 
-def _of_answer(inputs: Inputs, languages: Languages) -> list[str]:
+def _answer_texts(inputs: Inputs, languages: Languages) -> list[str]:
     del inputs, languages
     return []
 
@@ -90,7 +88,7 @@ def _answer_features(rows: Sequence[Inputs], encoder: Encoder, languages: Langua
     ]
 
 
-def _of_pair(inputs: Inputs, languages: Languages) -> list[str]:
+def _pair_texts(inputs: Inputs, languages: Languages) -> list[str]:
     del languages
     return [inputs["first"], inputs["second"]]
 
@@ -106,7 +104,7 @@ def _pair_features(rows: Sequence[Inputs], encoder: Encoder, languages: Language
 
 
 class _NoVectors:
-    """Embeds nothing, for whoever wants the names of features only."""
+    """An encoder that returns zeros."""
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return np.zeros((len(texts), 1), dtype=np.float32)
@@ -116,18 +114,17 @@ class _NoVectors:
 
 @cache
 def feature_names(step: str) -> frozenset[str]:
-    """Return the names of the features that the heads of a step can weigh; none if it has no heads."""
-    evidence, text = HEAD_EVIDENCE.get(step), "Ebbing lies on a river."
-    if evidence is None:
+    """Return the names of the features of a step's heads; empty if it has no heads."""
+    if step not in HEAD_FEATURES:
         return frozenset()
-    inputs = dict.fromkeys(("passage", "question", "answer", "first", "second"), text)
-    (features,) = evidence.features([inputs], _NoVectors(), Languages({}))
+    inputs = dict.fromkeys(("passage", "question", "answer", "first", "second"), "Ebbing lies on a river.")
+    (features,) = HEAD_FEATURES[step].features([inputs], _NoVectors(), Languages({}))
     return frozenset(features)
 
 
-HEAD_EVIDENCE: Mapping[str, HeadEvidence] = {
-    "chunk": HeadEvidence("passage", _of_chunk, _chunk_features),
-    "judge": HeadEvidence("question", _of_question, _question_features),
-    "grounding": HeadEvidence("answer", _of_answer, _answer_features),
-    "same": HeadEvidence("second", _of_pair, _pair_features),
+HEAD_FEATURES: Mapping[str, HeadFeatures] = {
+    "chunk": HeadFeatures("passage", _chunk_texts, _chunk_features),
+    "judge": HeadFeatures("question", _question_texts, _question_features),
+    "grounding": HeadFeatures("answer", _answer_texts, _answer_features),
+    "same": HeadFeatures("second", _pair_texts, _pair_features),
 }

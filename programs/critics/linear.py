@@ -1,4 +1,4 @@
-"""A linear head: named evidence in, the probability of one statement out."""
+"""Linear heads: logistic regressions on named features."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -14,15 +14,14 @@ VECTOR = "embedding"
 
 
 class LinearHead(BaseModel):
-    """A logistic regression, stored as numbers.
+    """A logistic regression.
 
     Attributes:
         weights: weight, mean and standard deviation of each numeric feature, by name.
-        embedding: weights over the text's vector, whose product is one more numeric feature, ``embedding``; empty
-            if the head does without.
-        vocabulary: the words that the shape of the text keeps.
-        grams: weight of each run of a shape that occurs.
-        bias: the log-odds of a text whose evidence is all average.
+        embedding: weights of the text's vector; their product is the feature ``embedding``. Empty if it is not used.
+        vocabulary: the words that shapes keep.
+        grams: the weight of each n-gram of the text's shape.
+        bias: the log-odds if all features have their mean.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,7 +35,7 @@ class LinearHead(BaseModel):
     @model_validator(mode="after")
     def _weighs_its_vector(self) -> Self:
         if bool(self.embedding) != (VECTOR in self.weights):
-            raise ValueError(f"weights of vectors come with a weight called {VECTOR}, and only then")
+            raise ValueError(f"embedding weights need a feature {VECTOR}, and vice versa")
         return self
 
     @field_serializer("vocabulary")
@@ -49,12 +48,12 @@ class LinearHead(BaseModel):
         """Return the probability that the statement is true.
 
         Args:
-            features: the numeric features, at least those that have a weight.
-            vector: the text's embedding, where the head uses one.
-            text: the text whose shape counts, where the head knows shapes.
+            features: the numeric features, at least those with a weight.
+            vector: the text's embedding, if the head uses it.
+            text: the text, if the head uses its shape.
 
         Raises:
-            CriticError: a feature is no number.
+            CriticError: a feature is NaN.
         """
         known = dict(features)
         if self.embedding:

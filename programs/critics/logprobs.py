@@ -1,4 +1,4 @@
-"""The ``lm`` critic: decisions from next-token log-probabilities of any model that returns them."""
+"""The critic ``lm``: decisions by next-token log-probabilities of a language model."""
 
 import json
 import math
@@ -11,35 +11,31 @@ from programs.critics.base import Inputs
 from programs.errors import ModelError
 
 _TOP = 20
-_ROUNDING = 1e-3  # how far above that of 1 servers round a logarithm
+_TOLERANCE = 1e-3  # servers may round a log-probability to a little above 0
 
 
 class LogprobCritic:
-    """Answer decision requests by how likely the model finds each allowed label as its next word.
+    """Answers decision requests by the probability of each label as the next token.
 
-    Every question is one call of one token, so nothing needs parsing. The probability is the labels' share of
-    the mass that all labels hold among the most likely tokens; where none of them is among those, the labels
-    count as equally likely.
+    Every question is one call for one token. Probabilities are normalised over the labels among the most likely
+    tokens; if there are none, all labels have the same probability.
     """
 
     supports_decision_requests = True
 
     def __init__(self, lm: Any, adapter: str | None = None) -> None:
-        """Build the critic from the client of a language model; one critic serves every step.
-
-        ``adapter`` names the trained weights that it decides with.
-        """
+        """Build the critic, for any step, from the client of a language model and the name of a LoRA adapter."""
         self._lm = lm
         self._adapter = adapter
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:
-        """Do nothing: there is nothing to embed."""
+        """Do nothing."""
 
     def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return ``{"noul": p}`` for yes/no questions, ``probabilities`` and ``confidence`` for the others.
+        """Return evidence for each question.
 
         Raises:
-            ModelError: if the server returns no log-probabilities, or what is none.
+            ModelError: the server returns no log-probabilities, or invalid ones.
         """
         answers = {}
         for name, question in questions.items():
@@ -59,8 +55,8 @@ class LogprobCritic:
 
     def _request(self, state: Mapping[str, Any], name: str, question: Mapping[str, Any]) -> Request:
         system, *turns = decision_chat(state, name, question)
-        said = {"user": Message.user, "assistant": Message.assistant}
-        messages = tuple(said[turn["role"]](turn["content"]) for turn in turns)
+        roles = {"user": Message.user, "assistant": Message.assistant}
+        messages = tuple(roles[turn["role"]](turn["content"]) for turn in turns)
         extensions = {"adapter": self._adapter} if self._adapter else None
         config = Config(max_tokens=1, temperature=0.0, logprobs=_TOP, extensions=extensions)
         return Request(model=self._lm.model, system=system["content"], messages=messages, config=config)
@@ -68,24 +64,26 @@ class LogprobCritic:
     def _masses(self, response: Response, labels: Sequence[str]) -> list[float]:
         if not response.logprobs:
             if response.logprobs is None:
-                raise ModelError(f"{self._lm.model} returns no log-probabilities: it cannot decide (use --critic head)")
+                raise ModelError(
+                    f"{self._lm.model} returns no log-probabilities, so it cannot decide; use --critic head"
+                )
             return [1 / len(labels)] * len(labels)
         first = response.logprobs[0]
         ranked = {top.token: top.logprob for top in first.top} or {first.token: first.logprob}
-        if any(math.isnan(logprob) or logprob > _ROUNDING for logprob in ranked.values()):
-            raise ModelError(f"{self._lm.model} returns log-probabilities that cannot be: it cannot decide")
+        if any(math.isnan(logprob) or logprob > _TOLERANCE for logprob in ranked.values()):
+            raise ModelError(f"{self._lm.model} returns invalid log-probabilities, so it cannot decide")
         masses = [0.0] * len(labels)
         for token, logprob in ranked.items():
             word = token.strip().casefold()
-            for place, label in enumerate(labels):
+            for n, label in enumerate(labels):
                 if word and (label.casefold() == word or (len(word) > 1 and label.casefold().startswith(word))):
-                    masses[place] += math.exp(logprob)
+                    masses[n] += math.exp(logprob)
         total = sum(masses)
         return [mass / total for mass in masses] if total else [1 / len(labels)] * len(labels)
 
 
 def decision_chat(state: Mapping[str, Any], name: str, question: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the chat whose next word decides: system text, two turns for each demo, the user's turn."""
+    """Return the chat whose next token decides: system message, two turns for each demo, the user's turn."""
     labels, _ = labels_of(question)
     turns = [{"role": "system", "content": state["instructions"]}]
     for demo in state.get("demos", ()):
@@ -98,7 +96,7 @@ def decision_chat(state: Mapping[str, Any], name: str, question: Mapping[str, An
 
 
 def labels_of(question: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the words that the model chooses from and the keys that DSPy expects for them."""
+    """Return the labels that the model chooses from, and DSPy's keys for them."""
     criteria = question.get("criteria")
     if question["type"] == "noul":
         return ["yes", "no"], ["true", "false"]
@@ -106,11 +104,11 @@ def labels_of(question: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         count = len(criteria or ())
         return [str(level + 1) for level in range(count)], [str(level) for level in range(count)]
     options = list(criteria or ())
-    return [chr(ord("A") + place) for place in range(len(options))], options
+    return [chr(ord("A") + n) for n in range(len(options))], options
 
 
 def _task(inputs: Mapping[str, Any], question: Mapping[str, Any], labels: Sequence[str]) -> str:
-    """Return the user's turn: the inputs first, so that questions on one text share its evaluation."""
+    """Return the user's turn; the inputs come first, so that questions about one text share a cached prefix."""
     lines = [f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in inputs.items() if value]
     instructions = question["instructions"]
     lines.append("")
@@ -132,10 +130,10 @@ def _task(inputs: Mapping[str, Any], question: Mapping[str, Any], labels: Sequen
 
 
 def label_of(value: Any, labels: Sequence[str]) -> str:
-    """Return what a demo answers: the label first, because only the first token counts, then why, if that is told."""
+    """Return the answer of a demo: the label, because only the first token counts, then the reason, if it has one."""
     if isinstance(value, tuple | list):
-        label, why = value
-        return f"{label_of(label, labels)}. {why}"
+        label, reason = value
+        return f"{label_of(label, labels)}. {reason}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return labels[int(value)] if isinstance(value, int | float) and int(value) < len(labels) else str(value)

@@ -1,4 +1,4 @@
-"""The critics that a user can pick, by name, and how each is opened for every step that decides."""
+"""The critics by name, and how to open them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from programs.critics.base import Critic, Encoder
 from programs.critics.ensemble import Blend, EnsembleCritic
 from programs.critics.heads import CriticHeads, HeadCritic
 from programs.critics.logprobs import LogprobCritic
-from programs.critics.remembering import RememberingEncoder
+from programs.critics.remembering import CachingEncoder
 from programs.critics.verdict import VerdictCritic
 from programs.errors import InputError
 from programs.languages.table import Languages
@@ -17,7 +17,7 @@ from programs.steps import STEPS
 
 @dataclass(frozen=True)
 class _Parts:
-    """What critics are opened with; see :func:`open_critics`."""
+    """The arguments of :func:`open_critics`."""
 
     languages: Languages
     embedder: Encoder | None
@@ -35,25 +35,25 @@ def open_critics(
     heads: Mapping[str, CriticHeads] | None = None,
     blends: Mapping[str, Blend] | None = None,
 ) -> dict[str, Critic]:
-    """Return the critic of each step that decides; those that embed share their vectors.
+    """Return the critic of each step that decides.
 
     Args:
         spec: one of ``CRITICS``.
-        languages: what the evidence of the heads knows of languages.
-        embedder: of the heads; a memory of vectors is shared with whoever made it.
-        language_model: has a ``name``, and the client ``lm``; of ``lm`` and ``ensemble`` it returns log-probabilities.
-        heads: the fitted heads by step; a step without decides as set by hand.
-        blends: by step how head and model decide together; a step without is the head's alone.
+        languages: the known languages.
+        embedder: embeds texts for the heads; it gets a cache unless it is a ``CachingEncoder``.
+        language_model: has a ``name`` and the client ``lm``; ``lm`` and ``ensemble`` need log-probabilities.
+        heads: the fitted heads by step; other steps use weights set by hand.
+        blends: the blends by step; for other steps, the head decides alone.
 
     Raises:
-        InputError: there is no such critic, or what it needs was not handed in.
+        InputError: the critic is unknown, or lacks something that it needs.
     """
     check_critic(spec)
     return CRITICS[spec](_Parts(languages, embedder, language_model, heads or {}, blends or {}))
 
 
 def check_critic(spec: str, language_model: str | None = None) -> None:
-    """Refuse an unknown critic, and a second language model for a critic that asks none.
+    """Refuse an unknown critic, and a language model for a critic that uses none.
 
     Raises:
         InputError: the message names the option.
@@ -61,54 +61,55 @@ def check_critic(spec: str, language_model: str | None = None) -> None:
     if spec not in CRITICS:
         raise InputError(f"--critic {spec}: no such critic; choose one of {', '.join(CRITICS)}")
     if language_model is not None and spec in MODEL_FREE:
-        asking = ", ".join(name for name in CRITICS if name not in MODEL_FREE)
+        others = ", ".join(name for name in CRITICS if name not in MODEL_FREE)
         raise InputError(
             f"--critic-lm {language_model}: the critic {spec} asks no language model; name another with --critic "
-            f"({asking}), or leave --critic-lm out"
+            f"({others}), or omit --critic-lm"
         )
 
 
-def _deciding() -> list[str]:
-    return [name for name, step in STEPS.items() if step.decides and not step.taught]
+def _deciding_steps() -> list[str]:
+    return [name for name, step in STEPS.items() if step.decides and not step.finetuned]
 
 
 def _open_heads(parts: _Parts) -> dict[str, Critic]:
     if parts.embedder is None:
         raise InputError("--critic head needs an embedder")
-    given = parts.embedder
-    encoder = given if isinstance(given, RememberingEncoder) else RememberingEncoder(given)
-    return {step: HeadCritic(step, encoder, parts.languages, parts.heads.get(step)) for step in _deciding()}
+    encoder = parts.embedder if isinstance(parts.embedder, CachingEncoder) else CachingEncoder(parts.embedder)
+    return {step: HeadCritic(step, encoder, parts.languages, parts.heads.get(step)) for step in _deciding_steps()}
+
+
+def _language_model(parts: _Parts, spec: str) -> Any:
+    if parts.language_model is None:
+        raise InputError(f"--critic {spec} needs a language model (--lm)")
+    return parts.language_model
 
 
 def _open_lm(parts: _Parts) -> dict[str, Critic]:
-    if parts.language_model is None:
-        raise InputError("--critic lm needs a language model (--lm)")
-    return dict.fromkeys(_deciding(), LogprobCritic(parts.language_model.lm))
+    return dict.fromkeys(_deciding_steps(), LogprobCritic(_language_model(parts, "lm").lm))
 
 
 def _open_verdicts(parts: _Parts) -> dict[str, Critic]:
-    if parts.language_model is None:
-        raise InputError("--critic verdict needs a language model (--lm)")
-    return {step: VerdictCritic(parts.language_model.lm, step) for step in _deciding()}
+    lm = _language_model(parts, "verdict").lm
+    return {step: VerdictCritic(lm, step) for step in _deciding_steps()}
 
 
 def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
-    if parts.language_model is None:
-        raise InputError("--critic ensemble needs a language model (--lm)")
+    language_model = _language_model(parts, "ensemble")
     if not parts.blends:
-        name = parts.language_model.name
+        name = language_model.name
         raise InputError(
-            f"--critic ensemble: nothing was compiled for {name}; compile it: "
+            f"--critic ensemble: not compiled for {name}; run "
             f"`groundset compile judge --optimizer fit-ensemble --lm {name}`"
         )
-    model = LogprobCritic(parts.language_model.lm)
+    model = LogprobCritic(language_model.lm)
     heads = _open_heads(parts)
     return heads | {step: EnsembleCritic(heads[step], model, blend) for step, blend in parts.blends.items()}
 
 
-MODEL_FREE = frozenset({"head"})  # their decisions cost no call of a language model
-EMBEDDING = frozenset({"head", "ensemble"})  # they need an embedder
-SCORING = frozenset({"lm", "verdict"})  # they judge the scores of a chunk, which no head was fitted to
+MODEL_FREE = frozenset({"head"})  # critics without a language model
+EMBEDDING = frozenset({"head", "ensemble"})  # critics that need an embedder
+SCORING = frozenset({"lm", "verdict"})  # critics that judge the scores of a chunk
 CRITICS: Mapping[str, Callable[[_Parts], dict[str, Critic]]] = {
     "head": _open_heads,
     "lm": _open_lm,

@@ -1,4 +1,4 @@
-"""One cache of vectors for everything that is embedded in a run."""
+"""A cache of embeddings."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -7,22 +7,19 @@ import numpy.typing as npt
 
 from programs.critics.base import Encoder
 
-_KEPT_VECTORS = 16_384  # 25 MB
+_MAX_VECTORS = 16_384  # 25 MB
 
 Vectors = npt.NDArray[np.float32]
 
 
-class RememberingEncoder:
-    """Caches the latest vectors, because several decisions look at the same passage and its sentences.
+class CachingEncoder:
+    """Caches vectors, because several decisions need the same passage and its sentences."""
 
-    Those of the chunks of a run are given, and never forgotten: many passages are the text of their chunk.
-    """
-
-    def __init__(self, encoder: Encoder, given: Mapping[str, Vectors] | None = None) -> None:
-        """Start with the vectors of some texts, or with none."""
+    def __init__(self, encoder: Encoder, permanent: Mapping[str, Vectors] | None = None) -> None:
+        """Start with vectors that are never evicted, such as those of the chunks of a run, or with none."""
         self._encoder = encoder
-        self._given = given or {}
-        self._known: dict[str, Vectors] = {}
+        self._permanent = permanent or {}
+        self._cache: dict[str, Vectors] = {}
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each text."""
@@ -33,13 +30,13 @@ class RememberingEncoder:
         return self._recall(texts, self._encoder.encode_corpus)
 
     def _recall(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
-        given, known = self._given, self._known
-        wanted = [text for text in dict.fromkeys(texts) if text not in given]
-        missing = [text for text in wanted if text not in known]
-        if len(known) + len(missing) > _KEPT_VECTORS:
-            # Not cleared: another thread may be about to read from it.
-            known = self._known = {}
-            missing = wanted
+        permanent, cache = self._permanent, self._cache
+        needed = [text for text in dict.fromkeys(texts) if text not in permanent]
+        missing = [text for text in needed if text not in cache]
+        if len(cache) + len(missing) > _MAX_VECTORS:
+            # Replaced and not cleared, because another thread may be reading from it.
+            cache = self._cache = {}
+            missing = needed
         if missing:
-            known.update(zip(missing, encode(missing), strict=True))
-        return np.stack([given[text] if text in given else known[text] for text in texts])
+            cache.update(zip(missing, encode(missing), strict=True))
+        return np.stack([permanent[text] if text in permanent else cache[text] for text in texts])

@@ -1,4 +1,4 @@
-"""Compiled states: what an optimizer found for a step and a model, as JSON, never as a pickle."""
+"""Compiled states: the result of an optimizer for a step and a model, stored as JSON."""
 
 import hashlib
 import json
@@ -16,13 +16,13 @@ from pydantic_core import from_json
 from programs.critics.curve import CurvePoint
 from programs.critics.ensemble import Blend
 from programs.critics.heads import CriticHeads
-from programs.demos import LANGUAGE, demo_fault
+from programs.demos import LANGUAGE, demo_error
 from programs.errors import StateError
 from programs.nearest import ALWAYS
 from programs.numbers import Share
 from programs.steps import STEPS
 
-# What demos carry beside the fields of their step: who wrote them, and why a decision is as it is.
+# Fields of demos beside those of their step.
 EXTRAS = (LANGUAGE, "explanation", "augmented", ALWAYS)
 
 
@@ -41,9 +41,9 @@ class _Signature(BaseModel):
 
 
 class _Predictor(BaseModel):
-    """What DSPy writes of a predictor; other keys are refused, because DSPy would set them as attributes.
+    """The state of a DSPy predictor. Other keys are refused, because DSPy would set them as attributes.
 
-    A language model in it would be asked instead of the one that was named.
+    ``lm`` must be null: DSPy would use it instead of the model specified by the user.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -56,17 +56,17 @@ class _Predictor(BaseModel):
     lm: None
 
 
-def predictor_fault(state: dict[str, Any], signature: type[dspy.Signature]) -> str:
+def _predictor_error(state: dict[str, Any], signature: type[dspy.Signature]) -> str:
     """Return why a predictor's state does not fit a signature; empty if it fits."""
     try:
         predictor = _Predictor.model_validate(state)
     except ValidationError as error:
-        return first_fault(error)
+        return _first_error(error)
     if len(predictor.signature.fields) != len(signature.fields):
         return f"signature: {len(predictor.signature.fields)} fields, the step has {len(signature.fields)}"
     for number, demo in enumerate(predictor.demos):
-        if wrong := demo_fault(demo, signature, EXTRAS):
-            return f"demos.{number}: {wrong}"
+        if problem := demo_error(demo, signature, EXTRAS):
+            return f"demos.{number}: {problem}"
     try:
         DecisionState(signature, predictor.fields)
     except ValueError as error:
@@ -74,20 +74,20 @@ def predictor_fault(state: dict[str, Any], signature: type[dspy.Signature]) -> s
     return ""
 
 
-def first_fault(error: ValidationError) -> str:
-    """Return the first problem of a validation, with its place."""
+def _first_error(error: ValidationError) -> str:
+    """Return the first problem of a validation, with its location."""
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}" if where else first["msg"]
+    location = ".".join(str(part) for part in first["loc"])
+    return f"{location}: {first['msg']}" if location else first["msg"]
 
 
 HEAD = "head"
 _VERSION = 1
-_LONGEST_FOLDER = 200  # bytes; file systems know names of 255
+_MAX_FOLDER_NAME = 200  # bytes; file systems allow 255
 
 
 class Adapter(BaseModel):
-    """Weights that a local model takes beside its own for one step: a GGUF file in the folder of the state."""
+    """A LoRA adapter for one step: a GGUF file in the folder of the state."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -96,28 +96,27 @@ class Adapter(BaseModel):
 
 
 class CompiledState(BaseModel):
-    """The outcome of one compile.
+    """The result of one compile.
 
     Attributes:
-        version: of this layout.
-        step: the step it is for.
-        model: what it was compiled for: ``head``, or the name of a language model.
-        model_sha256: the weights it was compiled with: the embedder's for a head.
-        optimizer: the strategy that found it.
-        signature: the hash of the signature that the step had; see :func:`signature_hash`.
-        dspy: the minor version of DSPy that wrote the predictor's state.
-        predictor: the predictor's own state: demos, instructions, thresholds.
-        nearest: how many of the demos a call takes, those nearest to its input, beside those marked ``always``; all of
-            them if it is not set.
+        version: version of this layout.
+        step: the step.
+        model: ``head``, or the name of a language model.
+        model_sha256: hash of the weights it was compiled with; of the embedder for a head.
+        optimizer: the strategy.
+        signature: hash of the step's signature; see :func:`signature_hash`.
+        dspy: minor version of DSPy that wrote the predictor's state.
+        predictor: the state of the DSPy predictor: demos, instructions, thresholds.
+        nearest: how many demos nearest to the inputs a call shows, beside those marked ``always``; None for all.
         heads: the fitted heads, for ``head``.
-        blend: how a head and the model decide together, for the critic ``ensemble``.
-        head: the hash of the head that the blend was fitted with; see :func:`head_hash`.
-        adapter: weights that were trained for the step.
-        target_precision: what the threshold promises, if it was chosen for that.
-        threshold: the probability from which on a candidate is accepted.
-        curve: what other thresholds would do on the rows that it was chosen on: questions of runs, else dev rows.
-        kinds: what the threshold does on questions of runs, by what they ask for.
-        record: how it came about: labels and their hashes, splits, seed, versions, measures.
+        blend: how head and model are combined, for the critic ``ensemble``.
+        head: hash of the head that the blend was fitted with; see :func:`head_hash`.
+        adapter: the trained LoRA adapter.
+        target_precision: the precision that the threshold was chosen for, if any.
+        threshold: candidates with at least this probability are accepted.
+        curve: the effect of other thresholds, on questions of runs if there are any, else on dev rows.
+        kinds: the effect of the threshold on questions of runs, by kind.
+        record: provenance: labels and their hashes, splits, seed, versions, measurements.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -143,21 +142,18 @@ class CompiledState(BaseModel):
 
 
 def folder_of(model: str) -> str:
-    """Return the name of the folder that holds a model's states: its name, safe for a path.
-
-    A name that is too long is cut, and gets a hash so that it stays unique.
-    """
+    """Return the folder name for a model's states: its name as a safe path; a long name is cut and gets a hash."""
     name = re.sub(r"[^\w.-]+", "-", model)
-    if len(name.encode()) <= _LONGEST_FOLDER:
+    if len(name.encode()) <= _MAX_FOLDER_NAME:
         return name
     digest = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{name.encode()[:_LONGEST_FOLDER].decode(errors='ignore')}-{digest}"
+    return f"{name.encode()[:_MAX_FOLDER_NAME].decode(errors='ignore')}-{digest}"
 
 
 def signature_hash(signature: type[dspy.Signature]) -> str:
-    """Return a hash of everything that a signature asks: instructions, fields, descriptions, answer spaces."""
+    """Return a hash of the prompt of a signature: instructions, fields, descriptions, answer spaces."""
     criteria = DecisionState(signature, {})
-    asked = {
+    content = {
         "instructions": signature.instructions,
         "inputs": {name: field.json_schema_extra["desc"] for name, field in signature.input_fields.items()},
         "outputs": {
@@ -165,7 +161,7 @@ def signature_hash(signature: type[dspy.Signature]) -> str:
             for name, field in signature.output_fields.items()
         },
     }
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 def head_hash(heads: CriticHeads) -> str:
@@ -180,11 +176,10 @@ def dspy_version() -> str:
 
 
 def parse_state(file: Path, where: Path | str) -> CompiledState:
-    """Return the state in a file, whatever it is for; ``where`` is what messages call it.
+    """Return the state in a file, for any step; ``where`` is its name in messages.
 
     Raises:
-        StateError: it cannot be read or is no state, a number in it is none or out of range, its names are none of
-            ours, or it names a language model.
+        StateError: it cannot be read, is invalid, or specifies a language model.
     """
     try:
         text = file.read_bytes()
@@ -193,14 +188,14 @@ def parse_state(file: Path, where: Path | str) -> CompiledState:
     except OSError as error:
         raise StateError(f"{where}: {error.strerror or error}") from error
     except ValidationError as error:
-        raise StateError(f"{where}: no compiled state ({first_fault(error)})") from error
+        raise StateError(f"{where}: not a compiled state ({_first_error(error)})") from error
     except ValueError as error:
-        raise StateError(f"{where}: no compiled state (NaN and infinity are no numbers)") from error
+        raise StateError(f"{where}: not a compiled state (it contains NaN or infinity)") from error
     if state.step not in STEPS:
         raise StateError(f"{where}: no step is called {state.step!r}; there are {', '.join(STEPS)}")
     if not folder_of(state.model).strip("."):
-        raise StateError(f"{where}: no model is called {state.model!r}; compile it again")
-    if _named_models(state.predictor):
+        raise StateError(f"{where}: invalid model name {state.model!r}; compile it again")
+    if _specifies_lm(state.predictor):
         raise StateError(
             f"{where}: names a language model of its own, which would be asked instead of --lm; "
             "set `lm` in its predictor to null, or compile it again"
@@ -208,31 +203,31 @@ def parse_state(file: Path, where: Path | str) -> CompiledState:
     return state
 
 
-def _named_models(found: Any) -> bool:
-    """Return whether a language model is named anywhere in what was read from JSON."""
-    if isinstance(found, dict):
-        return found.get("lm") is not None or any(_named_models(value) for value in found.values())
-    return isinstance(found, list) and any(_named_models(value) for value in found)
+def _specifies_lm(value: Any) -> bool:
+    """Return whether a JSON value contains a key ``lm`` that is not null."""
+    if isinstance(value, dict):
+        return value.get("lm") is not None or any(_specifies_lm(item) for item in value.values())
+    return isinstance(value, list) and any(_specifies_lm(item) for item in value)
 
 
 def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
-    """Return the state in a file, if it fits the signature that its step has now.
+    """Return the state in a file, if it fits the current signature of its step.
 
     Raises:
-        StateError: it cannot be read, was made for another step, or does not fit; see :func:`check_state`.
+        StateError: it cannot be read, is for another step, or does not fit; see :func:`check_state`.
     """
     state = parse_state(file, file)
     if state.step != file.stem:
-        raise StateError(f"{file}: holds the state of {state.step!r}; a file is named after its step: rename it")
+        raise StateError(f"{file}: contains the state of {state.step!r}; rename it to {state.step}.json")
     check_state(state, signature, file)
     return state
 
 
 def check_state(state: CompiledState, signature: type[dspy.Signature], where: Path | str) -> None:
-    """Refuse a state that does not fit the signature of its step; ``where`` is what messages call it.
+    """Refuse a state that does not fit the signature of its step; ``where`` is its name in messages.
 
     Raises:
-        StateError: it was made for another signature, layout or minor version of DSPy, or its parts do not fit these.
+        StateError: it is for another signature, layout or minor version of DSPy, or its parts are inconsistent.
     """
     for what, made, now in (
         ("layout", state.version, _VERSION),
@@ -244,19 +239,19 @@ def check_state(state: CompiledState, signature: type[dspy.Signature], where: Pa
                 f"{where}: compiled for another {what} of the step {state.step} ({made}, now {now}); "
                 "compile it again, or use --compiled none"
             )
-    if wrong := _fault(state, signature):
-        raise StateError(f"{where}: no state that a compile writes ({wrong}); compile it again")
+    if problem := _validation_error(state, signature):
+        raise StateError(f"{where}: not a valid state ({problem}); compile it again")
 
 
-def _fault(state: CompiledState, signature: type[dspy.Signature]) -> str:
+def _validation_error(state: CompiledState, signature: type[dspy.Signature]) -> str:
     """Return why the parts of a state do not fit a signature; empty if they fit."""
-    if wrong := predictor_fault(state.predictor, signature):
-        return f"predictor.{wrong}"
+    if problem := _predictor_error(state.predictor, signature):
+        return f"predictor.{problem}"
     if state.heads is not None:
         if state.heads.step != state.step:
-            return f"its heads are of the step {state.heads.step!r}"
-        if wrong := state.heads.fault(signature):
-            return f"heads: {wrong}"
+            return f"its heads are for the step {state.heads.step!r}"
+        if problem := state.heads.validation_error(signature):
+            return f"heads: {problem}"
     if state.blend is not None and state.blend.asked not in signature.output_fields:
         return f"blend.asked: the step has no output {state.blend.asked!r}"
     return ""
@@ -266,7 +261,7 @@ def read_states(folder: Path, signatures: Mapping[str, type[dspy.Signature]]) ->
     """Return the states in a folder, by step; files are named ``<step>.json``.
 
     Raises:
-        StateError: one of them cannot be used; see :func:`read_state`.
+        StateError: a state cannot be used; see :func:`read_state`.
     """
     files = sorted(folder.glob("*.json")) if folder.is_dir() else []
     return {file.stem: read_state(file, signatures[file.stem]) for file in files if file.stem in signatures}

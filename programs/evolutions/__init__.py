@@ -1,4 +1,4 @@
-"""The evolutions that a mix can ask for, one file each, the plainest first."""
+"""The evolutions, one file each, in the order of their rank."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What an evolution is: a way to make another, mostly harder, question of a seed question."""
+"""Evolutions: ways to turn a seed question into another, usually harder, question."""
 
 import random
 from collections.abc import Callable
@@ -12,43 +12,40 @@ from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus
 
-EVOLVED = 1000  # the candidate number of what an evolution makes; seeds count from 0
-SHORT, LONG = 15, 25  # words that an evolved question may have
-
-
+EVOLVED = 1000  # the candidate number of evolved questions; seeds count from 0
+SHORT, LONG = 15, 25  # word limits of evolved questions
 Restyling = Callable[[str, Language, random.Random], str | None]
+"""Rewords a question; returns None if the rule has no other wording."""
 
 
 class EvolvedQuestion(NamedTuple):
-    """An evolved question and what it is about now."""
+    """An evolved question and its focus."""
 
     question: str
     focus: Focus
 
 
-class Evolving(Protocol):
-    """Makes an evolution; implementations are ``dspy.Module`` classes with their predictors in sight."""
+class Evolver(Protocol):
+    """Evolves seed questions. Implementations are ``dspy.Module`` classes; predictors are attributes."""
 
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
         """Return the evolved question, or refuse it and return None."""
         ...
 
 
-class BySyntax(Evolving, Protocol):
-    """Makes an evolution whose words come from the syntax of sentences."""
+class BySyntax(Evolver, Protocol):
+    """Evolves questions with words from the syntax of sentences."""
 
-    def __init__(self, tools: Tools) -> None:
-        """Build the module from the tools of the run."""
-        ...
+    def __init__(self, tools: Tools) -> None: ...
 
     @staticmethod
-    def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
+    def can_evolve(focus: Focus, context: Context, languages: Languages) -> bool:
         """Return, without a model, whether a question about a focus can be evolved."""
         ...
 
 
-def anywhere(context: Context) -> bool:
-    """Return True: every passage can carry the evolution."""
+def any_passage(context: Context) -> bool:
+    """Return True."""
     del context
     return True
 
@@ -58,24 +55,23 @@ class Evolution:
     """One row of the table.
 
     Attributes:
-        name: what a mix calls it.
-        about: what it makes of a question, in one sentence.
-        change: what a model that writes freely is told to change; empty where nothing is changed or several chunks
-            are asked about at once.
-        found_in: says without a model whether a passage can carry it.
-        most_words: of the evolved question.
+        name: its name in ``--mix``.
+        about: one sentence for the help and the documentation.
+        change: the instruction for a model that writes freely; empty for ``simple`` and for several chunks.
+        applies_to: whether it can be applied to a passage, decided without a model.
+        max_words: the most words of the evolved question.
         chunks: how many chunks a question is made from.
-        keeps_meaning: whether the question asks for the same thing in other words.
-        by_syntax: makes it where syntax gives the words, for models that do not write freely.
-        restyle: words a finished question anew by rule, without a model; None where the rule has no other wording.
-        rank: its place among the others, the plainest first.
+        keeps_meaning: whether the evolved question asks for the same thing in other words.
+        by_syntax: evolves by syntax, for models that do not write freely.
+        restyle: rewords a finished question by rule, without a model.
+        rank: its place in the table, the simplest evolution first.
     """
 
     name: str
     about: str
     change: str = ""
-    found_in: Callable[[Context], bool] = anywhere
-    most_words: int = LONG
+    applies_to: Callable[[Context], bool] = any_passage
+    max_words: int = LONG
     chunks: int = 1
     keeps_meaning: bool = False
     by_syntax: type[BySyntax] | None = None

@@ -1,4 +1,4 @@
-"""Evolution ``conditional``: the seed question under a condition that its sentence states."""
+"""Evolution ``conditional``: adds a condition from the question's sentence."""
 
 import dspy
 
@@ -16,21 +16,20 @@ NAME = "conditional"
 
 
 class Conditional(dspy.Module):
-    """Put the question under a condition."""
+    """Add a condition to the question."""
 
     def __init__(self, tools: Tools) -> None:
-        """Build the predictor that joins a condition and a question."""
         super().__init__()
         self.tools = tools
         self.conditional = tools.predictor(NAME)
 
     @staticmethod
-    def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
+    def can_evolve(focus: Focus, context: Context, languages: Languages) -> bool:
         """Return whether the sentence of the focus states a condition."""
         return _condition(focus, context, focus.opening, languages) is not None
 
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
-        """Return the seed question under a condition that its sentence states."""
+        """Return the seed question with a condition from its sentence."""
         context = trail.contexts[0]
         condition = _condition(seed.focus, context, seed.question, self.tools.languages)
         if condition is None:
@@ -38,8 +37,8 @@ class Conditional(dspy.Module):
             return None
         question = condition.composed
         if not question:
-            asked = {"topic": context.topic, "question": seed.question, "condition": condition.text}
-            written = self.tools.write(NAME, self.conditional, context.language, **asked)
+            inputs = {"topic": context.topic, "question": seed.question, "condition": condition.text}
+            written = self.tools.write(NAME, self.conditional, context.language, **inputs)
             question = tidy_question(written.conditional_question)
         trail.record(NAME, EVOLVED, {"condition": condition.text, "question": question})
         return EvolvedQuestion(question, seed.focus)
@@ -51,7 +50,7 @@ def _condition(focus: Focus, context: Context, question: str, languages: Languag
 
 EVOLUTION = Evolution(
     NAME,
-    "Puts the question under a condition that the passage states.",
+    "Adds a condition that the passage states.",
     change="Put the question under a condition, an exception, a time or a circumstance that the passage states and "
     "that decides the answer. Without that condition the answer would be another one, or none.",
     by_syntax=Conditional,

@@ -11,7 +11,7 @@ _FORMULA = re.compile(
 
 
 def has_formula(context: Context) -> bool:
-    """Return whether a passage holds a formula."""
+    """Return whether a passage contains a formula."""
     return bool(_FORMULA.search(context.chunk.text))
 
 
@@ -20,5 +20,5 @@ EVOLUTION = Evolution(
     "Asks about a formula and what its parts stand for.",
     change="Ask about the formula of the passage: what it gives, what one of its parts stands for, how the result "
     "changes with a part, or the result for values that the question gives.",
-    found_in=has_formula,
+    applies_to=has_formula,
 )

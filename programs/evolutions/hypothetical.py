@@ -1,10 +1,10 @@
-"""Evolution ``hypothetical``: asks what holds in a case that somebody imagines."""
+"""Evolution ``hypothetical``: asks what would apply in an imagined case."""
 
 from programs.evolutions.base import Evolution
 
 EVOLUTION = Evolution(
     "hypothetical",
-    "Asks what holds in a case that somebody imagines.",
+    "Asks what would apply in an imagined case.",
     change='Ask what would hold if somebody were in a certain situation ("If …, what …?"). What the passage states '
     "must settle it.",
 )

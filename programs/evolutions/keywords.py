@@ -1,6 +1,6 @@
-"""Evolution ``keywords``: the question as it is typed into a search box, by rule.
+"""Evolution ``keywords``: the question as a keyword query, by rule.
 
-What is asked for stays ("when", "how many"); of the rest the words that carry meaning, in their order.
+The words that say what is asked for ("when", "how many") come first, then the content words in their order.
 """
 
 import random
@@ -9,17 +9,15 @@ from programs.evolutions.base import Evolution
 from programs.languages.base import Language
 from programs.text import tokens
 
-_FEWEST = 2  # words beside what is asked for: fewer do not say what is meant
+_FEWEST = 2  # content words
 
 
-def keywords(question: str, language: Language, chance: random.Random) -> str | None:
-    """Return the words of a question that a search needs, None if too few of them are left."""
-    del chance
+def keywords(question: str, language: Language, rng: random.Random) -> str | None:
+    """Return the keywords of a question, None if it has too few content words."""
+    del rng
     wanted = tokens(language.asking_words(question))
     words = [word for word in tokens(question) if word not in wanted and language.content_words(word)]
     return " ".join([*wanted, *words]) if len(words) >= _FEWEST else None
 
 
-EVOLUTION = Evolution(
-    "keywords", "Says the question in key words, as they are typed into a search box.", restyle=keywords
-)
+EVOLUTION = Evolution("keywords", "Rewords the question as a keyword query.", restyle=keywords)

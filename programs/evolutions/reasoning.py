@@ -1,4 +1,4 @@
-"""Evolution ``reasoning``: a name gives way to what another sentence says of it, so the answer needs one fact more."""
+"""Evolution ``reasoning``: replaces a name by a description from another sentence, so that a second fact is needed."""
 
 import dspy
 
@@ -15,21 +15,20 @@ NAME = "reasoning"
 
 
 class Reasoning(dspy.Module):
-    """Describe what the question names."""
+    """Replace a name in the question by a description."""
 
     def __init__(self, tools: Tools) -> None:
-        """Build the predictor that finds the kind of a named thing."""
         super().__init__()
         self.tools = tools
         self.reasoning = tools.predictor(NAME)
 
     @staticmethod
-    def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
+    def can_evolve(focus: Focus, context: Context, languages: Languages) -> bool:
         """Return whether the passage describes a name of the likely question."""
         return _link(focus, context, likely_question(focus), languages) is not None
 
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
-        """Return the seed question with a name replaced by what another sentence says of it."""
+        """Return the seed question with a name replaced by a description from another sentence."""
         context = trail.contexts[0]
         linked = _link(seed.focus, context, seed.question, self.tools.languages)
         if linked is None:
@@ -38,12 +37,12 @@ class Reasoning(dspy.Module):
             return None
         kind, known = linked.kind, True
         if not kind:
-            asked = {"topic": context.topic, "fact": linked.sentence, "name": linked.name}
-            kind = self.tools.write(NAME, self.reasoning, context.language, **asked).kind
-            # A kind that the text does not speak of is a guess, and small models guess badly.
+            inputs = {"topic": context.topic, "fact": linked.sentence, "name": linked.name}
+            kind = self.tools.write(NAME, self.reasoning, context.language, **inputs).kind
+            # A kind that the text does not mention is a guess, and small models guess badly.
             language = self.tools.languages[context.language]
-            spoken = set(language.content_words(f"{context.topic} {context.passage}"))
-            known = bool(set(language.content_words(kind)) & spoken)
+            mentioned = set(language.content_words(f"{context.topic} {context.passage}"))
+            known = bool(set(language.content_words(kind)) & mentioned)
         syntax = self.tools.languages.syntax_in(context.language)
         question = syntax.describe(seed.question, linked, kind) if known and syntax else None
         trail.record(NAME, EVOLVED, {**linked._asdict(), "kind": kind, "question": question})

@@ -14,12 +14,11 @@ class Simple(dspy.Module):
     """Leave the seed question as it is."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take the tools, which this evolution does not need."""
         super().__init__()
 
     @staticmethod
-    def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
-        """Return True: every question can stay as it is."""
+    def can_evolve(focus: Focus, context: Context, languages: Languages) -> bool:
+        """Return True."""
         return True
 
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:

@@ -1,8 +1,8 @@
 """Evolution ``typos``: the question with one or two typing errors, by rule.
 
-Most typing errors are one letter left out, doubled, or exchanged with its neighbour (Damerau, "A technique for computer
-detection and correction of spelling errors", 1964). Names, numbers and short words stay as they are: with an error in
-them nobody could tell what is meant.
+Most typing errors omit, double or transpose one letter (Damerau, "A technique for computer
+detection and correction of spelling errors", 1964). Names, numbers and short words are not
+changed, because the question could become ambiguous.
 """
 
 import random
@@ -11,37 +11,37 @@ import re
 from programs.evolutions.base import Evolution
 from programs.languages.base import Language
 
-_WORD = re.compile(r"(?<![\w'’-])[^\W\d_A-Z]{5,}(?![\w'’-])")  # five letters or more, none of them a capital
-_LONG = 10  # words of a question that has two errors
+_WORD = re.compile(r"(?<![\w'’-])[^\W\d_A-Z]{5,}(?![\w'’-])")  # at least five lower-case letters
+_LONG = 10  # words; longer questions get two errors
 
 
-def with_typos(question: str, language: Language, chance: random.Random) -> str | None:
-    """Return a question with typing errors, None if no word of it can have one."""
+def with_typos(question: str, language: Language, rng: random.Random) -> str | None:
+    """Return a question with typing errors, None if no word is suitable."""
     del language
     found = [match for match in _WORD.finditer(question) if match[0] == match[0].lower()]
     wanted = 1 + (len(question.split()) > _LONG)
-    for match in sorted(chance.sample(found, min(wanted, len(found))), key=lambda match: -match.start()):
-        question = question[: match.start()] + _mistyped(match[0], chance) + question[match.end() :]
+    for match in sorted(rng.sample(found, min(wanted, len(found))), key=lambda match: -match.start()):
+        question = question[: match.start()] + _mistyped(match[0], rng) + question[match.end() :]
     return question if found else None
 
 
-def _mistyped(word: str, chance: random.Random) -> str:
-    """Return a word with one error behind its first letter."""
+def _mistyped(word: str, rng: random.Random) -> str:
+    """Return a word with one error after its first letter."""
     places = list(range(1, len(word) - 1))
-    chance.shuffle(places)
-    kinds = ["left out", "doubled", "exchanged"]
-    chance.shuffle(kinds)
+    rng.shuffle(places)
+    kinds = ["omit", "double", "transpose"]
+    rng.shuffle(kinds)
     for kind in kinds:
         for place in places:
             first, second = word[place], word[place + 1]
             if first == second:
-                continue  # the error would change nothing, or make what looks like another word
-            if kind == "left out":
+                continue  # no visible error
+            if kind == "omit":
                 return word[:place] + word[place + 1 :]
-            if kind == "doubled":
+            if kind == "double":
                 return word[:place] + first + word[place:]
             return word[:place] + second + first + word[place + 2 :]
     return word[:-1]
 
 
-EVOLUTION = Evolution("typos", "Puts one or two typing errors into the question.", restyle=with_typos)
+EVOLUTION = Evolution("typos", "Adds one or two typing errors to the question.", restyle=with_typos)

@@ -1,13 +1,10 @@
-"""Surface evidence: named numbers from texts alone, no model involved.
-
-What a number weighs is the critic's business.
-"""
+"""Features: named numbers computed from texts, without a model; critics weigh them."""
 
 from programs.features.answer import (
     agreement,
     answer_features,
     answers_agree,
-    answers_instead,
+    asks_for_other_part,
     kind_agrees,
 )
 from programs.features.chunk import chunk_features, sentence_features
@@ -21,7 +18,7 @@ __all__ = [
     "agreement",
     "answer_features",
     "answers_agree",
-    "answers_instead",
+    "asks_for_other_part",
     "chunk_features",
     "grams",
     "kind_agrees",

@@ -1,4 +1,4 @@
-"""Surface evidence on chunks and their sentences."""
+"""Features of chunks and sentences."""
 
 import re
 
@@ -7,20 +7,20 @@ from programs.text import CAPITALISED, CODE, NUMBER, SENTENCE_END, share, tokens
 
 _WORD = re.compile(r"[^\W\d_][\w’'-]+")
 _CAPITAL_START = re.compile(r"[\"“(]?[^\W_a-zß-ÿ]")
-_FARTHEST = 60  # words; a name beyond them is as good as none
+_MAX_DISTANCE = 60  # words before the first name; more count as this many
 
 
 def subject_features(text: str, language: Language) -> dict[str, float]:
-    """Return how soon and how often a passage names things, and what it says before it does."""
+    """Return features of how soon and how often a passage names things."""
     found = [s for s in language.sentences(text) if len(tokens(s)) >= 5]
     names = _names(found, language)
     words = text.split()
-    first = next((place for place, word in enumerate(words) if _is_name(word, names)), len(words))
+    first = next((n for n, word in enumerate(words) if _is_name(word, names)), len(words))
     head = next((s for s in found if _CAPITAL_START.match(s)), found[0] if found else "")
     rate = 100 / max(1, len(tokens(text)))
     return {
         "first_name": share(first, len(words)),
-        "first_name_words": float(min(_FARTHEST, first)),
+        "first_name_words": float(min(_MAX_DISTANCE, first)),
         "pronouns_before_name": float(min(8, language.loose_pronouns(" ".join(words[:first])))),
         "dependent_share": share(sum(language.starts_dependent(s) for s in found), len(found)),
         "definite_share": share(sum(language.definite_start.match(s) is not None for s in found), len(found)),
@@ -36,7 +36,7 @@ def subject_features(text: str, language: Language) -> dict[str, float]:
 
 
 def _names(found: list[str], language: Language) -> set[str]:
-    """Return the words that are capitalised inside a sentence, folded; function words are none."""
+    """Return the words that are capitalised inside a sentence, casefolded, without function words."""
     inside = {match.group().casefold() for s in found for match in CAPITALISED.finditer(s) if match.start() > 0}
     return inside - language.stop_words
 
@@ -47,14 +47,14 @@ def _is_name(word: str, names: set[str]) -> bool:
 
 
 _LIST_LINE = re.compile(r"^\s*(?:[-*•|>#+]|\d{1,3}[.)]\s|\[\d+\]|\^)")
-# Nobody has ten names, and a run of letters without an end is looked through from each of them.
+# At most ten initials, or long sequences of them take quadratic time.
 _INITIALS = re.compile(r"\b[A-Z]\.(?:\s?[A-Z]\.){0,9}\s?[A-Z][a-z]+|\b[A-Z][a-z]+,? [A-Z]{1,2}\b(?=[,.;])")
 _PAGES = re.compile(r"\b\d{1,4}\s?[–-]\s?\d{1,4}\b")
 _KEY_LINE = re.compile(r"^\s*[^\s:][^:\n]{0,30}:\s")
 
 
 def chunk_features(passage: str, topic: str, language: Language) -> dict[str, float]:
-    """Return the surface features of a passage: shares are 0 to 1, rates are per 100 words."""
+    """Return the features of a passage; shares are 0 to 1, rates are per 100 words."""
     text = passage.strip()
     words = tokens(text)
     found = language.sentences(text)
@@ -114,7 +114,7 @@ def _form_features(text: str, found: list[str], rate: float, language: Language)
 
 
 def sentence_features(sentence: str, topic: str, language: Language) -> dict[str, float]:
-    """Return how well a sentence can serve as the fact of a question."""
+    """Return the features of a sentence as the fact of a question."""
     words = tokens(sentence)
     body = language.content_words(sentence)
     topic_words = set(language.content_words(topic))

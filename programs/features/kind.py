@@ -1,4 +1,4 @@
-"""What a question asks for."""
+"""Kinds of question."""
 
 from programs.languages.base import Language
 from programs.languages.forms import KINDS as BY_WORDS
@@ -9,5 +9,5 @@ KINDS = tuple(sorted((*BY_WORDS, DEFINITION, THING)))
 
 
 def kind_of(question: str, focus: Focus, language: Language) -> str:
-    """Return what a question about a focus asks for, one of ``KINDS``; its first words tell as much as all of it."""
+    """Return the kind of a question about a focus, one of ``KINDS``; the first words of the question suffice."""
     return DEFINITION if focus.defines else language.answer_kind(question) or THING

@@ -1,4 +1,4 @@
-"""Surface evidence on questions and what they share with their passage."""
+"""Features of questions and of their overlap with the passage."""
 
 import re
 from collections import Counter
@@ -6,27 +6,27 @@ from collections import Counter
 from programs.languages.base import Language
 from programs.text import CAPITALISED, numbers, share, tokens
 
-_KEPT = 0.5  # share of the content words that a question keeps when it is only said otherwise
+_MIN_KEPT = 0.5  # share of content words that a rephrased question keeps
 
 
 def lost_words(text: str, written: str, language: Language) -> list[str]:
-    """Return the content words of a text that a rewritten one lost; none as long as it kept enough of them."""
+    """Return the content words of a text missing from a rewritten one; empty if enough of them are kept."""
     wanted = [token for token in dict.fromkeys(tokens(text)) if language.content_words(token)]
     kept = set(language.content_words(written))
     lost = [word for word in wanted if not set(language.content_words(word)) & kept]
-    return lost if len(lost) > (1 - _KEPT) * len(wanted) else []
+    return lost if len(lost) > (1 - _MIN_KEPT) * len(wanted) else []
 
 
-def question_features(question: str, passage: str, language: Language, asked_in: Language) -> dict[str, float]:
-    """Return the surface features of a question and of what it shares with its passage.
+def question_features(question: str, passage: str, language: Language, detected: Language) -> dict[str, float]:
+    """Return the features of a question and of its overlap with its passage.
 
     Args:
-        question: what is asked.
-        passage: what it is asked about.
+        question: the question.
+        passage: the passage.
         language: the language of the passage.
-        asked_in: what the language of the question seems to be; so short a text is often taken for another one.
+        detected: the detected language of the question, which is often wrong for short texts.
     """
-    either = (language, asked_in)
+    either = (language, detected)
     words = tokens(question)
     body = language.content_words(question)
     passage_words = Counter(language.content_words(passage))
@@ -49,7 +49,7 @@ def question_features(question: str, passage: str, language: Language, asked_in:
         "opens_with_question_word": float(position == 0 or (position == 1 and len(words) > 4)),
         "context_reference": float(any(each.context_reference.search(question) for each in either)),
         "pronouns": float(language.loose_pronouns(question)),
-        "other_language": float(asked_in.code != language.code and len(words) > 5),
+        "other_language": float(detected.code != language.code and len(words) > 5),
         "names": float(len(names)),
         "numbers": float(len(numbers(question))),
         "coverage": share(len(body) - len(missing), len(body)),

@@ -1,4 +1,4 @@
-"""The shape of a sentence: its common words as they are, every other word as what it looks like."""
+"""The shape of a sentence: its common words, and classes for all other words."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -8,15 +8,14 @@ _ENDINGS = ("tion", "ing", "ed", "ly", "en", "er", "s", "e")
 
 
 def words_of(text: str) -> set[str]:
-    """Return the words, numbers and signs of a text, folded."""
+    """Return the words, numbers and punctuation of a text, casefolded."""
     return {match.group().casefold() for match in _TOKEN.finditer(text)}
 
 
 def shape(text: str, vocabulary: Collection[str]) -> list[str]:
-    """Return a text as a list of words of the vocabulary and of classes for all others.
+    """Return a text as a list of vocabulary words and of classes for all others, so that it generalises over topics.
 
-    A run of capitalised words is one ``<name>``, a number is ``<number>``, any other word is known by its ending.
-    So what is learned from one subject holds for another.
+    Consecutive capitalised words are one ``<name>``, a number is ``<number>``, other words are classed by their ending.
     """
     found = ["<start>"]
     for match in _TOKEN.finditer(text):
@@ -36,7 +35,7 @@ def shape(text: str, vocabulary: Collection[str]) -> list[str]:
 
 
 def grams(shape: list[str], longest: int = 3) -> Iterator[str]:
-    """Yield each run of up to ``longest`` items of a shape once."""
+    """Yield each n-gram of a shape once, for n up to ``longest``."""
     seen = set()
     for length in range(1, longest + 1):
         for start in range(len(shape) - length + 1):

@@ -1,4 +1,4 @@
-"""The languages that groundset knows by their codes, one file each; English is a folder, for it has a syntax."""
+"""The languages by code, one file each; English is a folder, because it has a syntax."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a language is to everything that reads text: its words and forms, and for some a syntax."""
+"""Languages: words and forms, and for some a syntax."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,24 +10,28 @@ from programs.types import Focus, Parse
 
 
 class Askable(NamedTuple):
-    """An answer, the question for it as far as the sentence gives its words, and how promising it is.
+    """An answer in a sentence, with the beginning of its question.
 
-    ``named`` says whether the question holds a proper name; most that hold none do not say what they ask about.
-    ``defines`` says whether it asks what something is.
+    Attributes:
+        answer: the answer.
+        opening: the words of the question, as far as the sentence determines them.
+        score: how promising it is.
+        named: whether a stranger can tell what the question is about, usually by a proper name in it.
+        defines: whether the question asks for a definition.
     """
 
     answer: str
     opening: str
-    worth: float
+    score: float
     named: bool
     defines: bool = False
 
 
 class Link(NamedTuple):
-    """A name of the question, a sentence of the passage that tells of it, and what that says.
+    """A name in a question, a sentence of the passage that describes it, and the description.
 
-    ``predicate`` is a verb with what follows it, and empty where ``kind`` says all ("a ferry of 1902"). Where it is
-    not, ``kind`` is "person" for one, and empty where somebody has to find it.
+    Without ``predicate``, ``kind`` is the whole description ("ferry of 1902"). If predicate (a verb phrase) is set,
+    kind is "person" or empty (the model supplies it).
     """
 
     name: str
@@ -37,56 +41,56 @@ class Link(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A clause or phrase of the focus; ``composed`` is the question under it, as far as syntax settles that."""
+    """A condition in the sentence of a focus; ``composed`` is the question with it, if syntax can join them."""
 
     text: str
     composed: str = ""
 
 
 class Syntax(Protocol):
-    """What is read off the parsed sentences of a language; it is bound to what parses them."""
+    """Analyses the parsed sentences of a language."""
 
     def read_ahead(self, facts: Iterable[str]) -> None:
         """Parse in one batch the sentences that ``askable`` will be called with."""
         ...
 
-    def resolved(self, sentences: Iterable[str], topic: str) -> Mapping[str, str]:
-        """Return each sentence of a passage that can stand alone once its subject is named, with that name in it."""
+    def resolve_subjects(self, sentences: Iterable[str], topic: str) -> Mapping[str, str]:
+        """Return, for each sentence of a passage with a pronoun as subject, the sentence with its name instead."""
         ...
 
     def askable(self, fact: str, topic: str, passage: str) -> list[Askable]:
-        """Return what a sentence of a passage can be asked, the most promising first.
+        """Return the possible questions about a sentence, the most promising first.
 
         Args:
-            fact: the sentence, with a name in place of its subject where that is known.
-            topic: title and headings; the title stands in for a bare noun such as "the museum".
-            passage: where the sentence stands.
+            fact: the sentence, with a name as its subject if that is known.
+            topic: title and headings; the title replaces a bare noun such as "the museum".
+            passage: the passage that contains the sentence.
         """
         ...
 
     def conditions(self, fact: str, question: str) -> Iterator[Condition]:
-        """Yield the clauses of a sentence that a question about it can be put under; all of them for no question."""
+        """Yield the clauses of a sentence that can be joined to a question as a condition; all if it is empty."""
         ...
 
     def link(self, passage: str, topic: str, focus: Focus, question: str) -> Link | None:
-        """Return what ties a name in the question to a sentence of the passage, the longest name first."""
+        """Return a sentence of the passage that describes a name in the question, preferring long names."""
         ...
 
     def predicates(self, passage: str, topic: str) -> list[Link]:
-        """Return what the sentences of a passage say of names, where a kind has to be found for it."""
+        """Return the predicates about names in a passage that need a kind from the model."""
         ...
 
     def describe(self, question: str, link: Link, kind: str) -> str | None:
-        """Return the question with the name replaced by its kind and what is said of it; None for a useless kind."""
+        """Return the question with the name replaced by its description; None if the kind is unusable."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Language(Words, Forms):
-    """A language: all that programs know of it. One whose code is all that is known is neutral.
+    """A language. A language with only a code gets neutral defaults.
 
     Attributes:
-        syntax: makes the language's syntax of what parses its sentences.
+        syntax: builds its syntax from a parser.
     """
 
     syntax: Callable[[Parse], Syntax] | None = None

@@ -1,4 +1,4 @@
-"""The forms that short answers have in a language: how they are found in a sentence, and how questions ask for them."""
+"""The forms of short answers in a language: patterns to find them, and the question words for them."""
 
 import re
 from collections.abc import Mapping
@@ -8,16 +8,16 @@ from functools import cached_property
 from programs.languages.words import NEVER, Pattern
 from programs.text import NAME, tokens
 
-# In order: the first kind whose words a question holds is the one that it asks for.
+# In order of precedence, for questions with the words of several kinds.
 KINDS = ("amount", "time", "person", "place", "reason")
 FORMS = ("year", "date", "share", "money", "amount", "reason")
 
 _ANY_UNIT = "%|km|cm|mm|kg"
 _ANY_TIME = r"\d{3,4}s?|\d{1,2}:\d\d|\d{1,2}"
-_ANY_LINK = "von|der|de|du|del"  # particles that names keep wherever they are spoken of
+_ANY_LINK = "von|der|de|du|del"  # particles of names in any language
 _YEAR = r"1\d{3}|20\d\d"
-# Set by hand while samples of data/samples and of 16 articles of several kinds were read; fitted to nothing.
-_FEWEST_QUESTION_WORDS = 5
+# Set by hand on samples from data/samples and 16 articles; not fitted.
+_MIN_QUESTION_WORDS = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,21 +25,21 @@ class Forms:
     """The forms of short answers in a language. Texts are alternatives of a regular expression.
 
     Attributes:
-        months: their names, as they are written.
-        units: what may follow a number, as it is written, beside the signs of all languages.
-        large: words for large numbers that stand between a number and its unit.
-        multiples: words for large numbers, which nobody counts "how many" of; in lower case.
-        percent: what stands after a share for the sign.
-        about: what may stand before a number.
-        between: what stands between two numbers.
-        name_links: what may stand between two words of a name, beside the particles of all languages.
-        because: what opens a reason.
-        openings: the words that a question begins with, by the form of its answer (one of ``FORMS``).
-        asks: the words that ask for something, by its kind (one of ``KINDS``); capitals do not count.
-        asks_time: how a question for a time begins; capitals do not count.
-        time_prepositions: what stands before a time; capitals do not count.
-        time_words: what makes an answer a time beside numbers and months; capitals do not count.
-        amount_words: what makes an answer an amount beside digits; capitals do not count.
+        months: names of months, case-sensitive.
+        units: units after numbers, case-sensitive, in addition to those of all languages.
+        large: words for large numbers between a number and its unit.
+        multiples: words for large numbers, in lower case; no question asks "how many millions".
+        percent: words for the per cent sign.
+        about: words before an approximate number.
+        between: words between two numbers.
+        name_links: words inside names, in addition to those of all languages.
+        because: conjunctions of reasons.
+        openings: the first words of a question, by the form of its answer (one of ``FORMS``).
+        asks: the words of a question, by the kind that it asks for (one of ``KINDS``); case-insensitive.
+        asks_time: the first words of a question for a time; case-insensitive.
+        time_prepositions: prepositions before a time; case-insensitive.
+        time_words: words that make an answer a time, beside numbers and months; case-insensitive.
+        amount_words: words that make an answer an amount, beside digits; case-insensitive.
     """
 
     months: str = ""
@@ -59,7 +59,7 @@ class Forms:
     amount_words: str = ""
 
     def opening(self, answer: str) -> str:
-        """Return the words that a question for this answer begins with, or nothing where its form does not tell."""
+        """Return the first words of a question for this answer; empty if its form does not determine them."""
         if re.fullmatch(_YEAR, answer):
             return self.openings.get("year", "")
         if self._date.fullmatch(answer):
@@ -76,7 +76,7 @@ class Forms:
         return ""
 
     def spans(self, sentence: str) -> list[str]:
-        """Return spans that make short factual answers: dates, amounts and names of several words."""
+        """Return the dates, amounts and names of several words in a sentence, as possible answers."""
         found: list[tuple[int, str]] = []
         taken: list[tuple[int, int]] = []
         for pattern in self._spans:
@@ -89,24 +89,23 @@ class Forms:
         return [text for _, text in sorted(found)]
 
     def without_answer(self, question: str, answer: str) -> str:
-        """Return a question that asks for a time, without the time that gives its own answer away.
+        """Return a question for a time without its own answer, which small models often copy.
 
-        Small models often copy it: "In which year did the mill burn in 1893?". Only a phrase with a preposition
-        goes, because without it the sentence still stands.
+        An example is "In which year did the mill burn in 1893?". Only a phrase with a preposition is removed.
         """
         if not self.asks_time or not re.match(self.asks_time, question, re.IGNORECASE):
             return question
         phrase = rf",?\s+(?:{self.time_prepositions})\s+{re.escape(answer)}(?!\w),?(?=\s|\?|$)"
         found = re.search(phrase, question, re.IGNORECASE)
         shorter = question if found is None else question[: found.start()] + question[found.end() :]
-        return shorter if len(tokens(shorter)) >= _FEWEST_QUESTION_WORDS else question
+        return shorter if len(tokens(shorter)) >= _MIN_QUESTION_WORDS else question
 
     def answer_kind(self, question: str) -> str | None:
-        """Return what a question asks for, one of ``KINDS``; None if it is open."""
+        """Return the kind that a question asks for, one of ``KINDS``; None if it has no such words."""
         return next((kind for kind, pattern in self._asks if pattern.search(question)), None)
 
     def asking_words(self, question: str) -> str:
-        """Return the words that say what a question asks for, such as "how many"; none if it is open."""
+        """Return the words that say what a question asks for, such as "how many"; empty if there are none."""
         found = next((match for _, pattern in self._asks if (match := pattern.search(question))), None)
         return found[0] if found else ""
 
@@ -149,4 +148,4 @@ class Forms:
 
 
 def _joined(*alternatives: str) -> str:
-    return "|".join(each for each in alternatives if each)
+    return "|".join(filter(None, alternatives))

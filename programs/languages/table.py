@@ -1,4 +1,4 @@
-"""The languages that a program can use, and which of them a text is written in."""
+"""A table of languages, with their parsers and language detection."""
 
 from collections.abc import Mapping
 
@@ -6,33 +6,33 @@ from programs.language_detection import language_of
 from programs.languages.base import Language, Syntax
 from programs.types import Parse
 
-# What libraries call these languages. Norwegian goes by the rules that know ordinals such as "14. juni".
+# The names of these languages in Snowball. Norwegian uses Danish sentence rules, which know ordinals ("14. juni").
 _SNOWBALL = {"da": "danish", "fi": "finnish", "it": "italian", "nl": "dutch", "pt": "portuguese", "sv": "swedish"}
 _NORWEGIAN = ("nb", "nn", "no")
 
 
 def neutral(code: str) -> Language:
-    """Return the language with this code as one of which nothing else is known."""
+    """Return a language with this code and neutral defaults."""
     if code in _NORWEGIAN:
         return Language(code=code, stemmer="norwegian", segmenter="da")
     return Language(code=code, stemmer=_SNOWBALL.get(code, ""))
 
 
 class Languages:
-    """The known languages by their codes; any other is neutral.
+    """Languages by code; unknown ones get neutral defaults.
 
     Attributes:
-        parse: reads the syntax of sentences; None if nothing does.
+        parse: the parser, None if there is none.
     """
 
     def __init__(self, known: Mapping[str, Language], parse: Parse | None = None) -> None:
-        """Build the table from languages by code, and a parser for those that have a syntax."""
+        """Build the table from languages by code, and a parser."""
         self.parse = parse
         self._known = dict(known)
         self._syntaxes: dict[str, Syntax | None] = {}
 
     def of(self, text: str) -> Language:
-        """Return the language that a text is most likely written in."""
+        """Return the most likely language of a text."""
         return self[language_of(text)]
 
     def __getitem__(self, code: str) -> Language:
@@ -42,13 +42,13 @@ class Languages:
         return self._known[code]
 
     def syntax_in(self, code: str) -> Syntax | None:
-        """Return the syntax of the language with a code; None if it has none or nothing parses its sentences."""
+        """Return the syntax of the language with a code; None without syntax or parser."""
         return self.syntax_of(self[code])
 
     def syntax_of(self, language: Language) -> Syntax | None:
-        """Return the syntax of a language; None if it has none or nothing parses its sentences."""
-        if language.code not in self._syntaxes:
-            reads = self.parse is not None and self.parse.reads(language.code)
-            made = language.syntax(self.parse) if reads and language.syntax and self.parse else None
-            self._syntaxes[language.code] = made
-        return self._syntaxes[language.code]
+        """Return the syntax of a language; None without syntax or parser."""
+        code, parse = language.code, self.parse
+        if code not in self._syntaxes:
+            usable = parse is not None and language.syntax is not None and parse.reads(code)
+            self._syntaxes[code] = language.syntax(parse) if usable and language.syntax and parse else None
+        return self._syntaxes[code]

@@ -1,4 +1,4 @@
-"""The asking modes, one file each: how a model is asked for questions."""
+"""The modes, one file each: how a model is asked for questions."""
 
 from collections.abc import Mapping
 

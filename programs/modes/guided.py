@@ -1,4 +1,4 @@
-"""Mode ``guided``: syntax chooses a fact, its answer and how the question begins; the model writes the rest."""
+"""Mode ``guided``: the parser chooses a fact, its answer and the beginning of the question; the model completes it."""
 
 from collections.abc import Callable, Iterable
 
@@ -19,15 +19,12 @@ from programs.types import Focus
 
 
 class Ask(dspy.Module):
-    """Ask a question about each focus; look for foci where none was chosen ahead."""
+    """Ask a question about each focus; look for foci where an attempt has none."""
 
     def __init__(
         self, tools: Tools, judging: JudgeAndRewrite, asking: AskOptions, *, pairs: bool | None = None
     ) -> None:
-        """Take at most as many of the foci that are looked for as there are to be candidates.
-
-        ``pairs`` says whether these are sentences that ``pair`` asks about; by default where that was compiled.
-        """
+        """Compose the stages; with ``pairs``, foci are sentences for the step ``pair`` (default: if it is compiled)."""
         super().__init__()
         self.tools = tools
         self.candidates = asking.candidates
@@ -39,102 +36,90 @@ class Ask(dspy.Module):
         self.judging = judging
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:
-        """Return the judged questions about foci, the best first; where none is good, the best was rewritten."""
+        """Return the judged questions about foci, the best first; if none is good, the best one is rewritten."""
         judged: list[Judged] = []
         for number, focus in enumerate(foci):
             if focus.answer:
-                judged.append(self._about(trail, number, focus))
-            elif paired := self._paired(trail, number, focus):
-                judged.append(paired)
-        rewritable = [each for each in judged if foci[each.number].answer]
-        if rewritable and not any(each.decision.good for each in judged):
-            best = max(rewritable, key=lambda each: each.decision.probability)
+                judged.append(self._ask(trail, number, focus))
+            elif paired := self.pair(trail, number, focus):
+                judged.append(self.judging(trail, number, *paired))
+        rewritable = [one for one in judged if foci[one.number].answer]
+        if rewritable and not any(one.decision.good for one in judged):
+            best = max(rewritable, key=lambda one: one.decision.probability)
             judged[judged.index(best)] = self.judging.rewrite_refused(trail, best)
-        return sorted(
-            judged,
-            key=lambda each: (
-                not each.decision.good,
-                -each.decision.probability,
-                each.retrieval.rank or 10**6,
-                each.number,
-            ),
-        )
+
+        def order(one: Judged) -> tuple[bool, float, int, int]:
+            return not one.decision.good, -one.decision.probability, one.retrieval.rank or 10**6, one.number
+
+        return sorted(judged, key=order)
 
     def good(self, trail: Trail, foci: tuple[Focus, ...]) -> Iterable[Judged]:
-        """Yield the good questions about foci, the best first, and refuse the others."""
-        judged = self(trail, foci)
-        for each in judged:
-            self.judging.refuse(trail, each)
-        for each in judged:
-            if each.decision.good and self._sound(trail, each, foci[each.number]):
-                yield each
+        """Yield the good questions about foci, the best first; refuse the others."""
+        questions = self(trail, foci)
+        for judged in questions:
+            self.judging.refuse(trail, judged)
+        for judged in questions:
+            if not judged.decision.good:
+                continue
+            # Questions about open foci were checked by the stage `pair`.
+            is_open = not foci[judged.number].answer
+            if is_open or self.sound(trail, judged.number, judged.focus, judged.question, judged.decision):
+                yield judged
 
-    def _sound(self, trail: Trail, judged: Judged, asked: Focus) -> bool:
-        """Return whether a question is sound; one about an open focus was checked when it was drawn."""
-        return not asked.answer or self.sound(trail, judged.number, judged.focus, judged.question, judged.decision)
-
-    def _about(self, trail: Trail, number: int, focus: Focus) -> Judged:
-        """Write the question whose answer is that of a focus."""
-        asked = {"topic": trail.contexts[0].topic, "fact": focus.fact, "answer": focus.answer}
-        written = self.tools.write("question", self.question, trail.language, **asked, opening=focus.opening)
+    def _ask(self, trail: Trail, number: int, focus: Focus) -> Judged:
+        """Write and judge the question for the answer of a focus."""
+        inputs = {"topic": trail.contexts[0].topic, "fact": focus.fact, "answer": focus.answer}
+        written = self.tools.write("question", self.question, trail.language, **inputs, opening=focus.opening)
         question = seed_question(written.question, focus, self.tools.languages[trail.language])
         trail.record("question", number, {"question": question, **focus.model_dump()})
         judged: Judged = self.judging(trail, number, focus, question)
         return judged
 
-    def _paired(self, trail: Trail, number: int, focus: Focus) -> Judged | None:
-        """Write question and answer about an open focus, None if none passes."""
-        paired = self.pair(trail, number, focus)
-        if paired is None:
-            return None
-        judged: Judged = self.judging(trail, number, *paired)
-        return judged
-
     def look_for_foci(self, trail: Trail, wanted: Callable[[Focus], bool]) -> tuple[tuple[Focus, ...], bool]:
-        """Return wanted foci that were not asked about yet, and whether none at all is left then.
+        """Return unused foci that are wanted, and whether no other foci are left.
 
-        Where the step ``pair`` was compiled these are sentences; else key phrases of the model say what to ask for.
+        With ``pairs`` these are sentences; else they are based on key phrases from the model.
         """
-        found = self._open(trail) if self.pairs else self._named(trail)
+        found = self._open_foci(trail) if self.pairs else self._keyphrase_foci(trail)
         left = [focus for focus in found if wanted(focus)]
         if not left:
             trail.refuse("pair" if self.pairs else "keyphrases", NOTHING_TO_ASK)
         taken = tuple(left[: self.candidates])
         return taken, len(taken) == len(found)
 
-    def _open(self, trail: Trail) -> list[Focus]:
-        context, before = trail.contexts[0], {focus.sentence for focus in trail.attempt.asked}
+    def _open_foci(self, trail: Trail) -> list[Focus]:
+        context, used = trail.contexts[0], {focus.sentence for focus in trail.attempt.used_foci}
         found = open_foci(context.passage, context.topic, context.language, self.tools.languages)
-        return [focus for focus in found if focus.sentence not in before]
+        return [focus for focus in found if focus.sentence not in used]
 
-    def _named(self, trail: Trail) -> list[Focus]:
+    def _keyphrase_foci(self, trail: Trail) -> list[Focus]:
         context = trail.contexts[0]
-        asked = {"topic": context.topic, "passage": context.passage}
-        phrases = self.tools.write("keyphrases", self.keyphrases, trail.language, **asked).keyphrases
+        inputs = {"topic": context.topic, "passage": context.passage}
+        phrases = self.tools.write("keyphrases", self.keyphrases, trail.language, **inputs).keyphrases
         kept = [phrase for phrase in phrases if phrase in context.passage]
         found = foci_of(context.passage, context.topic, context.language, self.tools.languages, kept)
         trail.record("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
-        before = {(focus.sentence, focus.answer) for focus in trail.attempt.asked}
-        return [focus for focus in found if (focus.sentence, focus.answer) not in before]
+        used = {(focus.sentence, focus.answer) for focus in trail.attempt.used_foci}
+        return [focus for focus in found if (focus.sentence, focus.answer) not in used]
 
 
 def by_syntax(tools: Tools, evolution: Evolution, asking: AskOptions) -> BySyntax:
-    """Return what evolves a question by the syntax of its sentence."""
+    """Return the evolver of an evolution by syntax."""
     del asking
     if evolution.by_syntax is None:
-        raise ValueError(f"syntax gives no words for {evolution.name}")
+        raise ValueError(f"{evolution.name} has no evolver by syntax")
     return evolution.by_syntax(tools)
 
 
 MODE = Mode(
     name="guided",
-    about="Syntax chooses a fact and how the question begins; the model writes the rest.",
+    about="The parser chooses a fact and begins the question; the model completes it.",
     steps=("question", "keyphrases", "pair"),
     asker=Ask,
-    answering=Answer,
-    evolving=by_syntax,
+    answer=Answer,
+    evolver=by_syntax,
     kinds=dict.fromkeys(KINDS, 1.0),
-    carries=lambda evolution: evolution.by_syntax is not None or evolution.restyle is not None,
+    supports=lambda evolution: evolution.by_syntax is not None or evolution.restyle is not None,
     mix={"simple": 1},
     critic="head",
     needs_syntax=True,

@@ -1,4 +1,4 @@
-"""Mode ``sentence``: the model reads one sentence, chooses what to ask about it and says which words are the answer."""
+"""Mode ``sentence``: the model reads one sentence, chooses a question about it and marks the answer."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,7 +9,7 @@ from programs.modes.guided import Ask
 MODE = replace(
     GUIDED,
     name="sentence",
-    about="The model reads one sentence and chooses what to ask and which of its words are the answer.",
+    about="The model reads one sentence and chooses the question and the words that answer it.",
     steps=("pair",),
     asker=partial(Ask, pairs=True),
     needs_syntax=False,

@@ -1,4 +1,4 @@
-"""The recipes that a user can pick, one file each."""
+"""The recipes, one file each."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a recipe is: a program, its options, and what it can ask of a corpus."""
+"""Recipes: a program with its options, and an agenda of what it can ask about a corpus."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,41 +15,41 @@ from programs.types import Context, Focus, Hit, Program
 class Options(BaseModel):
     """The options of one recipe; the description of a field is its help on the command line.
 
-    ``growing`` names options that a run may change on its way, each with its values in an order in which every one only
-    adds to those before it.
+    ``growing`` names the options that may be widened when a run is continued, with their values ordered from narrowest
+    to widest.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     growing: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     def compared(self) -> dict[str, Any]:
-        """Return the options that make two runs the same, and that may not change during one."""
+        """Return the options that must stay the same when a run is continued."""
         return self.model_dump(mode="json", exclude=set(self.growing))
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options for an asking mode, with the mode's defaults for those not given.
+        """Return the options with the defaults of a mode.
 
         Raises:
-            ValueError: the mode cannot do what is asked; the message names the option.
+            ValueError: the mode does not support an option; the message names it.
         """
         del mode
         return self
 
     def limits(self, size: int) -> Mapping[str, int]:
-        """Return the most samples of each kind of question in a set of a size; nothing for kinds without a limit."""
+        """Return the most samples of each kind of question in a set of this size, for kinds that have a limit."""
         del size
         return {}
 
 
 @dataclass(frozen=True)
 class Material:
-    """The material that an agenda is made from.
+    """The data that an agenda is built from.
 
     Attributes:
-        contexts: every chunk of the run with what was read off it, in the order in which chunks are drawn.
-        near: the chunks nearest to a chunk by id, itself left out, at most so many, the nearest first.
-        languages: what is known of the languages of chunks.
-        mode: how the model is asked for questions.
+        contexts: every chunk of the run with its analysis, in the order in which chunks are drawn.
+        near: returns the nearest neighbours of a chunk, by its id and a limit, the nearest first.
+        languages: the known languages.
+        mode: the mode of the run.
     """
 
     contexts: Sequence[Context]
@@ -59,38 +59,43 @@ class Material:
 
 
 class Past(NamedTuple):
-    """An earlier attempt on the same contexts: what was wanted, what was asked about, and what came of it.
+    """An earlier attempt on the same contexts.
 
-    ``put_off`` says that a good question came of it, of which there were enough at the time.
+    Attributes:
+        wanted: the evolution that was wanted.
+        foci: the foci that were asked about.
+        accepted: the evolution of the accepted sample, None if there was none.
+        exhausted: whether no further attempt can succeed.
+        postponed: whether it gave a good question whose quota was full.
     """
 
     wanted: str
     foci: tuple[Focus, ...]
     accepted: str | None
     exhausted: bool
-    put_off: bool = False
+    postponed: bool = False
 
 
 class Agenda(Protocol):
-    """What a recipe can ask of a corpus, known ahead and without a model."""
+    """The attempts that a recipe can make on a corpus, determined without a model."""
 
     @property
     def keys(self) -> Sequence[str]:
-        """Return the keys of the contexts that can be drawn, in order."""
+        """Return the keys of the contexts, in the order in which they are drawn."""
         ...
 
     @property
     def rounds(self) -> int:
-        """Return how often each may be drawn."""
+        """Return how often each key is drawn at most."""
         ...
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Return the figures that ``run.json`` records of the agenda."""
+        """Return the counts for ``run.json``."""
         ...
 
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
-        """Return the contexts of an attempt by what could be wanted of it; nothing if there is nothing to ask now."""
+        """Return the possible attempts: the contexts by evolution; empty if there is nothing to ask in this round."""
         ...
 
 
@@ -99,14 +104,14 @@ class Recipe:
     """One row of the table.
 
     Attributes:
-        name: what the command line calls it.
-        about: what it makes, in one sentence.
+        name: its name in ``--recipe``.
+        about: one sentence for the help and the documentation.
         options: its options with their defaults.
-        program: makes the program.
-        shares: how many samples of each evolution are wanted of a size, the plainest first.
-        agenda: what can be asked of a corpus for so many samples.
-        size: how many samples are made where nobody says; one for each key of the agenda if it is not set.
-        min_length: shorter chunks are dropped where nobody says otherwise, in characters.
+        program: builds the program.
+        shares: how many samples of each evolution a set of some size has, the simplest evolution first.
+        agenda: builds the agenda for a number of samples.
+        size: the default of ``--size``; None for one sample per key of the agenda.
+        min_length: the default of ``--min-length``.
     """
 
     name: str

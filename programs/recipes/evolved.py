@@ -1,7 +1,7 @@
-"""Recipe ``evolved``: seed question, evolution, judgement with rewriting, answer, round trip.
+"""Recipe ``evolved``: seed questions about one chunk, and evolutions of them.
 
 contexts → seed (question → judge ⇄ rewrite → round trip → answer) → evolution → judge ⇄ rewrite → compress → same
-         → round trip → answer → draft, with the seed to fall back on
+         → round trip → answer → draft, with the seed as fallback
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from programs.modes.base import AskOptions
 from programs.recipes.base import Agenda, Material, Recipe
 from programs.recipes.by_chunk import ByChunk, ByChunkOptions
 from programs.recipes.by_passage import ByPassage
-from programs.recipes.kinds import Mixing
+from programs.recipes.kinds import KindPlan
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.combine import Combine
 from programs.stages.contexts import Contexts
@@ -37,8 +37,8 @@ class EvolvedOptions(ByChunkOptions):
 
     mix: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
         default={},
-        description=f"How many of each evolution, by weight: {', '.join(EVOLUTIONS)}. The mode decides which are "
-        "available, and the default.",
+        description=f"Evolutions, by weight: {', '.join(EVOLUTIONS)}. Available evolutions and the default depend on "
+        "the mode.",
         json_schema_extra={"metavar": "EVOLUTION=WEIGHT,..."},
     )
 
@@ -48,28 +48,27 @@ class EvolvedOptions(ByChunkOptions):
         if unknown := [name for name in value if name not in EVOLUTIONS]:
             raise ValueError(f"no evolution is called {unknown[0]!r}; there are {', '.join(EVOLUTIONS)}")
         if any(not 0 <= weight < float("inf") for weight in value.values()) or (value and not sum(value.values())):
-            raise ValueError("weights must be 0 or more, and one of them above 0")
+            raise ValueError("weights must be 0 or more, and at least one above 0")
         return value
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options with the mix of the mode where none was given."""
+        """Return the options with the default mix of a mode; see :meth:`Options.in_mode`."""
         if missing := [name for name, weight in self.mix.items() if weight and name not in mode.evolutions]:
             raise ValueError(f"--mix: mode {mode.name} has no {missing[0]}; it has {', '.join(mode.evolutions)}")
         return super().in_mode(mode).model_copy(update={"mix": self.mix or dict(mode.mix)})
 
     def compared(self) -> dict[str, Any]:
-        """Return the options that make two runs the same; of the weights, their ratios."""
+        """Return the options that must stay the same; of the mix, only the ratios."""
         total = sum(self.mix.values()) or 1
         shares = {name: round(self.mix[name] / total, 6) for name in EVOLUTIONS if self.mix.get(name)}
         return {**super().compared(), "mix": shares}
 
 
 class Evolved(dspy.Module):
-    """Make one sample of a chunk.
+    """Make one sample from a chunk.
 
-    Seed questions about different facts are drawn and judged; the best one that the generator can answer from the
-    chunk, with the words that it was asked about, becomes the seed. For an evolution other than ``simple`` the seed
-    is evolved, judged, rewritten if need be, shortened, compared with the seed and answered again.
+    Candidates about different facts are written and judged; the best one that the generator answers as expected
+    becomes the seed. For an evolution other than ``simple``, the seed is evolved and the result checked again.
     """
 
     def __init__(self, tools: Tools, options: EvolvedOptions) -> None:
@@ -80,11 +79,11 @@ class Evolved(dspy.Module):
         asking = AskOptions(options.candidates, options.answers)
         self.contexts = Contexts(tools)
         self.judging = JudgeAndRewrite(tools)
-        self.finish = Finish(tools, self.judging, self.mode.answering(tools), options.in_mode(self.mode).max_rank or 0)
+        self.finish = Finish(tools, self.judging, self.mode.answer(tools), options.in_mode(self.mode).max_rank or 0)
         self.seed = Seed(self.mode.asker(tools, self.judging, asking), self.finish)
         wanted = {**options.in_mode(self.mode).mix, "simple": 1}
         self.evolutions: dict[str, Any] = {
-            name: self.mode.evolving(tools, EVOLUTIONS[name], asking)
+            name: self.mode.evolver(tools, EVOLUTIONS[name], asking)
             for name in self.mode.evolutions
             if EVOLUTIONS[name].chunks == 1
             and EVOLUTIONS[name].restyle is None
@@ -98,7 +97,7 @@ class Evolved(dspy.Module):
             )
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
-        """Run every stage on one attempt."""
+        """Run one attempt."""
         trail = Trail(attempt, observer)
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
@@ -108,28 +107,29 @@ class Evolved(dspy.Module):
         foci = context.foci
         if not foci:
 
-            def grows(focus: Focus) -> bool:
+            def can_evolve(focus: Focus) -> bool:
                 by_syntax = EVOLUTIONS[attempt.wanted].by_syntax
-                return by_syntax is None or by_syntax.can_grow(focus, context, self.tools.languages)
+                return by_syntax is None or by_syntax.can_evolve(focus, context, self.tools.languages)
 
-            foci, exhausted = self.seed.ask.look_for_foci(trail, grows)
+            foci, exhausted = self.seed.ask.look_for_foci(trail, can_evolve)
         if self.mode.writes_freely:
-            return trail.outcome(*self._freely(trail, foci))
+            return trail.outcome(*self._write_freely(trail, foci))
         found = self.seed(trail, foci) if foci else None
         if found is None or attempt.wanted == "simple":
-            return trail.outcome(found and found[1], asked=foci, exhausted=exhausted)
+            return trail.outcome(found and found[1], used_foci=foci, exhausted=exhausted)
         seed, fallback = found
         if EVOLUTIONS[attempt.wanted].restyle:
-            draft = self.restyle(trail, fallback, EVOLUTIONS[attempt.wanted])
-            return trail.outcome(draft, fallback, asked=foci, exhausted=exhausted)
-        # What was found may be another answer than the one that was meant; the evolution must keep it.
+            restyled = self.restyle(trail, fallback, EVOLUTIONS[attempt.wanted])
+            return trail.outcome(restyled, fallback, used_foci=foci, exhausted=exhausted)
+        # The answer found may differ from the one of the focus; the evolved question must keep it.
         seed = seed._replace(focus=seed.focus.model_copy(update={"answer": fallback.answer}))
-        return trail.outcome(self._evolved(trail, seed, attempt.wanted), fallback, asked=foci, exhausted=exhausted)
+        evolved = self._evolve(trail, seed, attempt.wanted)
+        return trail.outcome(evolved, fallback, used_foci=foci, exhausted=exhausted)
 
-    def _freely(self, trail: Trail, foci: tuple[Focus, ...]) -> tuple[Draft | None, ...]:
-        """Return the draft of what is wanted; what fails is tried once as another evolution, then as it was asked.
+    def _write_freely(self, trail: Trail, foci: tuple[Focus, ...]) -> tuple[Draft | None, ...]:
+        """Return the wanted draft; if the evolution fails, one other evolution is tried, then ``simple``.
 
-        A seed is answered only where nothing was made of it: what was made is answered itself.
+        The seed is answered only in the last case, because evolved questions have their own answers.
         """
         wanted = trail.attempt.wanted
         if wanted == "simple" or EVOLUTIONS[wanted].restyle:
@@ -141,13 +141,13 @@ class Evolved(dspy.Module):
         if seed is None:
             return ()
         others = [name for name in self.evolutions if name not in ("simple", wanted)]
-        carried = [name for name in others if EVOLUTIONS[name].found_in(trail.contexts[0])]
-        for name in (wanted, *carried[:1]):
-            if (draft := self._evolved(trail, seed, name)) is not None:
+        applicable = [name for name in others if EVOLUTIONS[name].applies_to(trail.contexts[0])]
+        for name in (wanted, *applicable[:1]):
+            if (draft := self._evolve(trail, seed, name)) is not None:
                 return (draft,)
         return (self.finish(trail, seed, "simple"),)
 
-    def _evolved(self, trail: Trail, seed: Judged, name: str) -> Draft | None:
+    def _evolve(self, trail: Trail, seed: Judged, name: str) -> Draft | None:
         draft: Draft | None = self.evolve(trail, seed, EVOLUTIONS[name], self.evolutions[name])
         return draft
 
@@ -158,21 +158,21 @@ def _shares(size: int, options: EvolvedOptions) -> Mapping[str, int]:
 
 
 def _agenda(material: Material, options: EvolvedOptions, size: int) -> Agenda:
-    kinds = [name for name, share in _shares(size, options).items() if share]
+    evolutions = [name for name, share in _shares(size, options).items() if share]
     if material.mode.writes_freely:
-        return ByPassage(material, kinds, weights=options.kinds, candidates=options.candidates)
+        return ByPassage(material, evolutions, weights=options.kinds, candidates=options.candidates)
     return ByChunk(
         material.contexts,
-        kinds,
+        evolutions,
         size=options.candidates,
         only_easy=options.ask == "easy",
-        mixing=Mixing(options.kinds, material.languages),
+        kind_plan=KindPlan(options.kinds, material.languages),
     )
 
 
 RECIPE = Recipe(
     name="evolved",
-    about="Seed questions about one chunk, some of them made harder.",
+    about="Questions about one chunk, some of them made harder.",
     options=EvolvedOptions,
     program=Evolved,
     shares=_shares,

@@ -1,14 +1,14 @@
-"""A mix: how many samples of each evolution are wanted, by weight."""
+"""Weights by name, such as the mix of evolutions, and quotas by weight."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def parse_mix(value: Any) -> Any:
-    """Return the weights by name that a text such as ``simple=50,reasoning=25`` means; anything else as it is.
+    """Parse weights such as ``simple=50,reasoning=25``; return anything but text unchanged.
 
     Raises:
-        ValueError: the text is not of that form.
+        ValueError: the text has another form.
     """
     if not isinstance(value, str):
         return value
@@ -27,7 +27,7 @@ def parse_mix(value: Any) -> Any:
 
 
 def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:
-    """Share out ``size`` samples by the weights of ``mix``, by largest remainders."""
+    """Distribute ``size`` samples by the weights of ``mix``, with the largest remainder method."""
     total = sum(mix.values())
     exact = {name: size * weight / total for name, weight in mix.items()}
     shares = {name: int(share) for name, share in exact.items()}

@@ -1,8 +1,7 @@
 """Recipe ``multi``: questions that need several chunks.
 
 seed chunk → its nearest good chunks → facts that share a name or can be compared
-contexts → compose, several times → split what asks two things → judge ⇄ rewrite → need → round trip of each chunk
-         → answer → draft
+contexts → compose, several times → split → judge ⇄ rewrite → need → round trip of each chunk → answer → draft
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Literal, Self
 import dspy
 from pydantic import Field, model_validator
 
-from programs.facts import LinkedFacts, facts_together, rare_names
+from programs.facts import LinkedFacts, link_facts, rare_names
 from programs.modes import MODES, Mode
 from programs.recipes.base import Agenda, Material, Options, Past, Recipe
 from programs.stages.combine import Combine
@@ -21,21 +20,19 @@ from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.need import Need
-from programs.stages.split import Split, about
+from programs.stages.split import Split, focus_of
 from programs.steps.question import tidy_question
 from programs.steps.split import asks_twice
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Attempt, Context, Draft, Observer, Outcome
 
-GoTogether = Callable[[tuple[Context, ...]], bool]
-
 
 class NearChunks:
-    """Finds the contexts of a number of seeds ahead, and offers each once.
+    """Offers groups of near chunks, each once.
 
-    A seed is a chunk that the critic lets pass, taken in the order in which chunks are drawn. Its nearest chunks join
-    it if they are similar enough, pass the critic, and go together with those that are there.
+    A group starts with a seed chunk that the critic accepts. The seed's nearest neighbours join it if they are similar
+    enough, accepted by the critic, and compatible with the chunks already in the group.
     """
 
     rounds = 1
@@ -43,8 +40,8 @@ class NearChunks:
     def __init__(
         self,
         material: Material,
-        kind: str,
-        go_together: GoTogether,
+        evolution: str,
+        are_compatible: Callable[[tuple[Context, ...]], bool],
         *,
         seeds: int,
         chunks: tuple[int, int],
@@ -52,27 +49,27 @@ class NearChunks:
         similarity: float,
         across_documents: bool,
     ) -> None:
-        """Find contexts.
+        """Build the groups.
 
         Args:
             material: the chunks of the run.
-            kind: the evolution that is offered.
-            go_together: says whether chunks make one question.
-            seeds: how many chunks are tried as seeds at most.
-            chunks: fewest and most chunks of an attempt.
-            near: how many of the nearest chunks are looked at.
-            similarity: least cosine of a chunk and its seed.
-            across_documents: whether every chunk comes from another document.
+            evolution: the evolution of the attempts.
+            are_compatible: whether one question can be asked about these chunks.
+            seeds: how many seeds to try at most.
+            chunks: fewest and most chunks of a group.
+            near: how many neighbours to consider.
+            similarity: least cosine similarity of a chunk and the seed.
+            across_documents: whether every chunk must be from another document.
         """
-        self._kind, self._go_together = kind, go_together
-        self._fewest, self._most = chunks
+        self._evolution, self._are_compatible = evolution, are_compatible
+        self._min_chunks, self._max_chunks = chunks
         names = rare_names(material.contexts, material.languages)
         usable = {
             context.chunk.chunk_id: context.model_copy(update={"names": names[context.chunk.chunk_id]})
             for context in material.contexts
             if context.score is None or context.score.verdict == "good"
         }
-        self._found: dict[str, tuple[Context, ...]] = {}
+        self._groups: dict[str, tuple[Context, ...]] = {}
         tried = list(usable.values())[:seeds]
         for seed in tried:
             ids = [
@@ -81,9 +78,9 @@ class NearChunks:
                 if hit.similarity >= similarity and hit.chunk_id in usable
             ]
             contexts = self._gather(seed, [usable[chunk_id] for chunk_id in ids], across_documents)
-            if len(contexts) >= self._fewest and not self._known(contexts):
-                self._found["+".join(context.chunk.chunk_id for context in contexts)] = contexts
-        self.keys: tuple[str, ...] = tuple(self._found)
+            if len(contexts) >= self._min_chunks and not self._is_known(contexts):
+                self._groups["+".join(context.chunk.chunk_id for context in contexts)] = contexts
+        self.keys: tuple[str, ...] = tuple(self._groups)
         self.counts: Mapping[str, int] = {
             "chunks": len(material.contexts),
             "usable": len(usable),
@@ -92,26 +89,26 @@ class NearChunks:
         }
 
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
-        """Return the contexts once."""
+        """Return the contexts of a group, unless it was drawn before."""
         del round_
-        return {} if past else {self._kind: self._found[key]}
+        return {} if past else {self._evolution: self._groups[key]}
 
     def _gather(self, seed: Context, others: Sequence[Context], across: bool) -> tuple[Context, ...]:
-        kept: tuple[Context, ...] = (seed,)
+        group: tuple[Context, ...] = (seed,)
         for other in others:
-            foreign = all(other.chunk.doc_id != context.chunk.doc_id for context in kept)
-            if len(kept) < self._most and (foreign or not across) and self._go_together((*kept, other)):
-                kept = (*kept, other)
-        return kept
+            new_document = all(other.chunk.doc_id != context.chunk.doc_id for context in group)
+            if len(group) < self._max_chunks and (new_document or not across) and self._are_compatible((*group, other)):
+                group = (*group, other)
+        return group
 
-    def _known(self, contexts: tuple[Context, ...]) -> bool:
+    def _is_known(self, contexts: tuple[Context, ...]) -> bool:
         ids = {context.chunk.chunk_id for context in contexts}
-        return any({context.chunk.chunk_id for context in known} == ids for known in self._found.values())
+        return any({context.chunk.chunk_id for context in group} == ids for group in self._groups.values())
 
 
 MULTI, SIMPLE = "multi_context", "simple"
-_SINGLES = 4  # one sample in so many may be about one chunk
-_TEMPERATURE = 0.7  # of every draw but the first about the same facts
+_SINGLES = 4  # at most one sample in this many is about one chunk
+_TEMPERATURE = 0.7  # of repeated draws about the same facts
 
 
 class MultiOptions(Options):
@@ -119,44 +116,43 @@ class MultiOptions(Options):
 
     min_chunks: int = Field(default=2, ge=2, le=5, description="Fewest chunks that a question needs.")
     max_chunks: int = Field(default=3, ge=2, le=5, description="Most chunks that a question needs.")
-    near: int = Field(default=10, ge=1, description="Look at this many nearest chunks of a chunk.")
+    near: int = Field(default=10, ge=1, description="Nearest neighbours of a chunk to consider.")
     similarity: float = Field(
-        default=0.5, ge=-1, le=1, description="Least cosine similarity of chunks that go together."
+        default=0.5, ge=-1, le=1, description="Least cosine similarity of a chunk and its neighbours."
     )
     across_documents: bool = Field(default=False, description="Take every chunk from another document.")
-    draws: int = Field(default=4, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
+    draws: int = Field(default=4, ge=1, le=100, description="Questions per attempt; the best is kept.")
     singles: bool = Field(
         default=False,
-        description="Also keep questions about one chunk, split off questions about several; at most one in four.",
+        description="Also keep questions about one chunk that were split off from others, at most one sample in four.",
     )
     max_rank: int | None = Field(
         default=None,
         ge=0,
-        description="A question must find all its chunks at this rank or better; 0 only records the ranks.",
+        description="A search for the question must rank all its chunks at least this high; 0 only records the rank.",
         json_schema_extra={"show_default": "5; 0 in mode free"},
     )
-
     answers: Literal["short", "open"] = Field(
         default="short",
-        description="short: a few words; open: one to three whole sentences, each of them checked, where the mode "
-        "writes freely.",
+        description="short: a few words; open: one to three whole sentences, each checked against the passage (mode "
+        "free only).",
     )
 
     @model_validator(mode="after")
     def _in_order(self) -> "MultiOptions":
         if self.max_chunks < self.min_chunks:
-            raise ValueError(f"max-chunks ({self.max_chunks}) is less than min-chunks ({self.min_chunks})")
+            raise ValueError(f"--max-chunks ({self.max_chunks}) is less than --min-chunks ({self.min_chunks})")
         return self
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options with those defaults that depend on the mode: ``answers`` and ``max_rank``."""
+        """Return the options with the default ``max_rank`` of a mode; see :meth:`Options.in_mode`."""
         if self.answers == "open" and not mode.writes_freely:
-            raise ValueError(f"--answers open: mode {mode.name} answers with words of a sentence; take --mode free")
+            raise ValueError(f"--answers open: not supported by mode {mode.name}; use --mode free")
         return self.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
 
 
 class Multi(dspy.Module):
-    """Make one question of several chunks, each of which it needs."""
+    """Make one question that needs several chunks."""
 
     def __init__(self, tools: Tools, options: MultiOptions) -> None:
         """Compose the stages."""
@@ -166,7 +162,7 @@ class Multi(dspy.Module):
         self.contexts = Contexts(tools)
         mode = MODES[tools.mode]
         self.judging = JudgeAndRewrite(tools)
-        self.finish = Finish(tools, self.judging, mode.answering(tools), options.in_mode(mode).max_rank or 0)
+        self.finish = Finish(tools, self.judging, mode.answer(tools), options.in_mode(mode).max_rank or 0)
         self.combine: Combine | None = None
         if mode.writes_freely:
             self.combine = Combine(
@@ -175,7 +171,7 @@ class Multi(dspy.Module):
                 self.finish,
                 candidates=options.draws,
                 answers=options.answers,
-                fewest=options.min_chunks,
+                min_chunks=options.min_chunks,
             )
             return
         self.compose = Compose(tools)
@@ -183,41 +179,41 @@ class Multi(dspy.Module):
         self.need = Need(tools, self.judging)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
-        """Run every stage on one attempt."""
+        """Run one attempt."""
         trail = Trail(attempt, observer)
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
         if self.combine is not None:
             return trail.outcome(self.combine(trail), exhausted=True)
-        found = facts_together(attempt.contexts, self.tools.languages)
+        linked = link_facts(attempt.contexts, self.tools.languages)
         drawn: dict[tuple[int, str], list[Judged]] = {}
-        spare = count(self.options.draws)
-        for number in range(self.options.draws if found else 0):
-            again, place = divmod(number, len(found))
-            sampling = {"temperature": _TEMPERATURE, "seed": trail.attempt.seed + number} if again else None
-            question = self.compose(trail, number, found[place], sampling)
-            if question is not None and (place, question) not in drawn:
-                drawn[place, question] = self._judge(trail, number, found[place], question, spare)
-        judged = [(each, found[place]) for (place, _), parts in drawn.items() for each in parts]
-        judged.sort(key=lambda pair: (-len(pair[0].contexts), -pair[0].decision.probability, pair[0].number))
+        free_numbers = count(self.options.draws)
+        for number in range(self.options.draws if linked else 0):
+            repeated, index = divmod(number, len(linked))
+            sampling = {"temperature": _TEMPERATURE, "seed": trail.attempt.seed + number} if repeated else None
+            question = self.compose(trail, number, linked[index], sampling)
+            if question is not None and (index, question) not in drawn:
+                drawn[index, question] = self._judge(trail, number, linked[index], question, free_numbers)
+        candidates = [(judged, linked[index]) for (index, _), parts in drawn.items() for judged in parts]
+        candidates.sort(key=lambda pair: (-len(pair[0].contexts), -pair[0].decision.probability, pair[0].number))
         draft: Draft | None = None
-        for each, facts in judged:
-            self.judging.refuse(trail, each)
-            if each.decision.good and draft is None:
-                draft = self._finish(trail, each, facts)
+        for judged, facts in candidates:
+            self.judging.refuse(trail, judged)
+            if judged.decision.good and draft is None:
+                draft = self._finish(trail, judged, facts)
         return trail.outcome(draft, exhausted=True)
 
     def _judge(
-        self, trail: Trail, number: int, facts: LinkedFacts, question: str, spare: Iterator[int]
+        self, trail: Trail, number: int, facts: LinkedFacts, question: str, free_numbers: Iterator[int]
     ) -> list[Judged]:
-        """Judge a question about some facts, or what it is split into."""
+        """Judge a question about some facts, or the parts that it is split into."""
         if asks_twice(question, self.tools.languages[trail.language]):
-            return list(self.split(trail, number, facts, question, spare))
-        judged = self.judging(trail, number, about(facts), tidy_question(question), facts.contexts)
+            return list(self.split(trail, number, facts, question, free_numbers))
+        judged = self.judging(trail, number, focus_of(facts), tidy_question(question), facts.contexts)
         return [judged if judged.decision.good else self.judging.rewrite_refused(trail, judged)]
 
     def _finish(self, trail: Trail, judged: Judged, facts: LinkedFacts) -> Draft | None:
-        """Return the draft of a good question that needs all its chunks, or of one about a single chunk if wanted."""
+        """Return the draft of a question that needs all its chunks; with ``--singles``, also of one about one chunk."""
         if len(judged.contexts) < self.options.min_chunks:
             if not self.options.singles:
                 trail.refuse("split", "it needs one chunk only", question=judged.question)
@@ -234,15 +230,15 @@ def _shares(size: int, options: MultiOptions) -> Mapping[str, int]:
 
 
 def _agenda(material: Material, options: MultiOptions, size: int) -> Agenda:
-    def go_together(contexts: tuple[Context, ...]) -> bool:
+    def are_compatible(contexts: tuple[Context, ...]) -> bool:
         if material.mode.writes_freely:
             return len({context.language for context in contexts}) == 1
-        return bool(facts_together(contexts, material.languages))
+        return bool(link_facts(contexts, material.languages))
 
     return NearChunks(
         material,
         MULTI,
-        go_together,
+        are_compatible,
         seeds=5 * size,
         chunks=(options.min_chunks, options.max_chunks),
         near=options.near,
@@ -253,7 +249,7 @@ def _agenda(material: Material, options: MultiOptions, size: int) -> Agenda:
 
 RECIPE = Recipe(
     name="multi",
-    about="Questions that need several chunks: one thing described by another, or two things compared.",
+    about="Questions that need several chunks, by describing or comparing things.",
     options=MultiOptions,
     program=Multi,
     shares=_shares,

@@ -1,8 +1,8 @@
-"""Recipe ``roundtrip``, the retriever's benchmark: one question about each chunk, searched for again.
+"""Recipe ``roundtrip``: a benchmark of retrievers with one question about each chunk.
 
     question → judge, the best of several → search → draft
 
-Nothing is refused for its rank: where a question finds its chunk is what is measured.
+No question is refused for its rank, because the ranks are the result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ from programs.types import Attempt, Context, Draft, Observer, Outcome
 
 SIMPLE = "simple"
 _ROUNDS = 3
-_FEWEST_WORDS = 3
+_MIN_WORDS = 3
 
 
 class RoundTripOptions(Options):
     """The options of ``roundtrip``."""
 
-    candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
+    candidates: int = Field(default=2, ge=1, le=100, description="Questions per attempt; the best is kept.")
     longer_than: int = Field(default=100, ge=0, description="Ask about chunks longer than this, in characters.")
 
 
 class RoundTripQuestions(dspy.Module):
-    """Ask one question about a chunk, whatever the critic thinks of the chunk, and search for it."""
+    """Ask one question about a chunk, without judging the chunk, and record its rank."""
 
     def __init__(self, tools: Tools, options: RoundTripOptions) -> None:
         """Compose the stages."""
@@ -43,47 +43,52 @@ class RoundTripQuestions(dspy.Module):
         self.round_trip = RoundTrip(tools, judging, max_rank=0)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
-        """Ask and search."""
+        """Run one attempt."""
         trail = Trail(attempt, observer)
         context, exhausted = attempt.contexts[0], False
         foci = context.foci
         if not foci:
             foci, exhausted = self.ask.look_for_foci(trail, lambda focus: True)
-        # Every chunk is to have a question: what the critic refuses twice is better than none, so what was asked
-        # before is asked again where nothing else is found.
-        foci = foci or attempt.asked[: self.candidates]
+        # Every chunk should get a question: the last attempt accepts a refused one, and foci are used again if no
+        # others are left.
+        foci = foci or attempt.used_foci[: self.candidates]
         last = exhausted or attempt.round == _ROUNDS - 1
-        best = next(
-            (each for each in self.ask(trail, foci) if _is_question(each) and (last or each.decision.good)), None
-        )
+        best = next((one for one in self.ask(trail, foci) if _is_question(one) and (last or one.decision.good)), None)
+        used_foci = trail.new_foci or foci
         if best is None:
             if foci:
                 trail.refuse("judge", "none of the questions is good")
-            return trail.outcome(asked=trail.written or foci, exhausted=exhausted)
-        found = self.round_trip(trail, best)
+            return trail.outcome(used_foci=used_foci, exhausted=exhausted)
+        result = self.round_trip(trail, best)
         draft = Draft(
             question=best.question,
             answer=best.focus.answer,
             evolution=SIMPLE,
             contexts=(context.chunk,),
-            relevant=found.relevant,
-            retrieval=found.retrieval,
+            relevant=result.relevant,
+            retrieval=result.retrieval,
             probability=round(best.decision.probability, 4),
             trail=trail.records_of(best.number),
             metadata={"focus": best.focus.sentence, "source_rank": best.retrieval.rank},
         )
-        return trail.outcome(draft, asked=trail.written or foci, exhausted=exhausted)
+        return trail.outcome(draft, used_foci=used_foci, exhausted=exhausted)
 
 
 def _is_question(judged: Judged) -> bool:
-    return judged.question.endswith("?") and len(judged.question.split()) >= _FEWEST_WORDS
+    return judged.question.endswith("?") and len(judged.question.split()) >= _MIN_WORDS
 
 
-class EachOnce:
-    """Asks about every chunk until it has given a question, what is easy first."""
+class OncePerChunk:
+    """Offers every long chunk until it has a question."""
 
     def __init__(self, contexts: Sequence[Context], size: int, longer_than: int) -> None:
-        """Ask about chunks of more than so many characters, ``size`` foci at a time."""
+        """Build the agenda.
+
+        Args:
+            contexts: the chunks.
+            size: foci per attempt.
+            longer_than: only chunks with more characters are used.
+        """
         long = [context for context in contexts if len(context.passage) > longer_than]
         self._contexts = {context.chunk.chunk_id: context for context in long}
         self._size = size
@@ -92,13 +97,13 @@ class EachOnce:
         self.counts: Mapping[str, int] = {"chunks": len(contexts), "long enough": len(long)}
 
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
-        """Return the next foci of a chunk; none where the program has to look for some."""
-        if any(each.accepted or each.exhausted for each in past):
+        """Return the next foci of a chunk; none if the program has to look for some."""
+        if any(attempt.accepted or attempt.exhausted for attempt in past):
             return {}
         context = self._contexts[key]
-        asked = [focus for each in past for focus in each.foci]
-        left = tuple(focus for focus in context.foci if focus not in asked)
-        return {SIMPLE: (context.model_copy(update={"foci": left[: self._size], "grows": {}}),)}
+        used = [focus for attempt in past for focus in attempt.foci]
+        unused = [focus for focus in context.foci if focus not in used]
+        return {SIMPLE: (context.with_foci(*unused[: self._size]),)}
 
 
 def _shares(size: int, options: RoundTripOptions) -> Mapping[str, int]:
@@ -107,14 +112,14 @@ def _shares(size: int, options: RoundTripOptions) -> Mapping[str, int]:
 
 def _agenda(material: Material, options: RoundTripOptions, size: int) -> Agenda:
     contexts = material.contexts
-    if material.mode.writes_freely:  # the program says what to ask for
+    if material.mode.writes_freely:  # the program chooses the kinds of question
         contexts = [context.model_copy(update={"foci": ()}) for context in contexts]
-    return EachOnce(contexts, options.candidates, options.longer_than)
+    return OncePerChunk(contexts, options.candidates, options.longer_than)
 
 
 RECIPE = Recipe(
     name="roundtrip",
-    about="One question about every chunk, searched for again: a benchmark of retrievers.",
+    about="One question about every chunk, to benchmark retrievers.",
     options=RoundTripOptions,
     program=RoundTripQuestions,
     shares=_shares,

@@ -1,4 +1,4 @@
-"""Recipe ``single``: usable chunks, evenly covered → question → answer; no evolution.
+"""Recipe ``single``: one question about each chunk, without evolution.
 
 contexts → seed (question → judge ⇄ rewrite → round trip → answer) → draft
 """
@@ -15,7 +15,7 @@ from programs.modes.base import AskOptions
 from programs.recipes.base import Agenda, Material, Recipe
 from programs.recipes.by_chunk import ByChunk, ByChunkOptions
 from programs.recipes.by_passage import ByPassage
-from programs.recipes.kinds import Mixing
+from programs.recipes.kinds import KindPlan
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
@@ -33,7 +33,7 @@ class SingleOptions(ByChunkOptions):
 
     splits: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
         default={},
-        description="Puts every document into one split, so that nothing leaks between them; each row names its split.",
+        description="Assign every document to one split, so that nothing leaks between splits.",
         json_schema_extra={"metavar": "SPLIT=SHARE,..."},
     )
 
@@ -46,7 +46,7 @@ class SingleOptions(ByChunkOptions):
 
 
 class Single(dspy.Module):
-    """Make one sample of a chunk that gave none yet."""
+    """Make one sample from a chunk."""
 
     def __init__(self, tools: Tools, options: SingleOptions) -> None:
         """Compose the stages."""
@@ -54,11 +54,11 @@ class Single(dspy.Module):
         mode = MODES[tools.mode]
         self.contexts = Contexts(tools)
         judging = JudgeAndRewrite(tools)
-        finish = Finish(tools, judging, mode.answering(tools), options.in_mode(mode).max_rank or 0)
+        finish = Finish(tools, judging, mode.answer(tools), options.in_mode(mode).max_rank or 0)
         self.seed = Seed(mode.asker(tools, judging, AskOptions(options.candidates, options.answers)), finish)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
-        """Run every stage on one attempt."""
+        """Run one attempt."""
         trail = Trail(attempt, observer)
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
@@ -67,7 +67,7 @@ class Single(dspy.Module):
             foci, exhausted = self.seed.ask.look_for_foci(trail, lambda focus: True)
         found = self.seed(trail, foci) if foci else None
         draft = found and found[1].model_copy(update={"split": attempt.contexts[0].split})
-        return trail.outcome(draft, asked=trail.written or foci, exhausted=exhausted)
+        return trail.outcome(draft, used_foci=trail.new_foci or foci, exhausted=exhausted)
 
 
 def _shares(size: int, options: SingleOptions) -> Mapping[str, int]:
@@ -80,23 +80,23 @@ def _agenda(material: Material, options: SingleOptions, size: int) -> Agenda:
         splits = split_documents([context.chunk.doc_id for context in contexts], options.splits)
         contexts = [context.model_copy(update={"split": splits[context.chunk.doc_id]}) for context in contexts]
     if material.mode.writes_freely:
-        given = replace(material, contexts=contexts)
-        return ByPassage(given, (SIMPLE,), weights=options.kinds, candidates=options.candidates, once=True)
+        material = replace(material, contexts=contexts)
+        return ByPassage(material, (SIMPLE,), weights=options.kinds, candidates=options.candidates, once=True)
     return ByChunk(
         contexts,
         (SIMPLE,),
         size=options.candidates,
         only_easy=options.ask == "easy",
-        mixing=Mixing(options.kinds, material.languages),
+        kind_plan=KindPlan(options.kinds, material.languages),
         once=True,
     )
 
 
 def split_documents(doc_ids: Sequence[str], shares: Mapping[str, float]) -> dict[str, str]:
-    """Return the split of each document: so many of each as the shares say, at least one where they are enough.
+    """Return the split of each document, in proportion to the shares; each split has a document if there are enough.
 
-    Documents are taken by the order in which their chunks are drawn, which the seed of a run fixes; the splits take
-    turns, so that a run which ends before it has drawn all of them has samples of each.
+    Documents are assigned in the order in which their chunks are drawn. Splits alternate, so that a run that ends
+    early has samples of each split.
     """
     documents = list(dict.fromkeys(doc_ids))
     counts = quotas(len(documents), shares)
@@ -104,13 +104,13 @@ def split_documents(doc_ids: Sequence[str], shares: Mapping[str, float]) -> dict
         if not counts[name] and len(documents) >= len(counts):
             counts[max(counts, key=lambda other: counts[other])] -= 1
             counts[name] = 1
-    turns = sorted(((place + 0.5) / count, name) for name, count in counts.items() for place in range(count))
-    return {document: name for document, (_, name) in zip(documents, turns, strict=True)}
+    order = sorted(((n + 0.5) / count, name) for name, count in counts.items() for n in range(count))
+    return {document: name for document, (_, name) in zip(documents, order, strict=True)}
 
 
 RECIPE = Recipe(
     name="single",
-    about="One question about each chunk, evenly over all documents, with splits if you like.",
+    about="One question about each chunk, evenly over all documents, with optional splits.",
     options=SingleOptions,
     program=Single,
     shares=_shares,

@@ -1,1 +1,1 @@
-"""Stages: small programs that recipes are composed of, with their predictors as visible attributes."""
+"""Stages: the ``dspy.Module`` classes that make up recipes; their predictors are attributes named after steps."""

@@ -1,62 +1,107 @@
-"""Stage ``answer``: the ground truth, found in the passage by the generator and supported by it."""
+"""Stage ``answer``: the ground truth of a question, checked against its passage."""
+
+from typing import Any
 
 import dspy
 
-from programs.deciding import because
+from programs.deciding import Decision, with_reason
 from programs.features import agreement
+from programs.stages.contexts import critic_passage, is_llm_judge
 from programs.stages.judge_and_rewrite import Judged
+from programs.stages.reading import ReadAnswers
 from programs.steps.answer import ground_truth, tidy_answer
 from programs.tools import Tools
 from programs.trail import Trail
 
 
-class Answer(dspy.Module):
-    """Answer a question and check the answer."""
+class _AnswerStage(dspy.Module):
+    """The checks that both ways of answering share."""
+
+    tools: Tools
+    grounding: dspy.Predict
+
+    def _check_found(self, trail: Trail, judged: Judged, output: dict[str, Any], *, stated: bool, agrees: bool) -> bool:
+        """Record the answer found in the passage; refuse the question unless it is the expected one."""
+        expected, reason = judged.focus.answer, None
+        if not stated:
+            reason = f"not found in the passage: {expected!r} was expected"
+        elif not agrees:
+            reason = f"another answer than expected: {output['answer']!r}, not {expected!r}"
+        trail.record("answer", judged.number, output, good=reason is None, reason=reason)
+        if reason:
+            trail.refuse("answer", reason, question=judged.question)
+        return reason is None
+
+    def _check_support(self, trail: Trail, judged: Judged, passage: str, answer: str, *, brief: bool) -> Decision:
+        """Let the critic decide whether a passage supports an answer; refuse the question if it does not.
+
+        With ``brief``, the record holds only the critic's own reason.
+        """
+        decision = self.tools.decide(
+            "grounding", self.grounding, passage=passage, question=judged.question, answer=answer
+        )
+        probability, reason = decision.probability, None
+        if not decision.good:
+            reason = with_reason(f"answer not supported: {answer!r}", decision.reason)
+            trail.refuse("grounding", reason, probability=probability, question=judged.question)
+        if brief and reason:
+            reason = decision.reason or None
+        output = {"answer": answer}
+        trail.record("grounding", judged.number, output, probability=probability, good=decision.good, reason=reason)
+        return decision
+
+
+class Answer(_AnswerStage):
+    """Answer a question with the generator and check the answer."""
 
     def __init__(self, tools: Tools) -> None:
-        """Build the predictor that answers, and the critic of answers."""
         super().__init__()
         self.tools = tools
         self.answer = tools.predictor("answer")
         self.grounding = tools.predictor("grounding")
 
     def forward(self, trail: Trail, judged: Judged) -> tuple[str, float] | None:
-        """Return the ground truth with the probability that the passage supports it; None if a check fails."""
-        answer = self._find(trail, judged)
-        if answer is None:
-            return None
-        asked = {"passage": judged.passage, "question": judged.question, "answer": answer}
-        grounding = self.tools.decide("grounding", self.grounding, **asked)
-        supported, why = grounding.probability, "" if grounding.good else grounding.why
-        trail.record(
-            "grounding",
-            judged.number,
-            {"answer": answer},
-            probability=supported,
-            good=grounding.good,
-            reason=why or None,
-        )
-        if grounding.good:
-            return answer, supported
-        reason = because(f"answer not supported: {answer!r}", why)
-        trail.refuse("grounding", reason, probability=supported, question=judged.question)
-        return None
-
-    def _find(self, trail: Trail, judged: Judged) -> str | None:
-        """Return the ground truth if the generator finds in the passage what the question asks about."""
-        asked = {"topic": judged.contexts[0].topic, "passage": judged.passage, "question": judged.question}
-        written = self.tools.write("answer", self.answer, trail.language, **asked)
-        meant = judged.focus.answer
+        """Return the ground truth and the probability that the passage supports it; None if a check fails."""
+        inputs = {"topic": judged.contexts[0].topic, "passage": judged.passage, "question": judged.question}
+        written = self.tools.write("answer", self.answer, trail.language, **inputs)
+        expected = judged.focus.answer
         found = tidy_answer(written.answer, judged.question)
         language = self.tools.languages[trail.language]
-        kept = ground_truth(judged.question, found, judged.focus, judged.passage, language)
-        reason = None
-        if not language.is_stated(found):
-            reason = f"not found in the passage: {meant!r} was expected"
-        elif kept is None:
-            reason = f"another answer than expected: {found!r}, not {meant!r}"
-        output = {"answer": found, "meant": meant, "agreement": round(agreement(found, meant), 3)}
-        trail.record("answer", judged.number, output, good=reason is None, reason=reason)
-        if reason:
-            trail.refuse("answer", reason, question=judged.question)
-        return kept
+        answer = ground_truth(judged.question, found, judged.focus, judged.passage, language)
+        output = {"answer": found, "meant": expected, "agreement": round(agreement(found, expected), 3)}
+        stated = language.is_stated(found)
+        if not self._check_found(trail, judged, output, stated=stated, agrees=answer is not None) or answer is None:
+            return None
+        decision = self._check_support(trail, judged, judged.passage, answer, brief=True)
+        return (answer, decision.probability) if decision.good else None
+
+
+class AnswerByReading(_AnswerStage):
+    """Check the answer that was written with a question: a model that reads the passage must find the same one."""
+
+    def __init__(self, tools: Tools) -> None:
+        super().__init__()
+        self.tools = tools
+        self.reading = ReadAnswers(tools)
+        self.grounding = tools.predictor("grounding")
+
+    def forward(self, trail: Trail, judged: Judged) -> tuple[str, float] | None:
+        """Return the answer and the probability that the passage supports all of it; None if a check fails.
+
+        An LLM critic judges the whole answer; other critics judge each sentence.
+        """
+        answer = judged.focus.answer
+        found = self.reading.read(trail, judged.question, judged.contexts, answer)
+        agrees = found is not None and self.reading.agrees(trail, judged.number, judged.question, answer, found)
+        output = {"answer": found, "meant": answer}
+        if not self._check_found(trail, judged, output, stated=found is not None, agrees=agrees):
+            return None
+        critic = self.tools.critics["grounding"]
+        sentences = [] if is_llm_judge(critic) else self.tools.languages[trail.language].sentences(answer)
+        passage, probability = critic_passage(critic, judged.contexts), 1.0
+        for part in sentences or [answer]:
+            decision = self._check_support(trail, judged, passage, part, brief=False)
+            if not decision.good:
+                return None
+            probability = min(probability, decision.probability)
+        return answer, probability

@@ -1,4 +1,4 @@
-"""Stage ``finish``: round trip and answer, and the draft of a question that passed both."""
+"""Stage ``finish``: check the round trip and the answer of a good question, and build its draft."""
 
 from typing import Any
 
@@ -13,39 +13,37 @@ from programs.types import Draft
 
 
 class Finish(dspy.Module):
-    """Take a good question through the checks that are left."""
+    """Run the remaining checks on a good question."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndRewrite, answering: Any, max_rank: int) -> None:
-        """Compose the checks; ``answering`` is the stage that finds and checks answers, for ``max_rank`` see
-        :class:`RoundTrip`.
-        """
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite, answer: Any, max_rank: int) -> None:
+        """Compose the checks; ``answer`` is the answer stage, for ``max_rank`` see :class:`RoundTrip`."""
         super().__init__()
         self.round_trip = RoundTrip(tools, judging, max_rank)
-        self.answer = answering
+        self.answer = answer
         self.tools = tools
 
     def forward(self, trail: Trail, judged: Judged, evolution: str) -> Draft | None:
-        """Return the draft of a question, None if a check fails."""
-        found = self.round_trip(trail, judged)
-        if found is None:
+        """Return the draft of a question; None if a check fails."""
+        result = self.round_trip(trail, judged)
+        if result is None:
             return None
         answered = self.answer(trail, judged)
         if answered is None:
             return None
-        answer, supported = answered
+        answer, probability = answered
+        language = self.tools.languages[trail.language]
         return Draft(
             question=judged.question,
             answer=answer,
             evolution=evolution,
             contexts=tuple(context.chunk for context in judged.contexts),
-            relevant=found.relevant,
-            retrieval=found.retrieval,
-            probability=round(min(judged.decision.probability, supported), 4),
+            relevant=result.relevant,
+            retrieval=result.retrieval,
+            probability=round(min(judged.decision.probability, probability), 4),
             trail=trail.records_of(judged.number),
             metadata={
                 "focus": judged.focus.sentence,
-                "kind": judged.focus.kind
-                or kind_of(judged.question, judged.focus, self.tools.languages[trail.language]),
+                "kind": judged.focus.kind or kind_of(judged.question, judged.focus, language),
                 "source_rank": judged.retrieval.rank,
             },
         )

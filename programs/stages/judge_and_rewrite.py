@@ -1,14 +1,15 @@
-"""Stage ``judge and rewrite``: every question is judged, and a refused one rewritten and judged again."""
+"""Stage ``judge and rewrite``: judge every question; rewrite a refused one and judge it again."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import dspy
 
 from programs.deciding import Decision
-from programs.focus import is_whole
+from programs.focus import is_full_question
+from programs.stages.contexts import critic_passage, passage_of, relevant_groups
 from programs.steps.feedback import OBJECTIONS
 from programs.steps.question import seed_question
-from programs.steps.rewrite import REWRITE_ROUNDS, WORTH_REWRITING
+from programs.steps.rewrite import MIN_PROBABILITY, REWRITE_ROUNDS
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus, Retrieval
@@ -17,7 +18,7 @@ from programs.types import Context, Focus, Retrieval
 class Judged(NamedTuple):
     """A judged question.
 
-    ``number`` is its place among the candidates of the attempt; ``focus`` is what it was asked about.
+    ``number`` is its place among the candidates of the attempt; ``focus`` is what the question is about.
     """
 
     number: int
@@ -29,40 +30,19 @@ class Judged(NamedTuple):
 
     @property
     def passage(self) -> str:
-        """Return what the question is judged and answered on."""
+        """Return the text that the question is answered from."""
         return passage_of(self.contexts)
 
     @property
     def relevant(self) -> tuple[tuple[str, ...], ...]:
-        """Return the ids of the chunks that are needed, each a group of its own."""
-        return groups_of(self.contexts)
-
-
-def passage_of(contexts: tuple[Context, ...]) -> str:
-    """Return the passages of contexts as one text."""
-    return "\n\n".join(context.passage for context in contexts)
-
-
-def seen_by(critic: Any, contexts: tuple[Context, ...]) -> str:
-    """Return what a critic is shown of contexts: one that reads sees the title and headings of each passage too.
-
-    A question may name what only these name, and whoever wrote it saw them.
-    """
-    if not getattr(critic, "reads", False):
-        return passage_of(contexts)
-    return "\n\n".join(f"[{context.topic}]\n{context.passage}" for context in contexts)
-
-
-def groups_of(contexts: tuple[Context, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the ids of contexts, each a group of its own."""
-    return tuple((context.chunk.chunk_id,) for context in contexts)
+        """Return the ids of the needed chunks, each in a group of its own."""
+        return relevant_groups(self.contexts)
 
 
 class JudgeAndRewrite(dspy.Module):
     """Judge questions; rewrite a refused one with feedback."""
 
     def __init__(self, tools: Tools) -> None:
-        """Build the critic of questions and the predictors that rewrite."""
         super().__init__()
         self.tools = tools
         self.judge = tools.predictor("judge")
@@ -71,7 +51,7 @@ class JudgeAndRewrite(dspy.Module):
 
     def decide(self, question: str, contexts: tuple[Context, ...]) -> Decision:
         """Let the critic decide on a question about some chunks."""
-        passage = seen_by(self.tools.critics["judge"], contexts)
+        passage = critic_passage(self.tools.critics["judge"], contexts)
         return self.tools.decide("judge", self.judge, passage=passage, question=question)
 
     def forward(
@@ -88,21 +68,25 @@ class JudgeAndRewrite(dspy.Module):
             good=decision.good,
             reason=None if decision.good else decision.refusal,
         )
-        retrieval = self.tools.retriever.rank(question, groups_of(contexts))
+        retrieval = self.tools.retriever.rank(question, relevant_groups(contexts))
         return Judged(number, focus, question, contexts, decision, retrieval)
 
     def rewrite_refused(self, trail: Trail, refused: Judged) -> Judged:
-        """Rewrite a refused question with feedback, a bounded number of rounds, unless it is too far from good."""
+        """Rewrite a refused question with feedback, in a limited number of rounds.
+
+        Questions with a low probability are not rewritten, nor are those made of the words of their sentence: small
+        models improved 0 of 13 of these.
+        """
         judged = refused
         for _ in range(REWRITE_ROUNDS):
-            if judged.decision.probability < WORTH_REWRITING or is_whole(judged.focus):
-                break  # a question in the sentence's own words is not rewritten by a small model: 0 of 13
-            asked = {"topic": judged.contexts[-1].topic, "fact": judged.focus.fact, "question": judged.question}
-            advice = judged.decision.why or self._advice(trail, judged, asked)
-            asked |= {"answer": judged.focus.answer, "feedback": advice}
-            written = self.tools.write("rewrite", self.rewrite, trail.language, **asked)
+            if judged.decision.probability < MIN_PROBABILITY or is_full_question(judged.focus):
+                break
+            inputs = {"topic": judged.contexts[-1].topic, "fact": judged.focus.fact, "question": judged.question}
+            feedback = judged.decision.reason or self._feedback(trail, judged, inputs)
+            inputs |= {"answer": judged.focus.answer, "feedback": feedback}
+            written = self.tools.write("rewrite", self.rewrite, trail.language, **inputs)
             question = seed_question(written.better_question, judged.focus, self.tools.languages[trail.language])
-            trail.record("rewrite", judged.number, {"feedback": advice, "question": question})
+            trail.record("rewrite", judged.number, {"feedback": feedback, "question": question})
             if question == judged.question:
                 break
             judged = self(trail, judged.number, judged.focus, question, judged.contexts)
@@ -110,10 +94,10 @@ class JudgeAndRewrite(dspy.Module):
                 break
         return judged
 
-    def _advice(self, trail: Trail, judged: Judged, asked: dict[str, str]) -> str:
-        """Return what must change, by the generator: for critics that give no reasons."""
+    def _feedback(self, trail: Trail, judged: Judged, inputs: dict[str, str]) -> str:
+        """Let the generator say what must change, for critics that give no reasons."""
         objection = OBJECTIONS[judged.decision.weakest]
-        written = self.tools.write("feedback", self.feedback, trail.language, **asked, objection=objection)
+        written = self.tools.write("feedback", self.feedback, trail.language, **inputs, objection=objection)
         return str(written.feedback)
 
     def refuse(self, trail: Trail, judged: Judged) -> None:

@@ -1,4 +1,4 @@
-"""Stage ``restyle``: a finished question in another style, by rule; it is searched again."""
+"""Stage ``restyle``: reword a finished question by rule, and search for it again."""
 
 import random
 
@@ -11,7 +11,7 @@ from programs.types import Draft
 
 
 class Restyle(dspy.Module):
-    """Word a question as an evolution says, and keep its answer: a rule leaves unchanged what is asked for."""
+    """Reword the question of a draft and keep its answer, since a rule does not change what is asked for."""
 
     def __init__(self, tools: Tools, max_rank: int) -> None:
         """Accept ranks up to ``max_rank``; 0 records ranks and refuses none."""
@@ -20,12 +20,12 @@ class Restyle(dspy.Module):
         self.max_rank = max_rank
 
     def forward(self, trail: Trail, draft: Draft, row: Evolution) -> Draft | None:
-        """Return the draft with its question restyled; None if the rule has no wording or it is found too late."""
+        """Return the reworded draft; None if the rule has no other wording or its chunk is ranked too low."""
         if row.restyle is None:
             raise ValueError(f"{row.name} has no rule")
         question = row.restyle(draft.question, self.tools.languages[trail.language], random.Random(trail.attempt.seed))
         if question is None or question == draft.question:
-            trail.refuse(row.name, "its rule gives no other wording", question=draft.question)
+            trail.refuse(row.name, "the rule has no other wording", question=draft.question)
             return None
         retrieval = self.tools.retriever.rank(question, draft.relevant)
         rank = retrieval.rank

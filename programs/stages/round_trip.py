@@ -1,4 +1,4 @@
-"""Stage ``round trip``: a question must find its own chunks again by search, or others that do just as well."""
+"""Stage ``round trip``: a search for the question must find its source chunks, or equally good alternatives."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,77 +12,77 @@ from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Hit, Retrieval
 
-# Set by hand; no labels of chunks that do just as well exist.
-_LOOKED_AT = 10  # of the chunks that a search finds first
-_LESS_LIKELY = 0.02  # so much less answerable may a question be from a chunk that does just as well
+# Set by hand; there are no labels of alternative chunks.
+_HITS = 10  # search results considered as alternatives
+_MAX_DROP = 0.02  # largest allowed drop in P(answerable) for an alternative chunk
 
 
-class Placed(NamedTuple):
-    """Where a question finds its chunks: groups of ids, any one of a group will do, and the round trip."""
+class RoundTripResult(NamedTuple):
+    """The relevant chunk ids in groups (any one of a group is enough), and the rank of the question."""
 
     relevant: tuple[tuple[str, ...], ...]
     retrieval: Retrieval
 
 
 class RoundTrip(dspy.Module):
-    """Refuse questions that find their chunks too late.
+    """Refuse questions whose chunks are ranked too low.
 
-    Another chunk does just as well as one of the question's own if it holds all words of question and answer that the
-    own chunk alone has, and the critic finds the question as answerable with it.
+    A chunk is an alternative to a source chunk if it has all words of question and answer that only this source chunk
+    has, and the critic finds the question as answerable with it.
     """
 
     def __init__(self, tools: Tools, judging: JudgeAndRewrite, max_rank: int) -> None:
-        """Accept ranks up to ``max_rank``; 0 records ranks and refuses none."""
+        """Accept ranks up to ``max_rank``; 0 accepts and records every rank."""
         super().__init__()
         self.tools = tools
         self.judging = judging
         self.max_rank = max_rank
 
-    def forward(self, trail: Trail, judged: Judged) -> Placed | None:
-        """Return where a question finds its chunks, None if it does not find them early enough."""
-        found = self._found(trail, judged)
-        rank = found.retrieval.rank
+    def forward(self, trail: Trail, judged: Judged) -> RoundTripResult | None:
+        """Return the relevant chunks and the rank of a question; None if the rank is too low."""
+        result = self._search(trail, judged)
+        rank = result.retrieval.rank
         if not self.max_rank or (rank is not None and rank <= self.max_rank):
-            return found
+            return result
         place = "not found" if rank is None else f"too far: rank {rank}"
         trail.refuse("retrieval", f"source chunk {place}", question=judged.question)
         return None
 
-    def _found(self, trail: Trail, judged: Judged) -> Placed:
-        own = {context.chunk.chunk_id for context in judged.contexts}
-        hits = self.tools.retriever.search(judged.question, _LOOKED_AT)
-        others = [hit for hit in hits if hit.chunk_id not in own]
+    def _search(self, trail: Trail, judged: Judged) -> RoundTripResult:
+        sources = {context.chunk.chunk_id for context in judged.contexts}
+        hits = self.tools.retriever.search(judged.question, _HITS)
+        others = [hit for hit in hits if hit.chunk_id not in sources]
         groups = tuple(
             (context.chunk.chunk_id, *self._alternatives(others, context, judged)) for context in judged.contexts
         )
         if all(len(group) == 1 for group in groups):
-            return Placed(groups, judged.retrieval)
+            return RoundTripResult(groups, judged.retrieval)
         retrieval = self.tools.retriever.rank(judged.question, groups)
-        said = {"groups": groups, "rank": retrieval.rank, "rank without": judged.retrieval.rank}
-        trail.record("alternatives", judged.number, said)
-        return Placed(groups, retrieval)
+        output = {"groups": groups, "rank": retrieval.rank, "rank without": judged.retrieval.rank}
+        trail.record("alternatives", judged.number, output)
+        return RoundTripResult(groups, retrieval)
 
     def _alternatives(self, hits: Sequence[Hit], context: Context, judged: Judged) -> list[str]:
-        """Return the ids of those hits that do as well as a context."""
+        """Return the ids of the hits that can replace a context."""
         words = self.tools.languages[context.language].content_words
         answer = judged.focus.answer
         others = tuple(other for other in judged.contexts if other is not context)
-        asked = {*words(f"{judged.question} {answer}")}.difference(*(words(other.passage) for other in others))
-        own = asked & set(words(context.passage))
-        if not own:
+        needed = {*words(f"{judged.question} {answer}")}.difference(*(words(other.passage) for other in others))
+        needed &= set(words(context.passage))
+        if not needed:
             return []
         found, stated = [], has_words(context.passage, answer)
         for hit in hits:
             passage = plain(hit.text)
             if stated and not has_words(passage, answer):
                 continue
-            if own <= set(words(passage)):
-                instead = context.model_copy(update={"passage": passage})
-                if self._is_as_good(self.judging.decide(judged.question, (*others, instead)), judged):
+            if needed <= set(words(passage)):
+                alternative = context.model_copy(update={"passage": passage})
+                if _is_as_good(self.judging.decide(judged.question, (*others, alternative)), judged):
                     found.append(hit.chunk_id)
         return found
 
-    @staticmethod
-    def _is_as_good(decision: Decision, judged: Judged) -> bool:
-        least = judged.decision.probabilities["answerable"] - _LESS_LIKELY
-        return decision.good and decision.probabilities["answerable"] >= least
+
+def _is_as_good(decision: Decision, judged: Judged) -> bool:
+    least = judged.decision.probabilities["answerable"] - _MAX_DROP
+    return decision.good and decision.probabilities["answerable"] >= least

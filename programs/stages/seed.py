@@ -10,17 +10,16 @@ from programs.types import Draft, Focus
 
 
 class Seed(dspy.Module):
-    """Ask about a chunk, and take the best question that the other checks let pass."""
+    """Ask about a chunk; keep the best question that passes the other checks."""
 
     def __init__(self, asker: Asker, finish: Finish) -> None:
-        """Compose the stages."""
         super().__init__()
         self.ask = asker
         self.finish = finish
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> tuple[Judged, Draft] | None:
-        """Return the best seed question that passes every step, with its draft."""
-        for each in self.ask.good(trail, foci):
-            if (draft := self.finish(trail, each, "simple")) is not None:
-                return each, draft
+        """Return the best question that passes every check, with its draft."""
+        for judged in self.ask.good(trail, foci):
+            if (draft := self.finish(trail, judged, "simple")) is not None:
+                return judged, draft
         return None

@@ -1,4 +1,4 @@
-"""The steps that recipes are composed of: one file each with its row, its limits and its tidying."""
+"""The steps, one file each: signature, limits, and how completions are cleaned up."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The step ``agree``: decides whether two answers to a question say the same."""
+"""Step ``agree``: decides whether two answers to a question say the same."""
 
 from collections.abc import Mapping
 
@@ -10,17 +10,16 @@ from signatures.agree import CompareAnswers
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
-    """Return the probability of each output by weights set by hand."""
+    """Return the probability of each output, with weights set by hand."""
     first, second = inputs["first"], inputs["second"]
     language = languages.of(f"{first} {second}")
     if numbers(language.in_digits(first)) != numbers(language.in_digits(second)):
         return {"agree": 0.1}
     words = [set(language.content_words(text)) for text in (first, second)]
-    held = share(len(words[0] & words[1]), min(map(len, words)))  # one may say more than the other
-    return {"agree": logistic(-4.5 + 4 * similarity(first, second) + 4 * held)}
+    shared = share(len(words[0] & words[1]), min(map(len, words)))  # one answer may be more detailed
+    return {"agree": logistic(-4.5 + 4 * similarity(first, second) + 4 * shared)}
 
 
-# What careless readers miss. It is no part of the signature, for whose exact words compiled states hold.
 _STRICT = {
     "agree": "Other words for the same thing agree, and so do a full and a short name. Another number, name, "
     "cause or condition does not, nor does an answer that leaves out what was asked for.",

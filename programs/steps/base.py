@@ -1,4 +1,4 @@
-"""What a step is: a named signature with the limits of its completions."""
+"""Steps: named signatures with settings of their calls."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,26 +17,26 @@ class Step:
     """One row of the table of steps.
 
     Attributes:
-        name: what the command line, records and files call it.
-        signature: what it asks.
+        name: its name on the command line, in records and files.
+        signature: its signature.
         decides: whether a critic serves it; else the generator does.
-        taught: whether only trained weights can serve it; without them it is not asked.
+        finetuned: whether only fine-tuned weights can serve it; without them it is skipped.
         limits: settings of each call: ``max_tokens``, ``stop``, ``temperature``.
-        hand_set: decides by weights set by hand where no head was fitted: makes of inputs, the similarity of two texts
-            and the known languages the probability of each output.
-        strict: what the critic ``verdict`` is told beside the signature, by output: the faults that are easily missed.
+        hand_set: decides with weights set by hand, if there is no fitted head; returns the probability of each output.
+        strict: faults that are easily missed, by output: an addition to the prompt of the critic ``verdict``. Not part
+            of the signature, because compiled states apply only to its exact text.
     """
 
     name: str
     signature: type[dspy.Signature]
     decides: bool = False
-    taught: bool = False
+    finetuned: bool = False
     limits: Mapping[str, Any] = field(default_factory=dict)
     hand_set: HandSet | None = None
     strict: Mapping[str, str] = field(default_factory=dict)
 
     def predictor(self, demos: Sequence[Any] = ()) -> dspy.Predict:
-        """Return a fresh bare predictor that shows these demos."""
+        """Return a new predictor with these demos."""
         predict = dspy.Predict(self.signature, **self.limits)
         predict.demos = list(demos)
         return predict

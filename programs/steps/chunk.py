@@ -1,4 +1,4 @@
-"""The step ``chunk``: decides whether a chunk is fit to ask questions about."""
+"""Step ``chunk``: decides whether a chunk is suitable for questions."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from signatures.chunk import ScoreChunk
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
-    """Return the probability of each output by weights set by hand."""
+    """Return the probability of each output, with weights set by hand."""
     del similarity
     f = chunk_features(inputs["passage"], inputs["topic"], languages.of(inputs["passage"].strip()))
     content = (
@@ -48,7 +48,6 @@ def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Language
     }
 
 
-# What careless readers miss. It is no part of the signature, for whose exact words compiled states hold.
 _STRICT = {
     "self_contained": "The topic belongs to the passage: what it names need not be said again, and text that is "
     "cut off at its edges is no fault by itself. It is no if the facts are about an 'it', 'they', 'this' or a bare "

@@ -1,4 +1,4 @@
-"""The step ``combine``: writes questions that only several passages together answer."""
+"""Step ``combine``: writes questions that need several passages."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ STEP = Step("combine", CombinePassages, limits={"max_tokens": 480, "temperature"
 
 
 def numbered(contexts: Sequence[Context]) -> str:
-    """Return the passages of contexts as one text, each under its number and its topic."""
+    """Return the passages of contexts as one text, each with its number and topic."""
     return numbered_texts([(context.topic, context.passage) for context in contexts])
 
 
 def numbered_texts(passages: Sequence[tuple[str, str]]) -> str:
-    """Return topics with passages as one text, each under its number and its topic."""
+    """Return (topic, passage) pairs as one text, each with its number."""
     return "\n\n".join(f"[{number}] {topic}\n{text}" for number, (topic, text) in enumerate(passages, start=1))

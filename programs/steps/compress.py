@@ -1,4 +1,4 @@
-"""The step ``compress``: says an evolved question in fewer words."""
+"""Step ``compress``: shortens an evolved question."""
 
 from programs.steps.base import Step
 from programs.steps.question import LIMITS

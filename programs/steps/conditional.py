@@ -1,4 +1,4 @@
-"""The step ``conditional``: puts a question under a condition that its passage states."""
+"""Step ``conditional``: adds a condition from the passage to a question."""
 
 from programs.steps.base import Step
 from programs.steps.question import LIMITS

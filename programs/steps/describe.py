@@ -1,4 +1,4 @@
-"""The step ``describe``: finds a phrase that can stand in the place of a name."""
+"""Step ``describe``: writes a phrase that can replace a name."""
 
 import re
 
@@ -10,14 +10,14 @@ STEP = Step("describe", DescribeName, limits={"max_tokens": 40, "stop": ["\n"], 
 
 
 def tidy_phrase(text: str) -> str:
-    """Return the phrase of a completion without the signs around it."""
+    """Return the phrase of a completion without surrounding punctuation."""
     return " ".join(text.split()).strip(" .,;:?!\"'")
 
 
-def in_place_of(name: str, phrase: str, question: str) -> str:
-    """Return a question with a phrase in the place of a name; as it was if the phrase holds the name, or nothing.
+def replace_name(question: str, name: str, phrase: str) -> str:
+    """Return a question with a name replaced by a phrase; unchanged if the phrase is empty or contains the name.
 
-    An article before the name goes where the phrase begins with the same one.
+    An article before the name is dropped if the phrase begins with the same one.
     """
     phrase = tidy_phrase(phrase)
     if not phrase or has_words(phrase, name):

@@ -1,4 +1,4 @@
-"""The step ``evolve``: changes a question in one way, such as putting it under a condition."""
+"""Step ``evolve``: changes a question as an evolution says."""
 
 from programs.steps.base import Step
 from signatures.evolve import EvolveQuestion

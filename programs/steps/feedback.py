@@ -1,9 +1,9 @@
-"""The step ``feedback``: says what must change in a question that the critic refused; it belongs to ``rewrite``."""
+"""Step ``feedback``: says what must change in a question that the critic refused, for the step ``rewrite``."""
 
 from programs.steps.base import Step
 from signatures.feedback import DiagnoseQuestion
 
-# What the generator is told of a refusal, by the output of the step `judge` that is to blame.
+# The reason for a refusal in the prompt, by the output of the step `judge` that caused it.
 OBJECTIONS = {
     "independent": "the question cannot be understood alone",
     "clear": "the question is not one clear question",

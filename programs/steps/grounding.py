@@ -1,4 +1,4 @@
-"""The step ``grounding``: decides whether the passage supports an answer."""
+"""Step ``grounding``: decides whether the passage supports an answer."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from signatures.grounding import GroundAnswer
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
-    """Return the probability of each output by weights set by hand."""
+    """Return the probability of each output, with weights set by hand."""
     del similarity
     f = answer_features(inputs["passage"], inputs["question"], inputs["answer"], languages.of(inputs["passage"]))
     if not f["words"]:
@@ -29,7 +29,6 @@ def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Language
     }
 
 
-# What careless readers miss. It is no part of the signature, for whose exact words compiled states hold.
 _STRICT = {
     "grounded": "Check each name, number and date of the answer against the passage; a figure that follows by "
     "counting from its figures is stated. It is no if one is missing there or differs, if the passage speaks of "

@@ -1,4 +1,4 @@
-"""The step ``judge``: decides whether a question is fit for an evaluation set."""
+"""Step ``judge``: decides whether a question is suitable for an evaluation set."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from signatures.judge import JudgeQuestion
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
-    """Return the probability of each output by weights set by hand."""
+    """Return the probability of each output, with weights set by hand."""
     passage, question = inputs["passage"], inputs["question"]
     f = question_features(question, passage, languages.of(passage), languages.of(question))
     independent = (
@@ -52,7 +52,6 @@ def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Language
     }
 
 
-# What careless readers miss. It is no part of the signature, for whose exact words compiled states hold.
 _STRICT = {
     "independent": "Read the question alone first, as somebody who will never see the passage. It is no if a name "
     "in it says nothing until the passage explains who or what that is, or if it says 'the author', 'the study' or "

@@ -1,4 +1,4 @@
-"""The step ``keyphrases``: copies phrases of a passage that a question could be about."""
+"""Step ``keyphrases``: copies phrases from a passage that can be asked about."""
 
 from programs.steps.base import Step
 from signatures.keyphrases import ExtractKeyphrases

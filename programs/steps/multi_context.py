@@ -1,4 +1,4 @@
-"""The step ``multi_context``: asks a question that compares the facts of several chunks."""
+"""Step ``multi_context``: asks a question that compares facts of several chunks."""
 
 from programs.steps.base import Step
 from signatures.multi_context import ComposeQuestion

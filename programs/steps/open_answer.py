@@ -1,4 +1,4 @@
-"""The step ``open_answer``: answers a question from its passage in whole sentences, or says that it is not stated."""
+"""Step ``open_answer``: answers a question from its passage in whole sentences, or says that it is not stated."""
 
 from programs.steps.base import Step
 from signatures.open_answer import AnswerInFull

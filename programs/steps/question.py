@@ -1,18 +1,18 @@
-"""The step ``question``: asks about a fact so that the answer is the one that was meant."""
+"""Step ``question``: asks about a fact so that the answer is the expected one."""
 
 import re
 
-from programs.focus import is_whole
+from programs.focus import is_full_question
 from programs.languages.base import Language
 from programs.steps.base import Step
 from programs.text import has_words, plain
 from programs.types import Focus
 from signatures.question import AskQuestion
 
-# A question mark inside a question, as of a title: another one follows, and what follows it goes on in lower case.
+# A question mark inside a question, such as in a title: lower case follows, and another question mark.
 _INNER = r"\?[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ][^?]*(?=\?)"
 _FIRST = re.compile(rf"[^?]*(?:{_INNER})*\??")
-# Of every step that writes one question.
+# Shared by the steps that write one question.
 LIMITS = {"max_tokens": 56, "stop": ["\n"], "temperature": 0.0}
 
 STEP = Step("question", AskQuestion, limits=LIMITS)
@@ -27,13 +27,11 @@ def tidy_question(text: str) -> str:
 
 
 def is_none(text: str) -> bool:
-    """Return whether a model wrote that there is no such question."""
+    """Return whether a model wrote "none" instead of a question."""
     return text.strip(" .\"'").casefold() == "none"
 
 
 def seed_question(written: str, focus: Focus, language: Language) -> str:
-    """Return the question of a completion; the focus's own where syntax left nothing to write but the answer."""
+    """Return the question of a completion; if it contains the answer, the full question of the focus, if any."""
     question = language.without_answer(tidy_question(written), focus.answer)
-    if is_whole(focus) and has_words(question, focus.answer):
-        return f"{focus.opening}?"  # the model put back what the words of the sentence leave open
-    return question
+    return f"{focus.opening}?" if is_full_question(focus) and has_words(question, focus.answer) else question

@@ -1,4 +1,4 @@
-"""The step ``reasoning``: says what kind of thing a name names, so that a description can take its place."""
+"""Step ``reasoning``: names the kind of thing that a name stands for, to replace the name by a description."""
 
 from programs.steps.base import Step
 from signatures.reasoning import NameKind

@@ -1,10 +1,10 @@
-"""The step ``rewrite``: rewrites a refused question with the feedback on it."""
+"""Step ``rewrite``: rewrites a refused question with feedback."""
 
 from programs.steps.base import Step
 from programs.steps.question import LIMITS
 from signatures.rewrite import RewriteQuestion
 
 REWRITE_ROUNDS = 1
-WORTH_REWRITING = 0.3  # least probability of a question that is worth a rewrite: two calls, and few succeed
+MIN_PROBABILITY = 0.3  # of a question to rewrite: a rewrite costs two calls, and few succeed
 
 STEP = Step("rewrite", RewriteQuestion, limits=LIMITS)

@@ -1,4 +1,4 @@
-"""The step ``same``: decides whether an evolution changed nothing."""
+"""Step ``same``: decides whether two questions ask for the same thing."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from signatures.same import CompareQuestions
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
-    """Return the probability of each output by weights set by hand."""
+    """Return the probability of each output, with weights set by hand."""
     first, second = inputs["first"], inputs["second"]
     if numbers(first) != numbers(second):
         return {"same": 0.1}
@@ -20,7 +20,6 @@ def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Language
     return {"same": logistic(-9 + 11 * similarity(first, second) - 1.1 * added)}
 
 
-# What careless readers miss. It is no part of the signature, for whose exact words compiled states hold.
 _STRICT = {
     "same": "Compare what a full answer to each would have to say. Other words, a longer sentence or a condition "
     "that holds anyway are no difference.",

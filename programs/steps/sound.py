@@ -1,21 +1,20 @@
-"""The step ``sound``: decides whether a question and its answer are right for their fact; only a taught model can."""
+"""Step ``sound``: a fine-tuned model decides whether a question and its answer are right for their fact."""
 
 import math
 
 from programs.steps.base import Step
 from signatures.sound import WeighPair
 
-# Probability from which on question and answer are taken of which the judge thinks well. More good questions than bad
-# ones were learned from, so probabilities order them and are no shares. Of 59 questions of runs that were not learned
-# from, 45 of them good, the judge lets 42 pass, 35 of them good; both together 31, 27 of them good.
-SOUND = 0.6
-SOUND_ALONE = 0.5  # and from which on a pair that was just written goes to the judge: likelier sound than not
-_LEAST = 1e-6
+# Threshold on the combined score of sound and judge. The scores are not calibrated, because most training questions
+# were good. Of 59 held-out questions (45 good), the judge alone accepts 42 (35 good), both together 31 (27 good).
+THRESHOLD = 0.6
+NEW_PAIR_THRESHOLD = 0.5  # threshold for a new pair before judging
+_MIN = 1e-6
 
-STEP = Step("sound", WeighPair, decides=True, taught=True)
+STEP = Step("sound", WeighPair, decides=True, finetuned=True)
 
 
-def together(*probabilities: float) -> float:
-    """Return the probability of the mean log odds of several."""
-    odds = [math.log(each / (1 - each)) for each in (min(max(p, _LEAST), 1 - _LEAST) for p in probabilities)]
+def combine(*probabilities: float) -> float:
+    """Return the probability at the mean of the log-odds."""
+    odds = [math.log(p / (1 - p)) for p in (min(max(p, _MIN), 1 - _MIN) for p in probabilities)]
     return 1 / (1 + math.exp(-sum(odds) / len(odds)))

@@ -1,4 +1,4 @@
-"""The step ``split``: makes questions that each ask one thing of one that asks two."""
+"""Step ``split``: splits a question that asks two things."""
 
 import re
 from collections.abc import Sequence
@@ -21,6 +21,6 @@ def asks_twice(question: str, language: Language) -> bool:
 
 
 def parts_of(written: Sequence[str]) -> list[str]:
-    """Return the questions of a completion, which may hold two in a row; what ends in no question mark is none."""
+    """Return the questions in the lines of a completion; a line may contain several."""
     parts = (tidy_question(_NUMBER.sub("", part)) for line in written for part in re.findall(r"[^?]+\?", line))
     return [part for part in parts if tokens(part)]

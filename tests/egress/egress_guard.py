@@ -1,7 +1,7 @@
-"""Keep a process to this machine: whatever is asked of another one fails as if there were no network, and is noted.
+"""Block and log access to other machines: it fails as if there were no network.
 
-``sitecustomize.py`` beside it does the same for every Python process that is started with this folder on its path and
-with GROUNDSET_TEST_EGRESS naming the file of notes.
+``sitecustomize.py`` does the same in every Python process started with this folder on its path and with
+GROUNDSET_TEST_EGRESS naming the log file.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ _installed = False
 
 
 def install() -> None:
-    """Watch this process, now and whenever the environment names a file of notes; a hook cannot be taken out again."""
+    """Watch this process while the environment names a log file; audit hooks cannot be removed."""
     global _installed
     if not _installed:
         sys.addaudithook(_watch)
@@ -26,21 +26,21 @@ def install() -> None:
 
 
 def _watch(event: str, arguments: tuple[Any, ...]) -> None:
-    notes = os.environ.get(VARIABLE)
-    if notes is None or event not in (*_LOOKED_UP, *_SENT_TO):
+    log = os.environ.get(VARIABLE)
+    if log is None or event not in (*_LOOKED_UP, *_SENT_TO):
         return
     address = arguments[0] if event in _LOOKED_UP else arguments[1]
     host = address[0] if isinstance(address, tuple) else None if event in _SENT_TO else address
-    if host is None or _is_here(host):  # a socket that is a file has a path for an address
+    if host is None or _is_local(host):  # the address of a Unix socket is a path
         return
-    with Path(notes).open("a", encoding="utf-8") as stream:
+    with Path(log).open("a", encoding="utf-8") as stream:
         stream.write(f"{host.decode() if isinstance(host, bytes) else host}\n")
     if event in _LOOKED_UP:
         raise socket.gaierror(socket.EAI_NONAME, "a test looked up another machine")
-    raise ConnectionRefusedError(f"a test asked something of {host}")
+    raise ConnectionRefusedError(f"a test contacted {host}")
 
 
-def _is_here(host: str | bytes) -> bool:
+def _is_local(host: str | bytes) -> bool:
     name = host.decode() if isinstance(host, bytes) else str(host)
     if name in ("", "localhost", "0.0.0.0", "::"):
         return True

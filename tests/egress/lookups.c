@@ -1,6 +1,6 @@
-/* Keeps a process to this machine where native code asks for others, which Python's audit hooks do not see: every
-   look-up of a name and every connection to an address elsewhere is noted in the file that GROUNDSET_TEST_EGRESS names,
-   and fails as if there were no network. Preloaded into a process and those that it starts (LD_PRELOAD). */
+/* Blocks and logs access of native code to other machines, which Python's audit hooks do not see: every name lookup and
+   every connection to another address is written to the file named by GROUNDSET_TEST_EGRESS, and fails as if there were
+   no network. Loaded with LD_PRELOAD, also into child processes. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void note(const char *host)
+static void log_host(const char *host)
 {
     const char *file = getenv("GROUNDSET_TEST_EGRESS");
     int handle = file ? open(file, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
@@ -31,7 +31,7 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
     struct in6_addr six;
     if (!host || !strcmp(host, "localhost") || inet_pton(AF_INET, host, &four) == 1 || inet_pton(AF_INET6, host, &six) == 1)
         return real(host, service, hints, found);
-    note(host);
+    log_host(host);
     return EAI_NONAME;
 }
 
@@ -50,7 +50,7 @@ int connect(int handle, const struct sockaddr *address, socklen_t length)
     }
     if (!*host)
         return real(handle, address, length);
-    note(host);
+    log_host(host);
     errno = ECONNREFUSED;
     return -1;
 }

@@ -1,4 +1,4 @@
-"""Python imports this module by itself where its folder is on the path."""
+"""Python imports this module at startup if its folder is on the path."""
 
 import egress_guard
 

@@ -1,17 +1,17 @@
-"""The golden run: what the commands make of fixed input, so that a change of the code can be seen to change none of it.
+"""The golden run: the output of the commands on fixed input, to detect unintended changes.
 
-A run is made and put through every command that reads one: exports, transforms, comparisons, review. As a script it
-writes all of that to a folder, without what differs each time (paths, times, hashes, versions). Two versions of the
-code are compared on one machine, byte for byte:
+A run is made and passed to every command that reads runs: exports, transforms, comparisons, review. As a script this
+writes all output to a folder, with paths, times, hashes and versions masked. To compare two versions of the code byte
+for byte on one machine:
 
     PYTHONPATH=OTHER_CHECKOUT python tests/golden/golden.py before
     python tests/golden/golden.py after
     diff -r before after
 
-With ``--lm MODEL`` a real model makes the run over ``data/samples``; else a scripted one, over documents of its own.
-``--renew`` writes what the test reads. ``expected.json`` holds a digest of every text, with its numbers apart, because
-these differ in their last digits from processor to processor. ``texts/COMMAND.txt`` holds what a command says when it
-is used wrongly, so that a change of wording is seen in review and other tests need not repeat it.
+With ``--lm MODEL`` a real model makes the run from ``data/samples``; otherwise a scripted model from its own documents.
+``--renew`` rewrites the files that the test compares with. ``expected.json`` holds a digest of every text and,
+separately, its numbers, whose last digits depend on the processor. ``texts/COMMAND.txt`` holds the error messages of a
+command, so that changes of wording are visible in review and other tests need not repeat them.
 """
 
 import argparse
@@ -45,14 +45,14 @@ _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:[\d.]+)?(\+00:00|Z)?"), "<time>"),
     (re.compile(r"Took .*?, (?=[\d,]+ language)"), "Took <time>, "),
     (re.compile(r"\d+\.\d+ s\b"), "<time>"),
-    (re.compile(r"(?m)^.*seconds for each sample.*$"), "<time>"),
+    (re.compile(r"(?m)^.*seconds per sample.*$"), "<time>"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), "<server>"),
 )
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers as ``writer`` does."""
+    """A model server that returns the answers of ``writer``."""
 
     writer: Any
 
@@ -63,11 +63,11 @@ class Handler(BaseHTTPRequestHandler):
         messages = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"]
         system = next((each["content"] for each in messages if each["role"] == "system"), "")
         try:
-            said = self.writer.answer(system, messages[-1]["content"])
-        except AssertionError:  # whoever opens a model asks it for a word
-            said = "yes"
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
-        usage = {"prompt_tokens": len(system.split()), "completion_tokens": len(said.split()), "total_tokens": 0}
+            answer = self.writer.answer(system, messages[-1]["content"])
+        except AssertionError:  # the test request when a model is opened
+            answer = "yes"
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
+        usage = {"prompt_tokens": len(system.split()), "completion_tokens": len(answer.split()), "total_tokens": 0}
         body = {"id": "1", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
         self._send({**body, "usage": usage})
 
@@ -170,7 +170,7 @@ def make(work: Path, lm: str | None) -> None:
 
 
 def wrong_uses(work: Path) -> dict[str, str]:
-    """Return by command what it says to each of its wrong uses, beside the golden runs in ``work``."""
+    """Return the error messages of each command for its wrong uses, with the golden runs in ``work``."""
     from wrong_uses import WRONG_USES, paths
 
     known, found = paths(work), {}
@@ -187,7 +187,7 @@ def wrong_uses(work: Path) -> dict[str, str]:
 
 
 def files_of(work: Path) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of everything that was made, without what differs each time."""
+    """Yield the path and masked text of every output file."""
     for file in sorted(work.rglob("*")):
         name = file.relative_to(work).as_posix()
         if not file.is_file() or name.startswith("docs/") or file.name.startswith((".", "run.sqlite")):
@@ -211,12 +211,12 @@ def _text_of(file: Path) -> str:
     if file.suffix == ".json" or text.startswith("{"):
         with contextlib.suppress(ValueError):
             return json.dumps(_plain(json.loads(text)), ensure_ascii=False, indent=1, sort_keys=True)
-    # Pictures hold the positions of glyphs, and differ with the fonts there are.
+    # Charts depend on the installed fonts.
     return re.sub(r"<svg.*?</svg>", "<svg/>", text, flags=re.DOTALL)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of JSON without what differs each time."""
+    """Return a JSON value with varying fields masked."""
     if isinstance(value, dict):
         return {name: None if name.endswith(_TIMED) else _plain(each) for name, each in value.items()}
     if hasattr(value, "tolist"):
@@ -232,7 +232,7 @@ def _masked(text: str, work: Path) -> str:
 
 
 def summary_of(work: Path) -> dict[str, Any]:
-    """Return of every file a digest of its text but for decimal numbers, and these; of what people read, only these."""
+    """Return the decimal numbers of every file, and a digest of the rest unless the file is prose."""
     found = {}
     for name, text in files_of(work):
         is_prose = name.endswith((".html", ".md")) or (name.endswith(".txt") and not text.startswith("{"))
@@ -243,24 +243,24 @@ def summary_of(work: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the golden run to a folder, or renew what the test expects."""
+    """Write the golden run to a folder, or renew the expected files."""
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path, nargs="?")
     parser.add_argument("--lm")
     parser.add_argument("--renew", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder, "golden")  # names of runs are those of their folders
+        work = Path(folder, "golden")  # runs are named after their folders
         work.mkdir()
-        make(work, given.lm)
-        if given.renew:
+        make(work, arguments.lm)
+        if arguments.renew:
             EXPECTED.write_text(json.dumps(summary_of(work), indent=0) + "\n", "utf-8")
             for command, text in wrong_uses(work).items():
                 (TEXTS / f"{command}.txt").write_text(text, "utf-8")
-        for name, text in files_of(work) if given.out else ():
-            place = given.out / f"{name}.txt"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, "utf-8")
+        for name, text in files_of(work) if arguments.out else ():
+            file = arguments.out / f"{name}.txt"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

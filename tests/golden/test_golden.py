@@ -1,4 +1,4 @@
-"""The golden run is what it was: see ``golden.py``, which also says how two versions are compared to the byte."""
+"""The golden run; see ``golden.py``."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ import golden
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
-    """The golden runs, with what every command made of them."""
+    """The golden runs with the output of every command."""
     work = tmp_path_factory.mktemp("runs") / "golden"
     work.mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -23,7 +23,7 @@ def work(tmp_path_factory):
 
 
 @pytest.mark.model
-def test_commands_make_of_fixed_input_what_they_made_before(work):
+def test_output_of_commands(work):
     made, expected = golden.summary_of(work), json.loads(golden.EXPECTED.read_text("utf-8"))
     assert sorted(made) == sorted(expected)
     assert [name for name in made if made[name]["text"] != expected[name]["text"]] == []
@@ -32,9 +32,9 @@ def test_commands_make_of_fixed_input_what_they_made_before(work):
 
 
 @pytest.mark.model
-def test_commands_say_what_they_said_before_when_used_wrongly(work, monkeypatch):
+def test_error_messages_of_commands(work, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    said = golden.wrong_uses(work)
-    assert sorted(said) == sorted(file.stem for file in golden.TEXTS.glob("*.txt"))
-    for command, text in said.items():
-        assert text == (golden.TEXTS / f"{command}.txt").read_text("utf-8"), "golden.py --renew writes the new texts"
+    messages = golden.wrong_uses(work)
+    assert sorted(messages) == sorted(file.stem for file in golden.TEXTS.glob("*.txt"))
+    for command, text in messages.items():
+        assert text == (golden.TEXTS / f"{command}.txt").read_text("utf-8"), "renew with golden.py --renew"

@@ -1,4 +1,4 @@
-"""Wrong uses of every command: what each says to them is part of its snapshot in ``texts/``."""
+"""Wrong uses of every command, for the snapshots of error messages in ``texts/``."""
 
 import shutil
 from pathlib import Path

@@ -31,7 +31,7 @@ def started(*, terminal: bool, quiet: bool = False) -> tuple[Progress, io.String
     console = Console(file=stream, force_terminal=terminal, quiet=quiet, width=100)
     progress = Progress(console=console)
     counts = {"judge": {"tried": 5, "refused": 1}}
-    progress.start(asked=8, accepted=2, attempts=4, counts=counts, usage=lambda: USAGE, elapsed=lambda: 75.0)
+    progress.start(requested=8, accepted=2, attempts=4, counts=counts, usage=lambda: USAGE, elapsed=lambda: 75.0)
     return progress, stream
 
 
@@ -45,7 +45,7 @@ def test_lines_come_now_and_then_where_there_is_no_terminal(monkeypatch):
     progress.stop()
     line = stream.getvalue()
     assert line.startswith(
-        "2 of 8 samples, 5 attempts; 1,234 calls, 50,000 tokens read (20,000 of them anew), 900 written"
+        "2 of 8 samples, 5 attempts; 1,234 calls, 50,000 prompt tokens (20,000 uncached), 900 generated"
     )
     assert "left" not in line, "nothing was accepted since this process began"
 

@@ -1,4 +1,4 @@
-"""Estimates, tests, corrections, and what a test can detect."""
+"""Estimates, tests, corrections and minimum detectable effects."""
 
 from itertools import product
 
@@ -30,13 +30,13 @@ def outcomes(good: int, n: int) -> np.ndarray:
     return np.array([1.0] * good + [0.0] * (n - good))
 
 
-def test_a_share_has_wilsons_interval_and_none_of_nothing() -> None:
+def test_wilson_interval() -> None:
     assert wilson(9, 10) == pytest.approx((0.9, 0.5958, 0.9821), abs=1e-4)
     assert wilson(0, 0) is None
     assert str(Estimate(0.0749, -0.0001, 0.1551)) == "0.07 (0.00 to 0.16)"
 
 
-def test_documents_are_resampled_where_questions_cluster() -> None:
+def test_resampling_units_are_documents_if_there_are_enough() -> None:
     units, by_document = resampling_units([f"d{number // 3}" for number in range(30)])
     assert (units.tolist(), by_document) == ([number // 3 for number in range(30)], True)
     for documents in (["a", "a", "b"], [f"d{number}" for number in range(30)]):
@@ -44,18 +44,18 @@ def test_documents_are_resampled_where_questions_cluster() -> None:
         assert (units.tolist(), by_document) == (list(range(len(documents))), False)
 
 
-def test_the_interval_of_a_mean_is_wider_where_documents_agree() -> None:
+def test_bootstrap_interval_is_wider_for_clustered_documents() -> None:
     values = np.repeat(np.tile([0.0, 1.0], 10), 5)
     alone, clustered = (bootstrap_mean(values, units) for units in (np.arange(100), np.repeat(np.arange(20), 5)))
     assert alone.value == clustered.value == 0.5
     assert alone.high - alone.low == pytest.approx(2 * 1.96 * 0.05, abs=0.03)
     assert clustered.high - clustered.low == pytest.approx(2 * 1.96 * 0.112, abs=0.05)
-    assert clustered == bootstrap_mean(values, np.repeat(np.arange(20), 5)), "it is the same each time"
+    assert clustered == bootstrap_mean(values, np.repeat(np.arange(20), 5))
     documents = np.array([0] * 30 + list(range(1, 11)))
-    assert bootstrap_mean(outcomes(30, 40), documents).value == 0.75, "documents weigh as many questions as they have"
+    assert bootstrap_mean(outcomes(30, 40), documents).value == 0.75
 
 
-def test_equal_values_or_equal_documents_do_not_make_a_mean_certain() -> None:
+def test_bootstrap_interval_has_width_for_equal_values_or_documents() -> None:
     assert bootstrap_mean(np.ones(20), np.arange(20)) == Estimate(1.0, pytest.approx(0.839, abs=0.001), 1.0)
     assert bootstrap_mean(np.zeros(20), np.arange(20)).low == 0.0
     nothing = bootstrap_mean(np.zeros(20), np.arange(20), lowest=-1.0)
@@ -71,7 +71,7 @@ def test_mcnemar_and_fisher_are_exact() -> None:
     assert fisher(outcomes(2, 2), outcomes(0, 2)) == pytest.approx(1 / 3)
 
 
-def test_the_permutation_test_swaps_pairs_of_units() -> None:
+def test_permutation_test_swaps_units() -> None:
     before, after = np.zeros(8), np.arange(1, 9) / 8
     assert permutation(before, after, np.arange(8)) == pytest.approx(2 / 2**8)
     assert permutation(before, after, np.arange(8) // 2) == pytest.approx(2 / 2**4)
@@ -84,16 +84,16 @@ def test_the_permutation_test_swaps_pairs_of_units() -> None:
 @pytest.mark.parametrize(
     ("found", "corrected"), [([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]), ([0.5, 0.9], [1.0, 1.0]), ([], [])]
 )
-def test_holm_corrects_step_by_step(found: list[float], corrected: list[float]) -> None:
+def test_holm_correction(found: list[float], corrected: list[float]) -> None:
     assert holm(found) == pytest.approx(corrected)
 
 
-def test_kappa_is_not_defined_where_a_reviewer_says_the_same_of_everything() -> None:
+def test_kappa_is_none_for_constant_reviewer() -> None:
     assert kappa(list("gbgg"), list("gbbg")) == pytest.approx(0.5)
     assert kappa(list("gg"), list("gb")) is None
 
 
-def test_shares_have_newcombes_interval_and_fishers_test() -> None:
+def test_contrast_shares_matches_newcombe_example() -> None:
     found = contrast_shares(outcomes(48, 80), outcomes(56, 70))
     assert found is not None
     # Newcombe (1998), table II, example (a), method 10.
@@ -106,7 +106,7 @@ def test_shares_have_newcombes_interval_and_fishers_test() -> None:
     assert back.p == pytest.approx(found.p)
 
 
-def test_values_count_pairs_and_half_of_ties() -> None:
+def test_contrast_values_counts_ties_half() -> None:
     before, after = np.array([1.0, 2, 3, 4]), np.array([2.0, 4, 5])
     found = contrast_values(before, after)
     assert found is not None
@@ -118,18 +118,18 @@ def test_values_count_pairs_and_half_of_ties() -> None:
     assert same.low < 0 < same.high
 
 
-def test_the_interval_of_values_holds_what_is_true_as_often_as_it_says() -> None:
+def test_contrast_values_interval_has_nominal_coverage() -> None:
     rng = np.random.default_rng(0)
-    truth = 0.2602  # of two normal distributions of deviation 1 that lie 1 apart: their overlap by pairs, less one half
-    held = 0
+    truth = 0.2602  # for normal distributions with means 1 apart
+    covered = 0
     for _ in range(200):
         found = contrast_values(rng.normal(0, 1, 40), rng.normal(1.0, 1, 60))
         assert found is not None
-        held += found.low <= truth <= found.high
-    assert held / 200 == pytest.approx(0.95, abs=0.04)
+        covered += found.low <= truth <= found.high
+    assert covered / 200 == pytest.approx(0.95, abs=0.04)
 
 
-def test_too_few_values_say_nothing_or_detect_nothing() -> None:
+def test_contrasts_of_too_few_values() -> None:
     assert contrast_shares(np.array([]), outcomes(1, 2)) is None
     assert contrast_values(np.array([1.0]), np.array([1.0, 2.0])) is None
     shares, values = contrast_shares(outcomes(1, 2), outcomes(1, 2)), contrast_values(np.arange(2.0), np.arange(2.0))
@@ -139,7 +139,7 @@ def test_too_few_values_say_nothing_or_detect_nothing() -> None:
 
 
 @pytest.mark.parametrize(("good", "n"), [(90, 100), (0, 100), (2, 20), (50, 100)])
-def test_a_detectable_difference_of_shares_is_detected_four_times_in_five(good: int, n: int) -> None:
+def test_detectable_share_difference_has_nominal_power(good: int, n: int) -> None:
     found = contrast_shares(outcomes(good, n), outcomes(good, n))
     assert found is not None
     counts = np.arange(n + 1)
@@ -147,12 +147,12 @@ def test_a_detectable_difference_of_shares_is_detected_four_times_in_five(good: 
     for share in (good / n + found.detectable(1), good / n - found.detectable(1)):
         before, after = binom.pmf(counts, n, good / n), binom.pmf(counts, n, share)
         likely = [(x, y) for x, y in product(counts, counts) if before[x] * after[y] > 1e-5]
-        tells = [(x, y) for x, y in likely if fisher_exact([[y, n - y], [x, n - x]]).pvalue < 0.05]
-        detected.append(sum(before[x] * after[y] for x, y in tells))
+        significant = [(x, y) for x, y in likely if fisher_exact([[y, n - y], [x, n - x]]).pvalue < 0.05]
+        detected.append(sum(before[x] * after[y] for x, y in significant))
     assert np.nanmax(detected) == pytest.approx(0.85, abs=0.075)
 
 
-def test_more_questions_detect_less_and_more_tests_more() -> None:
+def test_detectable_gain() -> None:
     assert detectable_gain(Estimate(0, -0.1, 0.1), 100, 1, counted=False) == pytest.approx(0.143, abs=0.001)
     assert detectable_gain(Estimate(0, -0.1, 0.1), 100, 6, counted=False) > 0.143
     assert detectable_gain(Estimate(0, 0, 0), 100, 1, counted=True) == 0.06
@@ -160,34 +160,32 @@ def test_more_questions_detect_less_and_more_tests_more() -> None:
 
 
 @pytest.mark.parametrize(("difference", "disagreement", "questions"), [(0.15, 0.3, 100), (0.0, 0.4, 60)])
-def test_power_is_what_the_exact_test_shows_when_it_is_tried(
-    difference: float, disagreement: float, questions: int
-) -> None:
+def test_mcnemar_power_matches_simulation(difference: float, disagreement: float, questions: int) -> None:
     rng = np.random.default_rng(0)
     wins = (disagreement + difference) / 2
     rows = rng.multinomial(questions, [wins, disagreement - wins, 1 - disagreement], size=1500)
     rejected = [bool(one + other) and binomtest(int(one), int(one + other)).pvalue <= 0.05 for one, other, _ in rows]
     assert mcnemar_power(questions, disagreement)(difference) == pytest.approx(np.mean(rejected), abs=0.035)
-    assert 0 < mcnemar_power(200, 0.3)(0) <= 0.05, "without a difference it errs less often than its level"
+    assert 0 < mcnemar_power(200, 0.3)(0) <= 0.05, "the false positive rate is at most the level"
 
 
-def test_the_smallest_difference_is_detected_four_times_in_five_and_a_smaller_one_less_often() -> None:
+def test_detectable_difference_has_nominal_power() -> None:
     found, power = detectable_difference(200, 0.2), mcnemar_power(200, 0.2)
     assert found is not None
     assert power(found) >= POWER > power(0.95 * found)
     few, many = detectable_difference(500, 0.2), detectable_difference(2000, 0.2)
     assert few is not None
     assert many is not None
-    assert few / many == pytest.approx(2, rel=0.06), "four times as many questions detect half of it"
+    assert few / many == pytest.approx(2, rel=0.06)
 
 
 @pytest.mark.parametrize(("questions", "disagreement"), [(0, 0.2), (1, 0.5), (5, 1.0), (12, 0.2)])
-def test_a_few_questions_detect_nothing(questions: int, disagreement: float) -> None:
+def test_too_few_questions_detect_nothing(questions: int, disagreement: float) -> None:
     assert detectable_difference(questions, disagreement) is None
-    assert detectable_difference(6, 1.0) == pytest.approx(1.0, abs=0.1), "six that one of them all wins are the fewest"
+    assert detectable_difference(6, 1.0) == pytest.approx(1.0, abs=0.1)
 
 
-def test_the_number_of_questions_needed_has_that_power() -> None:
+def test_questions_needed_has_nominal_power() -> None:
     needed = questions_needed(0.05, 0.2)
     assert needed == 658
     assert mcnemar_power(needed, 0.2)(0.05) >= POWER > mcnemar_power(needed - 10, 0.2)(0.05)

@@ -1,4 +1,4 @@
-"""Evolution ``by_name``: the seed question, put to the document by its name."""
+"""Evolution ``by_name``: adds the name of the document to the question."""
 
 import dspy
 
@@ -13,22 +13,22 @@ NAME = "by_name"
 
 
 class ByName(dspy.Module):
-    """Name the document."""
+    """Add the name of the document."""
 
     def __init__(self, tools: Tools) -> None:
-        """Need nothing."""
+
         super().__init__()
 
     @staticmethod
-    def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
+    def can_evolve(focus: Focus, context: Context, languages: Languages) -> bool:
         """Return whether the document has a name."""
         return bool(context.topic)
 
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
-        """Return the seed question with the name of the document before it."""
+        """Return the seed question after the name of the document."""
         question = f"According to {trail.contexts[0].topic}, {seed.question[:1].lower()}{seed.question[1:]}"
         trail.record(NAME, EVOLVED, {"question": question})
         return EvolvedQuestion(question, seed.focus)
 
 
-EVOLUTION = Evolution(NAME, "Puts the question to the document by its name.", by_syntax=ByName)
+EVOLUTION = Evolution(NAME, "Adds the name of the document.", by_syntax=ByName)

@@ -1,4 +1,4 @@
-"""Export ``lines``: the questions, one on each line."""
+"""Export ``lines``: one question per line."""
 
 from pathlib import Path
 

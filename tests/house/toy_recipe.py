@@ -1,4 +1,4 @@
-"""Recipe ``pair``: a question about a chunk and the one nearest to it.
+"""Recipe ``pair``: a question about a chunk and its nearest neighbour.
 
 contexts → question → judge → search → draft
 """
@@ -28,7 +28,7 @@ class Pair(dspy.Module):
     """Ask one question about two chunks."""
 
     def __init__(self, tools: Tools, options: PairOptions) -> None:
-        """Compose the stages and what writes."""
+
         super().__init__()
         self.tools = tools
         self.contexts = Contexts(tools)
@@ -36,20 +36,20 @@ class Pair(dspy.Module):
         self.multi_context = tools.predictor("multi_context")
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
-        """Run every step on one attempt."""
+        """Run one attempt."""
         trail = Trail(attempt, observer)
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
-        topics, facts = zip(*((each.topic, each.passage) for each in attempt.contexts), strict=True)
-        asked = {"topic": "; ".join(topics), "facts": list(facts), "answer": topics[-1]}
-        question = self.tools.write("multi_context", self.multi_context, trail.language, **asked).question
+        topics, facts = zip(*((one.topic, one.passage) for one in attempt.contexts), strict=True)
+        inputs = {"topic": "; ".join(topics), "facts": list(facts), "answer": topics[-1]}
+        question = self.tools.write("multi_context", self.multi_context, trail.language, **inputs).question
         trail.record("multi_context", 0, {"question": question})
         judged = self.judging(trail, 0, Focus(sentence=facts[-1], answer=topics[-1]), question)
         draft = Draft(
             question=judged.question,
             answer=judged.focus.answer,
             evolution=attempt.wanted,
-            contexts=tuple(each.chunk for each in judged.contexts),
+            contexts=tuple(context.chunk for context in judged.contexts),
             relevant=judged.relevant,
             retrieval=judged.retrieval,
             probability=judged.decision.probability,
@@ -59,12 +59,12 @@ class Pair(dspy.Module):
 
 
 class Pairs:
-    """Offers each chunk once, with the one nearest to it."""
+    """Offers each chunk once, with its nearest neighbour."""
 
     rounds = 1
 
     def __init__(self, material: Material, options: PairOptions) -> None:
-        """Look for the nearest chunks."""
+        """Find the nearest neighbours."""
         by_id = {context.chunk.chunk_id: context for context in material.contexts}
         self._pairs = {
             name: (context, by_id[hit.chunk_id])
@@ -82,7 +82,7 @@ class Pairs:
 
 RECIPE = Recipe(
     name="pair",
-    about="Questions about two chunks that are alike.",
+    about="Questions about two similar chunks.",
     options=PairOptions,
     program=Pair,
     shares=lambda size, options: {KIND: size},

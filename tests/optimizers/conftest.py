@@ -1,7 +1,7 @@
-"""What tests of the optimizers are handed."""
+"""The path for tests of the optimizers."""
 
 import sys
 from pathlib import Path
 
-# The scripted parts of programs, which whole recipes are compiled with.
+# For the scripted programs of tests/programs.
 sys.path.insert(0, str(Path(__file__).parents[1] / "programs"))

@@ -1,4 +1,4 @@
-"""Attempts as examples: those that a run would make of labelled good chunks, in the split of their document."""
+"""Attempts on labelled chunks as examples."""
 
 from typing import Any
 
@@ -12,15 +12,15 @@ from programs.types import Hit
 
 def label(name: str, text: str = TEXT, split: str = "train", *, good: bool = True) -> ChunkLabel:
     verdict = {"label": "good", "reason": "ok"} if good else {"label": "bad", "reason": "citation"}
-    told: dict[str, Any] = {"id": name, "document": f"doc-{name}", "topic": f"Ship {name} > Loss", "text": text}
-    return ChunkLabel(**told, split=split, **verdict)
+    fields: dict[str, Any] = {"id": name, "document": f"doc-{name}", "topic": f"Ship {name} > Loss", "text": text}
+    return ChunkLabel(**fields, split=split, **verdict)
 
 
 def nothing_near(chunk_id: str, limit: int) -> list[Hit]:
     return []
 
 
-def test_good_chunks_become_attempts_in_their_split():
+def test_good_chunks_become_attempts_by_split():
     labels = [label("a"), label("b", split="dev"), label("c", split="test"), label("d", good=False)]
     found = attempt_examples("single", labels, languages_with(None), nothing_near)
     assert {split: [row.id for row in rows] for split, rows in found.items()} == {
@@ -36,13 +36,13 @@ def test_good_chunks_become_attempts_in_their_split():
     assert (row.topic, row.passage, row.document) == ("Ship a > Loss", context.passage, "doc-a")
 
 
-def test_a_chunk_is_tried_for_each_evolution_that_it_can_carry():
+def test_one_attempt_for_each_possible_evolution():
     found = attempt_examples("evolved", [label("a")], languages_with(None), nothing_near, mix="simple=1,conditional=1")
     assert {row.wanted for row in found["train"]} == {"simple", "conditional"}
 
 
 @pytest.mark.parametrize(("split", "count"), [("train", 1), ("dev", 0)])
-def test_chunks_of_two_splits_do_not_meet(split, count):
+def test_attempts_do_not_mix_splits(split, count):
     founded = "The yard of {} was founded by the shipwright Tom Hale in {}."
     labels = [label("a", founded.format("Lodrin", 1911)), label("b", founded.format("Sandgate", 1874), split)]
 
@@ -54,7 +54,7 @@ def test_chunks_of_two_splits_do_not_meet(split, count):
     assert found["dev"] == []
 
 
-def test_the_seed_fixes_the_order():
+def test_order_depends_on_seed():
     labels = [label(f"c{number}") for number in range(12)]
     orders = [
         [row.id for row in attempt_examples("single", labels, languages_with(None), nothing_near, seed=seed)["train"]]

@@ -1,4 +1,4 @@
-"""Fitting heads: what they learn, and that no test row teaches them."""
+"""Fitting heads and choosing thresholds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ def rows(encoder: Any, count: int = 80) -> tuple[Rows, list[bool]]:
     return Rows(features, encoder.encode(texts), texts, [f"d{n // 4}" for n in range(count)]), true
 
 
-def test_a_head_learns_what_tells_rows_apart_and_repeats_itself(encoder: Any) -> None:
+def test_head_separates_rows_deterministically(encoder: Any) -> None:
     train, true = rows(encoder)
     options = FitOptions(strength=1.0, embedding=False, shapes=0)
     head = fit_head(train, true, options)
@@ -40,7 +40,7 @@ def test_a_head_learns_what_tells_rows_apart_and_repeats_itself(encoder: Any) ->
     assert probabilities(again, train) == probabilities(head, train)
     for options in (FitOptions(0.1, False, 5), FitOptions(0.1, True, 0)):
         found = held_out_probabilities(train, true, options)
-        assert np.mean([p > 0.5 for p in found] == np.array(true)) > 0.95, "shapes and vectors are learned too"
+        assert np.mean([p > 0.5 for p in found] == np.array(true)) > 0.95
 
 
 def label(number: int, good: bool, split: Split) -> ChunkLabel:
@@ -62,14 +62,14 @@ def label(number: int, good: bool, split: Split) -> ChunkLabel:
 def labels() -> list[ChunkLabel]:
     names: list[Split] = ["train"] * 60 + ["dev"] * 40 + ["test"] * 20
     found = [label(n, bool(n % 2), split) for n, split in enumerate(names)]
-    leaning = [
+    dependent = [
         label(n, False, "train").model_copy(update={"reason": "not_self_contained", "text": f"It was {n}, they said."})
         for n in range(500, 512)
     ]
-    return [*found, *leaning]
+    return [*found, *dependent]
 
 
-def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test(encoder: Any) -> None:
+def test_fit_critic_outputs_curve_and_test_measures(encoder: Any) -> None:
     fitted = fit_critic("chunk", splits_of(labels()), encoder, KNOWN, target_precision=0.8)
     assert set(fitted.heads.heads) == {"fit", "content", "self_contained"}
     test = fitted.verdicts.measures["test"]
@@ -79,16 +79,16 @@ def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test(encode
     assert [point.threshold for point in fitted.curve] == sorted(point.threshold for point in fitted.curve)
     some = splits_of(label for label in labels() if label.reason != "not_self_contained")
     found = fit_critic("chunk", some, encoder, KNOWN, target_precision=0.8).heads.heads
-    assert set(found) == {"fit", "content"}, "an output whose faults no row has stays as it is set by hand"
+    assert set(found) == {"fit", "content"}, "no row has faults of self_contained"
 
 
 def question(number: int, good: bool, split: Split, kind: str | None) -> QuestionLabel:
-    asked = f"In which year was mill {number} of Orsle built?" if good else f"When did it do this in {number}?"
+    text = f"In which year was mill {number} of Orsle built?" if good else f"When did it do this in {number}?"
     return QuestionLabel(
         id=f"q{number}",
         document=f"d-{split}-{number // 4}",
         passage=f"Mill {number} of Orsle was built in 1781 by Maria Kolb.",
-        question=asked,
+        question=text,
         label="good" if good else "bad",
         reason="ok" if good else "context_reference",
         split=split,
@@ -96,15 +96,15 @@ def question(number: int, good: bool, split: Split, kind: str | None) -> Questio
     )
 
 
-def test_what_a_threshold_promises_is_measured_on_what_runs_wrote(encoder: Any) -> None:
+def test_threshold_is_chosen_on_generated_questions(encoder: Any) -> None:
     names: list[Split] = ["train"] * 80 + ["dev"] * 24 + ["test"] * 24
     kinds = [None if n % 3 == 0 else "time" if n % 3 == 1 else "place" for n in range(len(names))]
     found = [question(n, bool(n % 2), split, kinds[n]) for n, split in enumerate(names)]
     fitted = fit_critic("judge", splits_of(found), encoder, KNOWN, target_precision=0.8)
-    of_runs = [label for label in found if label.kind and label.split != "test"]
-    assert fitted.curve[0].accepted == len(of_runs)
+    generated = [label for label in found if label.kind and label.split != "test"]
+    assert fitted.curve[0].accepted == len(generated)
     assert set(fitted.kinds) == {"place", "time"}
-    assert sum(point.accepted for point in fitted.kinds.values()) == fitted.chosen.accepted < len(of_runs)
+    assert sum(point.accepted for point in fitted.kinds.values()) == fitted.chosen.accepted < len(generated)
     assert sum(point.good for point in fitted.kinds.values()) == fitted.chosen.good
     assert fitted.verdicts.measures["test"]["precision_of_runs"].value == 1.0
     few = [label.model_copy(update={"kind": None}) if label.split == "train" else label for label in found]
@@ -113,20 +113,20 @@ def test_what_a_threshold_promises_is_measured_on_what_runs_wrote(encoder: Any) 
     assert on_dev.kinds == {}
 
 
-def test_no_critic_is_fitted_to_test_rows_or_to_one_kind_of_row(encoder: Any) -> None:
+def test_unusable_labels_are_rejected(encoder: Any) -> None:
     splits = splits_of(labels())
     leaked = {**splits, "train": splits["train"] + splits["test"]}
     good = {**splits, "dev": [found for found in splits["dev"] if found.good]}
     for rows, target, error, match in (
-        (leaked, 0.5, LeakError, "test split"),
-        (good, 0.5, LabelError, "split dev"),
+        (leaked, 0.5, LeakError, "test"),
+        (good, 0.5, LabelError, "dev"),
         (splits, 0.999, TargetPrecisionError, "--target-precision"),
     ):
         with pytest.raises(error, match=match):
             fit_critic("chunk", rows, encoder, KNOWN, target_precision=target)
 
 
-def test_measures_count_what_passes_by_reason() -> None:
+def test_measure_counts_accepted_rows_by_reason() -> None:
     found = [label(1, True, "dev"), label(2, False, "dev"), label(3, True, "dev"), label(4, False, "dev")]
     figures = measure(found, [0.9, 0.8, 0.4, 0.1], 0.5)
     assert figures["auc"].value == 0.75

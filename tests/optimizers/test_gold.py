@@ -1,4 +1,4 @@
-"""Gold files: rows that break no rule are read, all others are named, and the shipped ones are sound."""
+"""Reading and validating gold rows."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from optimizers.gold import GOLD, check, read_annotated, read_gold
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow, check, read_annotated, read_gold
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
+from optimizers.steps import GOLD
 from optimizers.steps.question import QuestionGold
 from programs.errors import LabelError
 from programs.steps import STEPS
@@ -133,105 +133,106 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
-def test_every_step_of_the_table_has_a_sound_row_here(tmp_path: Path) -> None:
+def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
     file = write(tmp_path / "all.jsonl", *(row_of(step) for step in GOLD))
     assert check([file]) == []
     assert [row.key for row in read_annotated([file])] == [(f"tide-mill-{step}-1", 1) for step in GOLD]
 
 
 @pytest.mark.parametrize(
-    ("step", "change", "said"),
+    ("step", "change", "problem_part"),
     [
-        ("question", {"answer": "the roof had rotted"}, "the answer does not stand in the fact"),
-        ("question", {"answer": FACT}, "the answer is the whole fact"),
-        ("question", {"answer": "1712"}, "the question holds its answer: 1712"),
-        ("question", {"question": "Why?  And when?"}, "question: a question ends with its only question mark"),
+        ("question", {"answer": "the roof had rotted"}, "not in the fact"),
+        ("question", {"answer": FACT}, "whole fact"),
+        ("question", {"answer": "1712"}, "contains its answer: 1712"),
+        ("question", {"question": "Why?  And when?"}, "question: "),
         ("question", {"kind": "riddle"}, "kind: "),
-        ("sound", {"sound": False}, "what is sound has no kind of fault, and what is not has one"),
-        ("sound", {"kind": "wrong"}, "what is sound has no kind of fault, and what is not has one"),
-        ("question", {"kind": "yes_no"}, "a yes_no question has a reply"),
-        ("question", {"reply": "Yes."}, "a yes_no question has a reply"),
-        ("question", {"annotator": "me"}, "annotator: there is no such key"),
+        ("sound", {"sound": False}, "kind"),
+        ("sound", {"kind": "wrong"}, "kind"),
+        ("question", {"kind": "yes_no"}, "reply"),
+        ("question", {"reply": "Yes."}, "reply"),
+        ("question", {"annotator": "me"}, "annotator: "),
         ("question", {"split": None}, "split: "),
-        ("answer", {"answer": "the roof"}, "the answer does not stand in the passage"),
-        ("answer", {"answer": "not stated"}, "the answer of a not_stated question, and of no other"),
-        ("answer", {"kind": "not_stated"}, "the answer of a not_stated question, and of no other"),
+        ("answer", {"answer": "the roof"}, "not in the passage"),
+        ("answer", {"answer": "not stated"}, "not_stated"),
+        ("answer", {"kind": "not_stated"}, "not_stated"),
         ("rewrite", {"question": ASKED}, "nothing was changed"),
-        ("rewrite", {"feedback": "What mill?"}, "feedback is a sentence"),
+        ("rewrite", {"feedback": "What mill?"}, "feedback"),
         ("rewrite", {"kind": "wrong_premise"}, "kind: "),
-        ("conditional", {"answer": "at neap tide"}, "the question holds its answer"),
+        ("conditional", {"answer": "at neap tide"}, "contains its answer"),
         ("conditional", {"conditional_question": ROWS["conditional"]["question"]}, "nothing was changed"),
-        ("conditional", {"answer": "at dawn"}, "the answer does not stand in the fact"),
-        ("reasoning", {"answer": "in 1720"}, "the answer does not stand in the fact"),
-        ("reasoning", {"facts": ["one"]}, "facts.1: Field required"),
-        ("reasoning", {"answer": "builder"}, "the question holds its answer: builder"),
-        ("compress", {"short_question": ROWS["compress"]["question"]}, "the short question is hardly shorter"),
-        ("keyphrases", {"keyphrases": ["1712", "roof", "Orsle"]}, "no phrase of the passage: roof"),
-        ("keyphrases", {"keyphrases": ["1712", "in 1712", "Orsle"]}, "a phrase that stands in another one: 1712"),
+        ("conditional", {"answer": "at dawn"}, "not in the fact"),
+        ("reasoning", {"answer": "in 1720"}, "not in the fact"),
+        ("reasoning", {"facts": ["one"]}, "facts.1: "),
+        ("reasoning", {"answer": "builder"}, "contains its answer: builder"),
+        ("compress", {"short_question": ROWS["compress"]["question"]}, "shorter"),
+        ("keyphrases", {"keyphrases": ["1712", "roof", "Orsle"]}, "not in the passage: roof"),
+        ("keyphrases", {"keyphrases": ["1712", "in 1712", "Orsle"]}, "part of another one: 1712"),
         ("keyphrases", {"keyphrases": ["1712"]}, "keyphrases: "),
         ("split", {"questions": [ASKED]}, "questions: "),
         ("split", {"questions": [ROWS["split"]["question"], ASKED]}, "nothing was changed"),
-        ("multi_context", {"chunks": ["tide-mill-00"]}, "facts, gives and chunks are one of each"),
-        ("multi_context", {"compare": ""}, "a comparison says how it compares"),
-        ("same", {"alike": False}, "what is alike has no kind of difference"),
+        ("multi_context", {"chunks": ["tide-mill-00"]}, "chunks"),
+        ("multi_context", {"compare": ""}, "compare"),
+        ("multi_context", {"kind": "bridge", "compare": ""}, "contains its answer: the tide mill"),
+        ("same", {"alike": False}, "kind"),
         ("same", {"second": ASKED}, "nothing was changed"),
-        ("agree", {"alike": True}, "what is alike has no kind of difference"),
-        ("describe", {"name": "water mill"}, "the name does not stand in the fact"),
-        ("describe", {"phrase": "the tide mill of Orsle itself"}, "the phrase holds the name"),
-        ("multi_context", {"kind": "bridge", "compare": ""}, "the question holds its answer: the tide mill"),
+        ("agree", {"alike": True}, "kind"),
+        ("describe", {"name": "water mill"}, "name"),
+        ("describe", {"phrase": "the tide mill of Orsle itself"}, "phrase"),
     ],
 )
-def test_a_row_that_breaks_a_rule_is_named(tmp_path: Path, step: str, change: dict[str, Any], said: str) -> None:
+def test_invalid_row_is_named(tmp_path: Path, step: str, change: dict[str, Any], problem_part: str) -> None:
     file = write(tmp_path / "gold.jsonl", row_of(step, **change))
     [problem] = check([file])
-    assert str(problem).startswith(f"{file}, line 1: {said}")
+    assert str(problem).startswith(f"{file}, line 1: ")
+    assert problem_part in problem.message
     with pytest.raises(LabelError, match="line 1"):
         read_gold(GoldRow, [file])
 
 
-def test_an_unknown_step_is_named_with_those_that_there_are(tmp_path: Path) -> None:
+def test_unknown_step_is_named(tmp_path: Path) -> None:
     [problem] = check([write(tmp_path / "gold.jsonl", {**row_of("answer"), "step": "guess"})])
-    assert problem.message.startswith("step: no gold rows are known of 'guess'; there are agree, answer, ")
+    assert "'guess'" in problem.message
+    assert "agree, answer, " in problem.message
 
 
-def test_documents_and_ids_are_compared_with_labels(tmp_path: Path) -> None:
+def test_ids_and_splits_are_checked_across_labels_and_gold(tmp_path: Path) -> None:
     label = {"document": "tide-mill", "text": FACT, "label": "good", "reason": "ok", "split": "test"}
     labels = write(tmp_path / "labels.jsonl", {**label, "id": "tide-mill-00"}, {**label, "id": "tide-mill-answer-1"})
     gold = write(tmp_path / "gold.jsonl", row_of("question"), row_of("answer", split="test"), row_of("split"))
     assert [problem.message for problem in check([labels, gold])] == [
         "document tide-mill is in two splits: test and train",
-        "id tide-mill-answer-1 was used before (labels.jsonl, line 2)",
+        "id tide-mill-answer-1 is already used in labels.jsonl, line 2",
         "document tide-mill is in two splits: test and train",
     ]
 
 
-def test_rows_of_one_step_are_read_past_labels_and_other_steps(tmp_path: Path) -> None:
+def test_read_gold_ignores_labels_and_other_steps(tmp_path: Path) -> None:
     label = {"id": "c", "document": "d", "text": FACT, "label": "good", "reason": "ok", "split": "test"}
     file = write(tmp_path / "all.jsonl", row_of("question"), row_of("answer"), label)
     assert [row.answer for row in read_gold(QuestionGold, [file])] == ["because the sluice had rotted"]
     assert [label.id for label in read_labels(ChunkLabel, [file])] == ["c"]
 
 
-def test_the_rows_of_a_step_hold_what_its_signature_asks() -> None:
-    # Gold holds whole evolved questions where the step names a kind of thing, single ones where it writes several, and
-    # one name for every decision about two texts.
+def test_gold_rows_have_fields_of_signature() -> None:
+    # Gold rows of these steps have other fields: evolved questions, single questions, or ``alike``.
     others = {"reasoning", "ask", "same", "agree"}
     for step in GOLD.keys() - others:
         fields = {name for name, field in STEPS[step].signature.fields.items() if field.is_required()}
         assert fields <= GOLD[step].model_fields.keys(), step
 
 
-def test_the_shipped_rows_are_sound_and_in_the_split_of_their_documents() -> None:
+def test_shipped_files_are_valid() -> None:
     assert check([*LABELS, *SHIPPED]) == []
     for file in SHIPPED:
         rows = [row for row in read_annotated([file]) if isinstance(row, GoldRow)]
-        step = file.stem.partition("-")[0]  # what follows a hyphen says which rows of the step these are
+        step = file.stem.partition("-")[0]  # a suffix names a part of the rows
         assert {row.step for row in rows} <= {step}
         assert bool(rows) == (step in GOLD)
         assert {row.split for row in rows} in ({"train", "dev", "test"}, set())
 
 
-def test_the_chunks_of_shipped_rows_are_known_and_hold_their_facts() -> None:
+def test_shipped_chunks_contain_facts() -> None:
     gold = [DATA / "gold" / "chunks.jsonl", DATA / "gold" / "twins.jsonl"]
     chunks = {label.id: label for label in read_labels(ChunkLabel, [*LABELS, *gold])}
     for row in read_gold(QuestionGold, SHIPPED):

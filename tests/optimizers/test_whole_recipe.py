@@ -1,4 +1,4 @@
-"""A whole recipe under DSPy's own tools: what they see of it, what they change, and what a run takes over."""
+"""A whole recipe as a DSPy module, and under DSPy's optimizers."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from scripted_program import (
 )
 
 from groundset.runtime.adapter import PlainTextAdapter
-from optimizers.attempts import attempt_examples, attempt_worth
+from optimizers.attempts import attempt_examples, attempt_metric
 from optimizers.labels import ChunkLabel
 from optimizers.whole_recipe import WholeRecipe
 from programs.recipes import RECIPES
@@ -33,8 +33,8 @@ LEARNED = {**DEMO, "topic": "The lighthouse on the hill", "question": "Why?"}
 DEMOS = {"question": [dspy.Example(**DEMO, language=language) for language in ("en", "de")]}
 
 
-class WishfulEngine(ScriptedEngine):
-    """Asks a question that the critic refuses, until what it is told or shown holds some words, or it is drawn warm."""
+class MagicWordEngine(ScriptedEngine):
+    """Writes a good question if the prompt contains a magic word or the seed is odd, else a rejected one."""
 
     def __init__(self, magic: str = MAGIC) -> None:
         super().__init__({})
@@ -42,25 +42,25 @@ class WishfulEngine(ScriptedEngine):
 
     def complete(self, request: Request) -> Response:
         shown = " ".join(message.text or "" for message in request.messages[:-1])
-        told = self._magic in f"{request.system} {shown}" or (request.config.seed or 0) % 2 == 1
-        self._script["question"] = [GOOD if told else "What happened then?"]
+        good = self._magic in f"{request.system} {shown}" or (request.config.seed or 0) % 2 == 1
+        self._script["question"] = [GOOD if good else "What happened then?"]
         return super().complete(request)
 
 
 class Teacher:
-    """Proposes what helps, in the form that each optimizer asks for."""
+    """Proposes the magic instruction in the format of each optimizer."""
 
     def complete(self, request: Request) -> Response:
-        asked = f"{request.system} {request.messages[-1].text}"
-        if "module_advice" in asked:
-            names = [line.split()[1] for line in asked.splitlines() if line.startswith("Module ")]
-            fields = {"discussion": "-", "module_advice": json.dumps({name: MAGIC for name in names})}
-            text = "".join(f"[[ ## {name} ## ]]\n{value}\n" for name, value in fields.items())
-        elif "new_instruction" in asked:
+        prompt = f"{request.system} {request.messages[-1].text}"
+        if "module_advice" in prompt:
+            names = [line.split()[1] for line in prompt.splitlines() if line.startswith("Module ")]
+            advice = {"discussion": "-", "module_advice": json.dumps({name: MAGIC for name in names})}
+            text = "".join(f"[[ ## {name} ## ]]\n{value}\n" for name, value in advice.items())
+        elif "new_instruction" in prompt:
             text = json.dumps({"new_instruction": f"Write one question. {MAGIC}"})
         else:
-            told = ("observations", "summary", "program_description", "module_description", "proposed_instruction")
-            text = "".join(f"[[ ## {name} ## ]]\nWrite one question. {MAGIC}\n" for name in told)
+            fields = ("observations", "summary", "program_description", "module_description", "proposed_instruction")
+            text = "".join(f"[[ ## {name} ## ]]\nWrite one question. {MAGIC}\n" for name in fields)
         usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         return Response(id=None, model="local/t", message=Message.assistant(text), finish_reason="stop", usage=usage)
 
@@ -74,14 +74,18 @@ def is_vague(name: str, inputs: dict[str, Any]) -> bool:
 
 
 def program_of(recipe: str = "single", **tools: Any) -> WholeRecipe:
-    critics = dict.fromkeys(STEPS, ScriptedCritic(is_vague, low=0.2))  # too far from good to be rewritten
-    told = {"demos": DEMOS, "critics": critics, **tools}
-    return WholeRecipe(recipe, tools_of(**told), PlainTextAdapter(), **({} if recipe == "multi" else {"candidates": 1}))
+    critics = dict.fromkeys(STEPS, ScriptedCritic(is_vague, low=0.2))  # too low to be rewritten
+    return WholeRecipe(
+        recipe,
+        tools_of(**{"demos": DEMOS, "critics": critics, **tools}),
+        PlainTextAdapter(),
+        **({} if recipe == "multi" else {"candidates": 1}),
+    )
 
 
 def label(number: int, text: str = TEXT, split: str = "train", kind: str = "good") -> ChunkLabel:
-    told = {"id": f"c{number}", "document": f"d{number}", "topic": "Henn ferry > Loss", "text": text, "split": split}
-    return ChunkLabel(**told, label=kind, reason="ok" if kind == "good" else "citation")
+    fields: dict[str, Any] = {"id": f"c{number}", "document": f"d{number}", "topic": "Henn ferry > Loss"}
+    return ChunkLabel(**fields, text=text, split=split, label=kind, reason="ok" if kind == "good" else "citation")
 
 
 def nothing_near(chunk_id: str, limit: int) -> list[Any]:
@@ -95,11 +99,11 @@ def examples(count: int = 4) -> list[dspy.Example]:
 
 def score(program: Any, engine: ScriptedEngine, rows: list[dspy.Example]) -> float:
     with dspy.context(lm=engine.lm):
-        return float(dspy.Evaluate(devset=rows, metric=attempt_worth, num_threads=1)(program).score)
+        return float(dspy.Evaluate(devset=rows, metric=attempt_metric, num_threads=1)(program).score)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_what_writes_is_seen_once_for_each_step_and_what_decides_is_not(recipe):
+def test_named_predictors_are_writing_steps(recipe):
     program = program_of(recipe)
     steps = [name.rpartition(".")[2] for name, _ in program.named_predictors()]
     assert "question" in steps
@@ -108,34 +112,34 @@ def test_what_writes_is_seen_once_for_each_step_and_what_decides_is_not(recipe):
     assert set(program.dump_state()) == {name for name, _ in program.named_predictors()}
 
 
-def test_a_prediction_tells_the_first_draft_or_why_there_is_none():
+def test_prediction_has_first_draft_or_rejects():
     (row,) = examples(1)
     engine = ScriptedEngine({})
     with dspy.context(lm=engine.lm):
         made = program_of()(**row.inputs())
     assert (made.question, made.answer, made.evolution, made.probability) == (GOOD, "22 February 2009", "simple", 0.9)
     assert made.drafts == [{key: made[key] for key in ("question", "answer", "evolution", "probability")}]
-    assert attempt_worth(row, made) == 0.9
+    assert attempt_metric(row, made) == 0.9
     with dspy.context(lm=ScriptedEngine({"question": "What happened then?"}).lm):
         none = program_of()(**row.inputs())
     assert (none.question, none.answer, none.evolution, none.drafts) == ("", "", "", [])
-    assert attempt_worth(row, none) == attempt_worth(row, none, None, None, None) == 0
-    told = attempt_worth(row, none, [], "program.seed.ask.question", [])
-    assert told.score == 0
-    assert told.feedback == "judge refused 'What happened then?': not independent."
+    assert attempt_metric(row, none) == attempt_metric(row, none, None, None, None) == 0
+    scored = attempt_metric(row, none, [], "program.seed.ask.question", [])
+    assert scored.score == 0
+    assert scored.feedback == "judge refused 'What happened then?': not independent."
 
 
 @pytest.mark.parametrize("script", [{"answer": "not stated"}, {"answer": "14 March 1911"}])
-def test_what_pleases_the_judge_alone_is_worth_nothing(script):
+def test_rejected_answer_scores_zero(script):
     (row,) = examples(1)
     with dspy.context(lm=ScriptedEngine(script).lm):
         made = program_of()(**row.inputs())
     assert made.rejects
     assert "judge" not in {each["step"] for each in made.rejects}
-    assert attempt_worth(row, made) == 0
+    assert attempt_metric(row, made) == 0
 
 
-def test_what_optimizers_change_is_what_the_model_is_shown():
+def test_changed_instructions_and_demos_reach_the_model():
     (row,) = examples(1)
     program, engine = program_of(), ScriptedEngine({})
     (question,) = [predict for name, predict in program.named_predictors() if name.endswith(".question")]
@@ -147,14 +151,14 @@ def test_what_optimizers_change_is_what_the_model_is_shown():
         copied.load_state(json.loads(json.dumps(program.dump_state())))
         with dspy.context(lm=engine.lm):
             copied(**row.inputs())
-        asked = engine.requests[-2]
-        assert asked.system == f"Write one question. {MAGIC}"
-        # Kept by hand, those of its language; then what the optimizer gave.
-        shown = [message.text.strip() for message in asked.messages if message.role == "assistant"]
+        sent = engine.requests[-2]
+        assert sent.system == f"Write one question. {MAGIC}"
+        # The original demo of the language, then the new one.
+        shown = [message.text.strip() for message in sent.messages if message.role == "assistant"]
         assert shown == ["When?", "Why?"]
 
 
-def test_a_run_takes_over_what_was_changed_and_nothing_else():
+def test_states_contain_changed_steps_only():
     program, engine = program_of(), ScriptedEngine({})
     assert program.states() == {}
     (question,) = [predict for name, predict in program.named_predictors() if name.endswith(".question")]
@@ -168,12 +172,12 @@ def test_a_run_takes_over_what_was_changed_and_nothing_else():
     assert reasons(outcome) == []
     shown = [message.text.strip() for message in engine.requests[0].messages if message.role == "assistant"]
     assert shown == ["When?", "Why?"]
-    # A compile that goes on from there starts from all of them.
+    # A later compile starts from all of these demos.
     again = WholeRecipe("single", tools_of(states=states), PlainTextAdapter())
     assert again.states() == {}
 
 
-def test_rollouts_of_an_optimizer_differ():
+def test_rollouts_use_their_temperature_and_seed():
     (row,) = examples(1)
     engine = ScriptedEngine({})
     for lm in (engine.lm, engine.lm.copy(rollout_id=3, temperature=1.0)):
@@ -185,30 +189,30 @@ def test_rollouts_of_an_optimizer_differ():
 
 def simba(program: Any, rows: list[dspy.Example]) -> Any:
     optimizer = dspy.SIMBA(
-        metric=attempt_worth, bsize=2, num_candidates=2, max_steps=2, prompt_model=Teacher().lm, num_threads=1
+        metric=attempt_metric, bsize=2, num_candidates=2, max_steps=2, prompt_model=Teacher().lm, num_threads=1
     )
     return optimizer.compile(program, trainset=rows)
 
 
 def mipro(program: Any, rows: list[dspy.Example]) -> Any:
-    # Labelled demos are whole attempts, which no step can be shown.
+    # Labelled demos are whole attempts, which steps ignore.
     demos = {"max_bootstrapped_demos": 1, "max_labeled_demos": 1}
     optimizer = dspy.MIPROv2(
-        metric=attempt_worth, prompt_model=Teacher().lm, auto=None, num_candidates=3, num_threads=1, **demos
+        metric=attempt_metric, prompt_model=Teacher().lm, auto=None, num_candidates=3, num_threads=1, **demos
     )
     return optimizer.compile(program, trainset=rows[:2], valset=rows[2:], num_trials=6, minibatch=False)
 
 
 def gepa(program: Any, rows: list[dspy.Example]) -> Any:
     optimizer = dspy.GEPA(
-        metric=attempt_worth, reflection_lm=Teacher().lm, max_metric_calls=40, component_selector="all", num_threads=1
+        metric=attempt_metric, reflection_lm=Teacher().lm, max_metric_calls=40, component_selector="all", num_threads=1
     )
     return optimizer.compile(program, trainset=rows[:2], valset=rows[2:])
 
 
 @pytest.mark.parametrize("compile_whole", [simba, mipro, gepa])
-def test_optimizers_take_a_whole_recipe(compile_whole: Callable[..., Any]):
-    rows, engine = examples(), WishfulEngine()
+def test_optimizers_improve_a_whole_recipe(compile_whole: Callable[..., Any]):
+    rows, engine = examples(), MagicWordEngine()
     program = program_of()
     before = score(program, engine, rows)
     with dspy.context(lm=engine.lm):

@@ -1,11 +1,10 @@
-"""Make one sample with a scripted model: run by the interpreter that has groundset from the wheel.
+"""Make one sample with a scripted model; run by an interpreter with groundset installed from the wheel.
 
 Arguments: the document, the run folder.
 """
 
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 from dspy.lm15 import Message, Response, Usage
@@ -22,11 +21,11 @@ ANSWER = "1931"
 
 
 class ScriptedEngine:
-    """Know one question and its answer."""
+    """Return one question and its answer."""
 
     def complete(self, request):
-        asked = " ".join(AnswerQuestion.instructions.split()) == request.system
-        short = asked or "phrase" in request.system.lower()
+        is_answer = " ".join(AnswerQuestion.instructions.split()) == request.system
+        short = is_answer or "phrase" in request.system.lower()
         return Response(
             id=None,
             model=request.model,
@@ -37,7 +36,7 @@ class ScriptedEngine:
 
 
 class Embedder:
-    """Count letters: enough to find the only chunk."""
+    """Count letters."""
 
     name, sha256, dimension, tokenizer = "letters", "0" * 64, 26, None
 
@@ -52,12 +51,12 @@ class Embedder:
 
 
 class Critic:
-    """Find everything good."""
+    """Accept everything."""
 
     supports_decision_requests = True
 
     def embed_ahead(self, rows):
-        """Need nothing."""
+        """Do nothing."""
 
     def __call__(self, state, questions):
         return {name: self.decide(question) for name, question in questions.items()}
@@ -70,21 +69,21 @@ class Critic:
 
 
 def open_lm(spec, *, journal, **options):
-    """Put the scripted engine behind a real language model object."""
+    """Return a real language model object over the scripted engine."""
     return LanguageModel(ScriptedEngine(), model="local/scripted", name=spec, sha256="1" * 64, journal=journal)
 
 
 def main() -> None:
-    """Generate and say how the run ended."""
+    """Generate a run and print its status."""
     document, out = map(Path, sys.argv[1:])
     config = make_config(
         {"mode": "guided", "documents": (document,), "size": 1, "mix": "simple=1", "candidates": 1, "lm": "scripted"}
     )
-    seams = SimpleNamespace(embedder=Embedder(), critic=Critic())
+    embedder, critic = Embedder(), Critic()
     result = run_generation(
         config,
         out,
-        openers=Openers(open_lm, lambda spec: seams.embedder, lambda spec, **parts: dict.fromkeys(STEPS, seams.critic)),
+        openers=Openers(open_lm, lambda spec: embedder, lambda spec, **parts: dict.fromkeys(STEPS, critic)),
     )
     sys.stdout.write(f"{result.ending}\n")
 

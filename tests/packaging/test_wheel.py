@@ -1,4 +1,4 @@
-"""The wheel holds all it needs and works from an empty directory, without the checkout."""
+"""The wheel is complete and works without the checkout."""
 
 import json
 import os
@@ -22,7 +22,7 @@ road round the head of the fjord, which kept travellers busy for two days in sum
 
 
 def call(*arguments: object, cwd: Path) -> str:
-    """Run a program that sees neither the checkout nor settings of the surroundings, and return what it prints."""
+    """Run a program without PYTHON* variables and return its output."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     done = subprocess.run(
         [str(argument) for argument in arguments],
@@ -47,10 +47,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel into a fresh environment and return the folder of its programs.
+    """Install the wheel into a fresh environment and return its bin folder.
 
-    The dependencies come from this environment, by a path that is searched after the fresh one. The editable
-    install of this environment does not come along: a path file inside such a path is not read.
+    A .pth file adds the dependencies of this environment, but not its editable install: nested .pth files are ignored.
     """
     folder = tmp_path_factory.mktemp("fresh") / "venv"
     venv.create(folder, with_pip=False, symlinks=os.name != "nt")
@@ -64,7 +63,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return binaries
 
 
-def test_the_wheel_holds_code_types_and_data_and_nothing_else(wheel):
+def test_contents_of_the_wheel(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     tops = {name.split("/")[0] for name in names}
     assert tops - {name for name in tops if name.endswith(".dist-info")} == set(PACKAGES)
@@ -81,22 +80,22 @@ def test_the_wheel_holds_code_types_and_data_and_nothing_else(wheel):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-def test_the_command_works_from_an_empty_directory(programs, tmp_path):
+def test_command_in_an_empty_directory(programs, tmp_path):
     assert "generate" in call(programs / "groundset", "--help", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_everything_is_imported_from_the_wheel(programs, tmp_path):
+def test_imports_come_from_the_wheel(programs, tmp_path):
     script = (
         "import json, importlib; from groundset.data_files import data_path; "
         f"print(json.dumps([*(importlib.import_module(p).__file__ for p in {PACKAGES}), str(data_path('samples'))]))"
     )
-    for place in json.loads(call(programs / "python", "-c", script, cwd=tmp_path)):
-        assert Path(place).is_relative_to(programs.parent)
-        assert Path(place).exists()
+    for path in map(Path, json.loads(call(programs / "python", "-c", script, cwd=tmp_path))):
+        assert path.is_relative_to(programs.parent)
+        assert path.exists()
 
 
-def test_one_sample_is_made_and_exported(programs, tmp_path):
+def test_generate_show_and_export(programs, tmp_path):
     document = tmp_path / "ferry.md"
     document.write_text(DOCUMENT, encoding="utf-8")
     run = tmp_path / "run"

@@ -1,4 +1,4 @@
-"""A run with everything that is awkward, and a way to let another tool read an export of it."""
+"""A run with unusual texts, and a fixture to load its exports with other tools."""
 
 import json
 import os
@@ -96,7 +96,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     with RunStore.create(folder, meta=meta, documents=documents, chunks=chunks) as store:
         store.begin_session()
-        store.learn("vector", [(chunk.chunk_id, row.tobytes()) for chunk, row in zip(chunks, vectors, strict=True)])
+        store.store_column(
+            "vector", [(chunk.chunk_id, row.tobytes()) for chunk, row in zip(chunks, vectors, strict=True)]
+        )
         for number, one in enumerate(samples(chunks)):
             asked = Context(chunk=one.contexts[0], passage=one.contexts[0].text, topic="", language="en")
             store.attempts.begin(Attempt(number=number, contexts=(asked,), wanted=one.evolution))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from groundset.run import Run
-from groundset.sets.exports.argilla import reader_id
+from groundset.sets.exports.argilla import reviewer_id
 from programs.types import Sample
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(200)]
@@ -90,7 +90,7 @@ def test_argilla(load, content: Run):
         name: {(response["value"], response["user_id"]) for response in records["q-3"]["responses"][name]}
         for name in ("verdict", "reason", "mended_question")
     }
-    ann, bob = reader_id("ann"), reader_id("bob")
+    ann, bob = reviewer_id("ann"), reviewer_id("bob")
     assert said == {
         "verdict": {("good", ann), ("bad", bob)},
         "reason": {("dull", bob)},

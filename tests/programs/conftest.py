@@ -1,5 +1,3 @@
-"""What several tests of programs are handed."""
-
 import sys
 from pathlib import Path
 
@@ -9,7 +7,7 @@ from groundset.data_files import data_path
 from groundset.runtime.parser import Parser, load_parser
 from programs.demos import Demos, read_demos
 
-# The scripted parts are a plain module, because tests of several folders use them.
+# Tests in several folders import `scripted_program`.
 sys.path.insert(0, str(Path(__file__).parent))
 
 

@@ -1,4 +1,4 @@
-"""What programs are tested with: a scripted generator, a scripted critic, a retriever that finds at a fixed rank."""
+"""Test doubles for programs: a scripted generator, a scripted critic, retrievers with fixed results."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ WRITING = {
     "Write questions that need all": "combine",
     "Change the question": "evolve",
 }
-# Two facts that share a name: the second one tells of who is named in the first one.
+# Two facts that share a name, which the second one describes.
 FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")
 BROCK = ("Anna Brock grew up in Sandgate and studied navigation.", "Sandgate")
 Script = Mapping[str, str | Sequence[str]]
@@ -60,7 +60,7 @@ def chunk_of(text: str = TEXT, name: str = "ferry-0001", doc_id: str = "ferry", 
 
 
 def context_of(name: str, *facts: tuple[str, str], language: str = "en", topic: str = "", doc_id: str = "") -> Context:
-    """Return a chunk of some sentences, each with an answer to ask about; every chunk is a document of its own."""
+    """Return a chunk of sentences with their answers as foci, by default in a separate document."""
     text = " ".join(sentence for sentence, _ in facts)
     foci = tuple(Focus(sentence=sentence, answer=answer) for sentence, answer in facts)
     chunk = chunk_of(text, name, doc_id or name, topic or name)
@@ -68,23 +68,23 @@ def context_of(name: str, *facts: tuple[str, str], language: str = "en", topic: 
 
 
 def with_names(*contexts: Context) -> tuple[Context, ...]:
-    """Return contexts with the names that few of them share."""
+    """Return contexts with their rare names."""
     names = rare_names(contexts, languages_with(None))
-    return tuple(each.model_copy(update={"names": names[each.chunk.chunk_id]}) for each in contexts)
+    return tuple(one.model_copy(update={"names": names[one.chunk.chunk_id]}) for one in contexts)
 
 
 class ScriptedEngine:
-    """Answers each step with its next scripted line; the last one is repeated."""
+    """Answers each step with its next scripted completion; the last one is repeated."""
 
     def __init__(self, script: Script) -> None:
-        told = {
+        script = {
             "keyphrases": "22 February 2009",
             "pair": PAIR,
             "question": GOOD,
             "answer": "22 February 2009",
             **script,
         }
-        self._script = {step: [lines] if isinstance(lines, str) else list(lines) for step, lines in told.items()}
+        self._script = {step: [lines] if isinstance(lines, str) else list(lines) for step, lines in script.items()}
         self.steps: list[str] = []
         self.requests: list[Request] = []
 
@@ -103,9 +103,9 @@ class ScriptedEngine:
 
 
 class ScriptedCritic:
-    """Finds everything good unless ``bad`` says otherwise of an output's name and its inputs.
+    """Accepts everything except outputs and inputs for which ``bad`` is true; ``fit`` is bad if another output is.
 
-    Nothing is fit that has a fault. ``low`` is the probability of what is bad, ``reason`` what it says of everything.
+    ``low`` is the probability of bad outputs, ``reason`` the reason for all of them.
     """
 
     supports_decision_requests = True
@@ -123,8 +123,8 @@ class ScriptedCritic:
         self.asked.append(state["inputs"])
         answers: dict[str, Any] = {}
         for name, question in questions.items():
-            faults = questions if name == "fit" else [name]
-            probability = self._low if any(self._bad(fault, state["inputs"]) for fault in faults) else 0.9
+            outputs = questions if name == "fit" else [name]
+            probability = self._low if any(self._bad(output, state["inputs"]) for output in outputs) else 0.9
             if question["type"] == "noul":
                 answers[name] = {"noul": 1 - probability if name == "same" else probability}
             else:
@@ -135,7 +135,7 @@ class ScriptedCritic:
 
 
 class FixedRetriever:
-    """Finds every chunk at the same rank, or at a rank of its own for some questions."""
+    """Returns the same rank for every question, except those in ``ranks``."""
 
     def __init__(self, rank: int | None = 1, ranks: Mapping[str, int | None] | None = None) -> None:
         self._rank = rank
@@ -152,7 +152,7 @@ class FixedRetriever:
 
 
 class ListRetriever:
-    """Finds the same chunks for every question, in this order."""
+    """Returns the same chunks for every question, in this order."""
 
     def __init__(self, *chunks: Chunk) -> None:
         self._hits = [Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=0.5) for chunk in chunks]
@@ -170,19 +170,19 @@ class ListRetriever:
 
 
 class Parsing:
-    """Reads every sentence as the same one; no language at all without it."""
+    """Returns the same parse for every sentence; supports no language if it is None."""
 
-    def __init__(self, read: Any | None) -> None:
-        self._read = read
+    def __init__(self, parsed: Any | None) -> None:
+        self._parsed = parsed
 
     def __call__(self, sentence: str, language: str) -> Any | None:
-        return self._read
+        return self._parsed
 
     def read_ahead(self, sentences: Iterable[str], language: str) -> None:
         pass
 
     def reads(self, language: str) -> bool:
-        return self._read is not None
+        return self._parsed is not None
 
 
 def languages_with(parse: Parse | None) -> Languages:
@@ -190,14 +190,14 @@ def languages_with(parse: Parse | None) -> Languages:
 
 
 def tools_of(*, bad: Bad = nothing_is_bad, rank: int | None = 1, parse: Parse | None = None, **others: Any) -> Tools:
-    told = {"critics": dict.fromkeys(STEPS, ScriptedCritic(bad)), "retriever": FixedRetriever(rank), **others}
-    return Tools(languages=languages_with(parse), **told)
+    parts = {"critics": dict.fromkeys(STEPS, ScriptedCritic(bad)), "retriever": FixedRetriever(rank), **others}
+    return Tools(languages=languages_with(parse), **parts)
 
 
 def material_of(
     contexts: Sequence[Context], near: Mapping[str, Mapping[str, float]] | None = None, mode: str = "guided"
 ) -> Material:
-    """Return what an agenda is made from; ``near`` holds the similarities of the chunks near a chunk."""
+    """Return the material of an agenda; ``near`` has the similarities of each chunk's neighbours."""
 
     def hits(chunk_id: str, limit: int) -> list[Hit]:
         found = (near or {}).get(chunk_id, {}).items()
@@ -215,7 +215,7 @@ def offers_of(
     size: int = 20,
     **options: Any,
 ) -> Mapping[str, tuple[Context, ...]]:
-    """Return what the agenda of a recipe offers of the first of some contexts."""
+    """Return the offers of a recipe's agenda for the first of some contexts."""
     row = RECIPES[recipe]
     agenda = row.agenda(material_of(contexts), row.options(**options), size)
     return agenda.offers(contexts[0].chunk.chunk_id, round, past)
@@ -224,7 +224,7 @@ def offers_of(
 def attempt_on(
     recipe: str, wanted: str, chunk: Chunk, parse: Parse | None, *, round: int = 0, **options: Any
 ) -> Attempt | None:
-    """Return the attempt that a run would make of a chunk; None if it would make none."""
+    """Return the attempt that a run would make on a chunk, None if it would make none."""
     contexts = offers_of(recipe, [read_chunk(chunk, languages_with(parse))], round=round, **options).get(wanted)
     return contexts and Attempt(number=0, contexts=contexts, wanted=wanted, round=round)
 
@@ -236,7 +236,7 @@ def make_attempt(program: Program, attempt: Attempt, engine: ScriptedEngine) -> 
 
 
 def trail_of(attempt: Attempt) -> tuple[Trail, list[StepRecord]]:
-    """Return the trail of an attempt and what its observer sees."""
+    """Return the trail of an attempt, and the list of observed records."""
     seen: list[StepRecord] = []
     return Trail(attempt, seen.append), seen
 

@@ -22,13 +22,13 @@ BY_SYNTAX = {name: row.by_syntax for name, row in EVOLUTIONS.items() if row.by_s
 
 
 def sentences_of(context: Context, evolution: str) -> set[str]:
-    return {context.foci[place].sentence for place in context.grows[evolution]}
+    return {context.foci[place].sentence for place in context.evolvable[evolution]}
 
 
-def test_what_each_evolution_can_grow_from_is_found_ahead(parser: Parser) -> None:
+def test_read_chunk_finds_evolvable_foci(parser: Parser) -> None:
     context = read_chunk(chunk_of(), languages_with(parser))
     assert (context.language, context.parsed) == ("en", True)
-    assert set(context.grows) == set(BY_SYNTAX)
+    assert set(context.evolvable) == set(BY_SYNTAX)
     assert sentences_of(context, "conditional") == {STRUCK}  # "while avoiding a small fishing boat"
     assert STRUCK in sentences_of(context, "reasoning")  # "an unlit rock south of Sandgate"
     assert sentences_of(context, "simple") == {focus.sentence for focus in context.foci if focus.easy}
@@ -36,33 +36,33 @@ def test_what_each_evolution_can_grow_from_is_found_ahead(parser: Parser) -> Non
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("parsed", [True, False])
-def test_only_what_is_easy_and_can_grow_is_named(parser: Parser, text: str, parsed: bool) -> None:
+def test_evolvable_foci_are_easy(parser: Parser, text: str, parsed: bool) -> None:
     parse = parser if parsed else None
     context = read_chunk(chunk_of(text), languages_with(parse))
     for name, by_syntax in BY_SYNTAX.items():
-        grows = [
+        evolvable = [
             place
             for place, focus in enumerate(context.foci)
-            if focus.easy and by_syntax.can_grow(focus, context, languages_with(parse))
+            if focus.easy and by_syntax.can_evolve(focus, context, languages_with(parse))
         ]
-        assert list(context.grows[name]) == grows
-    assert list(context.grows["simple"]) == list(range(sum(focus.easy for focus in context.foci)))
+        assert list(context.evolvable[name]) == evolvable
+    assert list(context.evolvable["simple"]) == list(range(sum(focus.easy for focus in context.foci)))
 
 
-def test_without_a_parser_the_form_of_an_answer_makes_a_question_easy() -> None:
+def test_without_parser_answer_forms_make_foci_easy() -> None:
     context = read_chunk(chunk_of(), languages_with(None))
     assert not context.parsed
-    assert {context.foci[place].answer for place in context.grows["simple"]} == {"2004", "22 February 2009"}
+    assert {context.foci[place].answer for place in context.evolvable["simple"]} == {"2004", "22 February 2009"}
     assert sentences_of(context, "conditional") == {STRUCK}
-    assert context.grows["reasoning"] == ()
+    assert context.evolvable["reasoning"] == ()
 
 
-def test_a_language_without_syntax_is_not_parsed(parser: Parser) -> None:
+def test_language_without_syntax_is_not_parsed(parser: Parser) -> None:
     context = read_chunk(chunk_of(TEXTS[3], title="Lahnbrücke"), languages_with(parser))
     assert (context.language, context.parsed) == ("de", False)
 
 
-def test_passage_and_topic_are_without_markup() -> None:
+def test_passage_and_topic_have_no_markup() -> None:
     text = "The **Henn Lady** carries [36 cars](cars.md)."
     chunk = chunk_of(text, title="Henn *ferry*").model_copy(update={"headings": ("`Ships`",)})
     context = read_chunk(chunk, languages_with(None))
@@ -70,7 +70,7 @@ def test_passage_and_topic_are_without_markup() -> None:
     assert context.chunk == chunk
 
 
-def test_of_a_long_chunk_the_beginning_is_read() -> None:
+def test_long_chunk_is_truncated() -> None:
     chunk = chunk_of("The Henn Lady carries 36 cars. " * 10_000, title="Henn " * 1_000)
     context = read_chunk(chunk, languages_with(None))
     assert len(context.passage) == MAX_READ
@@ -78,7 +78,7 @@ def test_of_a_long_chunk_the_beginning_is_read() -> None:
     assert context.chunk == chunk
 
 
-def test_it_is_the_same_after_it_was_stored(parser: Parser) -> None:
+def test_context_json_round_trip(parser: Parser) -> None:
     context = read_chunk(chunk_of(), languages_with(parser))
     assert Context.model_validate_json(context.model_dump_json()) == context
     assert isinstance(context.chunk, Chunk)

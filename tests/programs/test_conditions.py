@@ -16,7 +16,7 @@ SENTENCE = (
 )
 
 
-def test_a_condition_is_a_clause_that_the_question_does_not_name_yet() -> None:
+def test_condition_is_a_clause_not_in_the_question() -> None:
     focus = Focus(sentence=SENTENCE, answer="22 February 2009")
     assert condition_in(focus, "On what date did it strike?", ENGLISH) == Condition(
         "while avoiding a small fishing boat"
@@ -28,7 +28,7 @@ def test_a_condition_is_a_clause_that_the_question_does_not_name_yet() -> None:
     assert condition_in(focus.model_copy(update={"answer": "a rock"}), "What did it strike?", ENGLISH) is not None
 
 
-def test_a_phrase_that_opens_the_sentence_is_a_condition() -> None:
+def test_opening_phrase_is_a_condition() -> None:
     focus = Focus(
         sentence="Under the charter of 1604, the town of Ambel kept one third of the toll.", answer="one third"
     )
@@ -64,7 +64,7 @@ def test_a_phrase_that_opens_the_sentence_is_a_condition() -> None:
         ),
     ],
 )
-def test_an_adverbial_clause_goes_with_the_question(
+def test_adverbial_clause_is_joined_to_the_question(
     parser: Parser, sentence: str, answer: str, question: str, composed: str
 ) -> None:
     found = condition_in(Focus(sentence=sentence, answer=answer), question, ENGLISH, EnglishSyntax(parser))
@@ -87,7 +87,5 @@ def test_an_adverbial_clause_goes_with_the_question(
         ("Ambel kept one third of the toll until his ship sank off Tarn.", "one third", "How much did Ambel keep?"),
     ],
 )
-def test_what_is_no_condition_of_the_question_is_left_alone(
-    parser: Parser, sentence: str, answer: str, question: str
-) -> None:
+def test_unsuitable_clauses_are_no_conditions(parser: Parser, sentence: str, answer: str, question: str) -> None:
     assert condition_in(Focus(sentence=sentence, answer=answer), question, ENGLISH, EnglishSyntax(parser)) is None

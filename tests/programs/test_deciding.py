@@ -1,4 +1,4 @@
-"""How a decision is read: one output decides where there is one for the whole, else all of them."""
+"""Decisions of critics."""
 
 import math
 from typing import Any
@@ -12,14 +12,14 @@ from programs.numbers import logistic
 from signatures.same import CompareQuestions
 
 
-def test_all_must_be_true_and_the_weakest_is_named() -> None:
+def test_without_overall_output_all_must_be_true() -> None:
     decision = Decision(values={"a": True, "b": False}, probabilities={"a": 0.9, "b": 0.2}, levels={})
     assert not decision.good
     assert decision.probability == 0.2
     assert decision.weakest == "b"
 
 
-def test_the_overall_output_decides_and_the_others_say_why() -> None:
+def test_overall_output_decides() -> None:
     decision = Decision(
         values={"fit": True, "clear": False}, probabilities={"fit": 0.6, "clear": 0.7, "independent": 0.65}, levels={}
     )
@@ -28,20 +28,20 @@ def test_the_overall_output_decides_and_the_others_say_why() -> None:
     assert decision.weakest == "independent"
 
 
-class Says:
-    """A critic that says one thing."""
+class ConstantCritic:
+    """Returns the same evidence for every question."""
 
     supports_decision_requests = True
 
-    def __init__(self, said: dict[str, Any]) -> None:
-        self.said = said
+    def __init__(self, evidence: dict[str, Any]) -> None:
+        self.evidence = evidence
 
     def __call__(self, state: Any, questions: Any) -> Any:
-        return dict.fromkeys(questions, self.said)
+        return dict.fromkeys(questions, self.evidence)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "evidence",
     [
         {"noul": math.nan},
         {"noul": math.inf},
@@ -51,13 +51,13 @@ class Says:
         {},
     ],
 )
-def test_what_is_no_probability_decides_nothing(said: dict[str, Any]) -> None:
-    with pytest.raises(CriticError, match="the critic's answer to same is no probability") as caught:
-        decide(dspy.Predict(CompareQuestions), Says(said), first="Who?", second="Whom?")
+def test_invalid_probability_raises_critic_error(evidence: dict[str, Any]) -> None:
+    with pytest.raises(CriticError, match="the critic's answer to same is not a probability") as caught:
+        decide(dspy.Predict(CompareQuestions), ConstantCritic(evidence), first="Who?", second="Whom?")
     assert caught.value.exit_code == 2
 
 
-def test_evidence_that_is_no_number_is_neither_good_nor_bad() -> None:
+def test_logistic_refuses_nan() -> None:
     assert logistic(math.inf) > 0.999
-    with pytest.raises(CriticError, match="is no number"):
+    with pytest.raises(CriticError, match="is not a number"):
         logistic(math.nan)

@@ -26,7 +26,7 @@ def add(folder, module, text):
     (folder / f"{module}.py").write_text(f"from {__name__} import Row\n{text}\n", "utf-8")
 
 
-def test_rows_come_by_the_names_of_their_modules(package, monkeypatch):
+def test_rows_are_sorted_by_module(package, monkeypatch):
     monkeypatch.setitem(sys.modules, __name__, sys.modules[Row.__module__])
     add(package, "second", "ROW = Row('b')")
     add(package, "first", "ROW = Row('c')")
@@ -36,7 +36,7 @@ def test_rows_come_by_the_names_of_their_modules(package, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["ROW = 'text'", "ROW = Row('a')"])
-def test_what_is_no_row_of_its_own_is_refused(package, monkeypatch, text):
+def test_wrong_class_or_duplicate_name_is_refused(package, monkeypatch, text):
     monkeypatch.setitem(sys.modules, __name__, sys.modules[Row.__module__])
     add(package, "first", "ROW = Row('a')")
     add(package, "second", text)

@@ -3,7 +3,7 @@
 import pytest
 from scripted_program import BROCK, FOUNDED, context_of, languages_with, with_names
 
-from programs.facts import LinkedFacts, facts_together, names_in, rare_names
+from programs.facts import LinkedFacts, link_facts, names_in, rare_names
 from programs.types import Context
 
 LANGUAGES = languages_with(None)
@@ -11,8 +11,8 @@ GEGRUENDET = ("Die Werft Lodrin wurde 1911 von Anna Brock gegründet.", "1911")
 BROCK_DE = ("Anna Brock wuchs in Sandtor auf und lernte Navigation.", "Sandtor")
 
 
-def together(*contexts: Context) -> list[LinkedFacts]:
-    return facts_together(with_names(*contexts), LANGUAGES)
+def linked(*contexts: Context) -> list[LinkedFacts]:
+    return link_facts(with_names(*contexts), LANGUAGES)
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,11 @@ def together(*contexts: Context) -> list[LinkedFacts]:
         ("en", "", set()),
     ],
 )
-def test_names_are_words_with_a_capital_that_do_not_only_open_a_sentence(language, text, names):
+def test_names_in(language, text, names):
     assert names_in(text, LANGUAGES[language]) == names
 
 
-def test_rare_names_are_those_that_a_few_chunks_share():
+def test_rare_names_are_shared_by_few_chunks():
     sentence = "They live in Ebbing and read the {} there."
     papers = ["Star", "Star", *("Herald" for _ in range(6)), "Echo"]
     contexts = [context_of(f"c{place}", (sentence.format(paper), paper)) for place, paper in enumerate(papers)]
@@ -41,13 +41,13 @@ def test_rare_names_are_those_that_a_few_chunks_share():
 
 
 @pytest.mark.parametrize(("language", "fact", "other"), [("en", FOUNDED, BROCK), ("de", GEGRUENDET, BROCK_DE)])
-def test_a_bridge_asks_about_one_fact_and_describes_a_name_in_it_by_the_other(language, fact, other):
+def test_bridge_describes_a_shared_name(language, fact, other):
     first, second = context_of("yard", fact, language=language), context_of("brock", other, language=language)
-    (found,) = together(first, second)
+    (found,) = linked(first, second)
     assert [each.sentence for each in found.facts] == [other[0], fact[0]]
     assert [each.chunk.chunk_id for each in found.contexts] == ["brock", "yard"]
     assert (found.names, found.compare, found.answer) == (("Anna Brock",), "", "1911")
-    (swapped,) = together(second, first)
+    (swapped,) = linked(second, first)
     assert swapped == found
 
 
@@ -64,19 +64,19 @@ def test_a_bridge_asks_about_one_fact_and_describes_a_name_in_it_by_the_other(la
         (FOUNDED, ("Karl Moss grew up in Sandgate and studied navigation.", "Sandgate")),  # shares no name
     ],
 )
-def test_what_tells_too_much_or_too_little_is_no_bridge(fact, other):
-    assert together(context_of("yard", fact), context_of("brock", other)) == []
+def test_unsuitable_facts_make_no_bridge(fact, other):
+    assert linked(context_of("yard", fact), context_of("brock", other)) == []
 
 
-def test_a_bridge_over_three_chunks_has_a_name_for_each_of_the_others():
+def test_bridge_over_three_chunks_has_two_names():
     lodrin = [("Lodrin is a town of weavers on the coast of Henn.", "Henn"), ("Few people leave Lodrin.", "few")]
-    found = together(context_of("yard", FOUNDED), context_of("brock", BROCK), context_of("lodrin", *lodrin))
+    found = linked(context_of("yard", FOUNDED), context_of("brock", BROCK), context_of("lodrin", *lodrin))
     assert [each.names for each in found] == [("Anna Brock", "Lodrin")]
     assert found[0].facts[-1].sentence == FOUNDED[0]
-    assert together(context_of("yard", FOUNDED), context_of("brock", BROCK), context_of("brock2", BROCK)) == []
+    assert linked(context_of("yard", FOUNDED), context_of("brock", BROCK), context_of("brock2", BROCK)) == []
 
 
-def test_what_is_easy_comes_first_and_no_name_twice_before_each_came_once():
+def test_bridges_are_ranked_by_ease_and_variety():
     facts = [
         ("Anna Brock gave Karl Moss a boat called Swift.", "Swift"),
         ("Anna Brock sold the yard to a bank for 900 crowns.", "900 crowns"),
@@ -87,7 +87,7 @@ def test_what_is_easy_comes_first_and_no_name_twice_before_each_came_once():
     easy = first.foci[3].model_copy(update={"easy": True})
     first = first.model_copy(update={"foci": (*first.foci[:3], easy)})
     second = context_of("people", BROCK, ("Karl Moss taught weaving at a school for girls.", "weaving"))
-    found = [(each.names, each.answer) for each in together(first, second) if each.contexts[-1].topic == "yard"]
+    found = [(each.names, each.answer) for each in linked(first, second) if each.contexts[-1].topic == "yard"]
     brock, moss = ("Anna Brock",), ("Karl Moss",)
     assert found == [(brock, "1933"), (moss, "1920"), (brock, "Swift"), (brock, "900 crowns")]
 
@@ -98,10 +98,10 @@ def compared(first: tuple[str, str], second: tuple[str, str], *titles: str, lang
         context_of(name, fact, topic=topic, language=language)
         for name, fact, topic in zip("ab", (first, second), topics, strict=True)
     ]
-    return together(*contexts)
+    return linked(*contexts)
 
 
-def test_of_years_the_earlier_is_the_answer():
+def test_comparison_of_years_answers_the_earlier():
     mill, dairy = ("The mill was built by two brothers in 1822.", "1822"), ("Two brothers built it in 1907.", "1907")
     (found,) = compared(dairy, mill, "Tarn Dairy", "Grey Mill")
     assert (found.names, found.compare, found.answer) == ((), "which was earlier", "Grey Mill")
@@ -123,31 +123,31 @@ def test_of_years_the_earlier_is_the_answer():
         ("metres", "feet", None),
     ],
 )
-def test_of_amounts_of_one_unit_the_larger_is_the_answer(first, second, answer):
+def test_comparison_of_amounts_answers_the_larger(first, second, answer):
     facts = [(f"The pump lifts water by {amount} each day.", amount) for amount in (first, second)]
     found = compared(*facts)
     assert [each.answer for each in found] == ([] if answer is None else [answer])
     assert all(each.compare == "which is more" for each in found)
 
 
-def test_a_unit_is_not_what_two_facts_say_of_their_things():
+def test_shared_unit_alone_makes_no_comparison():
     assert (
         compared(("The mill is 12 metres tall.", "12 metres"), ("Its mill pond is 19 metres deep.", "19 metres")) == []
     )
 
 
-def test_german_is_compared_in_german_and_an_unknown_language_not_at_all():
+def test_comparison_needs_words_of_the_language():
     mill, dairy = ("Dort wohnten sie 1822 zu zweit.", "1822"), ("Sie wohnten 1907 zu zweit hier.", "1907")
     (found,) = compared(mill, dairy, language="de")
     assert (found.compare, found.answer) == ("was früher war", "Grey Mill")
     assert compared(mill, dairy, language="sw") == []
 
 
-def test_nothing_is_tied_or_compared_across_languages():
-    assert together(context_of("yard", FOUNDED), context_of("brock", BROCK_DE, language="de")) == []
+def test_facts_in_different_languages_are_not_linked():
+    assert linked(context_of("yard", FOUNDED), context_of("brock", BROCK_DE, language="de")) == []
     german = context_of("dairy", ("Zwei Brüder bauten sie 1907.", "1907"), language="de")
-    assert together(context_of("mill", ("Two brothers built it in 1822.", "1822")), german) == []
+    assert linked(context_of("mill", ("Two brothers built it in 1822.", "1822")), german) == []
 
 
-def test_a_chunk_without_foci_makes_nothing():
-    assert together(context_of("yard"), context_of("brock", BROCK)) == []
+def test_chunk_without_foci_is_not_linked():
+    assert linked(context_of("yard"), context_of("brock", BROCK)) == []

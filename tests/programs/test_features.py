@@ -1,4 +1,4 @@
-"""Surface evidence on texts whose figures can be counted by hand."""
+"""Features of texts that can be computed by hand."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from programs.features import (
     agreement,
     answer_features,
     answers_agree,
-    answers_instead,
+    asks_for_other_part,
     chunk_features,
     kind_agrees,
     question_features,
@@ -14,7 +14,6 @@ from programs.features import (
 )
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
-from programs.text import plain
 
 KNOWN = Languages(LANGUAGES)
 ENGLISH = KNOWN["en"]
@@ -28,7 +27,7 @@ REFERENCES = (
 )
 
 
-def test_running_text_and_references_differ() -> None:
+def test_chunk_features_separate_prose_from_references() -> None:
     text, references = (
         chunk_features(PASSAGE, "Lowen harbour bridge", ENGLISH),
         chunk_features(REFERENCES, "References", ENGLISH),
@@ -40,7 +39,7 @@ def test_running_text_and_references_differ() -> None:
     assert text["names_topic"] == 1
 
 
-def test_a_sentence_that_leans_on_another_is_seen() -> None:
+def test_sentence_features_detect_dependent_start() -> None:
     first, second = ENGLISH.sentences(PASSAGE)
     assert sentence_features(first, "Bridge", ENGLISH)["starts_dependent"] == 0
     assert sentence_features(second, "Bridge", ENGLISH)["starts_dependent"] == 1
@@ -68,7 +67,7 @@ def test_question_features(question: str, feature: str, value: float) -> None:
     assert question_features(question, PASSAGE, ENGLISH, KNOWN.of(question))[feature] == value
 
 
-def test_coverage_counts_stems() -> None:
+def test_coverage_uses_stems() -> None:
     features = question_features("Which engineers opened the bridge in Oslo?", PASSAGE, ENGLISH, ENGLISH)
     assert features["missing"] == 1
     assert features["coverage"] == pytest.approx(3 / 4)
@@ -87,16 +86,14 @@ def test_coverage_counts_stems() -> None:
         ("Wie viele Menschen fuhren mit?", "amount", "400", "Lowen"),
     ],
 )
-def test_an_answer_must_have_the_form_that_the_question_asks_for(
-    question: str, kind: str, fits: str, fails: str
-) -> None:
+def test_kind_agrees_checks_the_form_of_answers(question: str, kind: str, fits: str, fails: str) -> None:
     language = KNOWN["de" if question.startswith("Wie ") else "en"]
     assert language.answer_kind(question) == kind
     assert kind_agrees(question, fits, language)
     assert not kind_agrees(question, fails, language)
 
 
-def test_answers_are_measured_against_passage_and_question() -> None:
+def test_answer_features() -> None:
     good = answer_features(PASSAGE, "Which engineer led the work on the Lowen harbour bridge?", "Maria Kolb", ENGLISH)
     assert (good["verbatim"], good["supported"], good["in_question"], good["near"]) == (1, 1, 0, 1)
     far = answer_features(PASSAGE, "What was opened in 1931?", "Maria Kolb", ENGLISH)
@@ -133,28 +130,22 @@ def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
         ("", "1892", False),
     ],
 )
-def test_answers_agree_give_or_take_their_edges(found: str, meant: str, agree: bool) -> None:
+def test_answers_agree(found: str, meant: str, agree: bool) -> None:
     assert answers_agree(found, meant, ENGLISH) is agree
 
 
 @pytest.mark.parametrize(
-    ("question", "found", "instead"),
+    ("question", "found", "expected"),
     [
         ("On what date did the Harbour Star name Ida Lund its editor?", "March 4, 1931", True),
         ("Who named Ida Lund?", "Harbour Star", True),
-        ("Who named the editor?", "Harbour Star", False),  # Ida Lund, who was meant, answers it too
+        ("Who named the editor?", "Harbour Star", False),  # Ida Lund answers it, too
         ("Who named Ida Lund editor of the Harbour Star?", "Harbour Star", False),
         ("When did the Harbour Star name Ida Lund its editor?", "Sandgate", False),
         ("When did the Harbour Star name Ida Lund its editor?", "1932", False),
         ("Why did the Harbour Star name Ida Lund its editor?", "the founder", False),
     ],
 )
-def test_a_question_that_names_what_was_meant_asks_for_another_part(question: str, found: str, instead: bool) -> None:
+def test_asks_for_other_part(question: str, found: str, expected: bool) -> None:
     sentence = "On March 4, 1931 the Harbour Star of Sandgate named Ida Lund its editor after the founder had died."
-    assert answers_instead(question, found, "Ida Lund", sentence, ENGLISH) is instead
-
-
-def test_markup_is_not_part_of_what_a_text_says() -> None:
-    assert plain("The *Nine Guilders* of `salt` [oil](x.md)[^1] cost 3 * 4 crowns[12].") == (
-        "The Nine Guilders of salt oil cost 3 * 4 crowns."
-    )
+    assert asks_for_other_part(question, found, "Ida Lund", sentence, ENGLISH) is expected

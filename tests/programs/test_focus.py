@@ -12,7 +12,7 @@ PASSAGE = (
 )
 
 
-def test_key_phrases_are_asked_for_and_two_sentences_come_before_one_twice() -> None:
+def test_key_phrases_and_different_sentences_come_first() -> None:
     foci = choose_foci(PASSAGE, "Henn Lady", ENGLISH, ["Grey Widow", "Lodrin yard", "not in the text"])
     assert all(focus.answer in focus.sentence and focus.sentence in PASSAGE for focus in foci)
     assert {focus.sentence for focus in foci[:2]} == {focus.sentence for focus in foci if "Lady" in focus.sentence}
@@ -20,16 +20,16 @@ def test_key_phrases_are_asked_for_and_two_sentences_come_before_one_twice() -> 
     assert foci == choose_foci(PASSAGE, "Henn Lady", ENGLISH, ["Grey Widow", "Lodrin yard", "not in the text"])
 
 
-def test_nothing_is_asked_of_a_sentence_without_end() -> None:
+def test_too_long_sentence_has_no_foci() -> None:
     numbers = "1," * 1_000
     assert not choose_foci(f"The Henn Lady and the Grey Widow carry {numbers} cars.", "Ferries", ENGLISH)
 
 
-def test_the_topic_itself_is_no_answer() -> None:
+def test_topic_is_no_answer() -> None:
     assert all(focus.answer != "Henn Lady" for focus in choose_foci(PASSAGE, "The Henn Lady", ENGLISH, ["Henn Lady"]))
 
 
-def test_what_form_begins_is_easy_where_nothing_is_parsed() -> None:
+def test_easy_forms_make_foci_easy() -> None:
     assert not any(focus.easy for focus in choose_foci(PASSAGE, "Henn Lady", ENGLISH))
     easy = [focus.answer for focus in choose_foci(PASSAGE, "Henn Lady", ENGLISH, easy_forms=True) if focus.easy]
     assert "22 February 2009" in easy

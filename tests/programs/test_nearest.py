@@ -14,14 +14,14 @@ def encode(texts: Sequence[str]) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("text", "near"), [("aa", ["a", "aaa"]), ("bb", ["b", "bbb"])])
-def test_what_is_always_shown_comes_before_the_nearest(text: str, near: list[str]) -> None:
+def test_always_demos_come_before_the_nearest(text: str, near: list[str]) -> None:
     demos = [{"text": "by hand", "always": True}, *({"text": each} for each in ("a", "aaa", "b", "bbb"))]
     shown = [demo["text"] for demo in Nearest(2, encode)(demos, {"text": text})]
     assert shown[0] == "by hand"
     assert sorted(shown[1:]) == near
 
 
-def test_the_order_of_the_fields_decides_nothing() -> None:
+def test_order_of_fields_does_not_matter() -> None:
     seen: list[list[str]] = []
 
     def embedded(texts: Sequence[str]) -> np.ndarray:
@@ -36,6 +36,6 @@ def test_the_order_of_the_fields_decides_nothing() -> None:
     assert seen[1] == ["fact: a | topic: b"]
 
 
-def test_a_small_pool_is_shown_whole() -> None:
+def test_small_pool_is_shown_completely() -> None:
     demos = [{"text": "a"}, {"text": "by hand", "always": True}]
     assert [demo["text"] for demo in Nearest(2, encode)(demos, {"text": "b"})] == ["by hand", "a"]

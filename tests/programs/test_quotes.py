@@ -25,24 +25,24 @@ MOTH = (
         ("of", None),
     ],
 )
-def test_small_differences_are_allowed_and_others_are_not(quote: str, found: str | None) -> None:
+def test_find_quote_allows_small_differences(quote: str, found: str | None) -> None:
     assert find_quote(MOTH, quote) == found
 
 
 @pytest.mark.parametrize("gap", [" … ", " ... ", " [...] ", " | "])
-def test_every_piece_of_a_quote_with_gaps_must_be_there(gap: str) -> None:
+def test_find_quotes_needs_every_piece(gap: str) -> None:
     assert find_quotes(MOTH, f"hatch in May{gap}the river Ansa") == ["hatch in May", "the river Ansa"]
     assert find_quotes(MOTH, f"hatch in May{gap}the lake of Ostry is deep") is None
     assert find_quotes(MOTH, gap) is None
 
 
-def test_a_list_is_found_over_its_lines_whatever_the_language() -> None:
+def test_find_quotes_matches_lists_over_lines() -> None:
     passage = "Verfahren:\n• Fräsen mit einem Formfräser\n• Schleifen\n• Stoßen\n\nMehr ist nicht bekannt."
     quote = "• Fräsen mit einem Formfräser\n• Schleifen\n• Stoßen"
     assert find_quotes(passage, quote) == [quote]
 
 
 @given(st.text(max_size=80), st.text(max_size=200))
-def test_what_is_found_always_stands_in_the_passage(quote: str, passage: str) -> None:
+def test_find_quote_returns_words_of_the_passage(quote: str, passage: str) -> None:
     found = find_quote(passage, quote)
     assert found is None or found in passage

@@ -28,7 +28,7 @@ def write(tools, language="en", lm=None):
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_predictor_is_fresh_and_has_the_limits_of_its_step(step):
+def test_predictor_is_new_and_has_the_limits_of_its_step(step):
     tools = Tools(critics={}, retriever=FixedRetriever(), languages=languages_with(None))
     predict = tools.predictor(step)
     assert predict is not tools.predictor(step)
@@ -36,7 +36,7 @@ def test_a_predictor_is_fresh_and_has_the_limits_of_its_step(step):
     assert predict.config == dict(STEPS[step].limits)
 
 
-def test_a_compiled_state_takes_the_place_of_the_demos():
+def test_compiled_state_replaces_demos():
     compiled = STEPS["question"].predictor(DEMOS[:1]).dump_state()
     compiled["signature"]["instructions"] = "Write one question as you were taught."
     tools = Tools(
@@ -53,13 +53,13 @@ def test_a_compiled_state_takes_the_place_of_the_demos():
 
 
 @pytest.mark.parametrize(("language", "expected"), [("en", ["When?"]), ("de", ["Wann?"]), ("fr", ["When?"])])
-def test_demos_are_in_the_language_of_the_text(language, expected):
+def test_demos_have_the_language_of_the_text(language, expected):
     engine = ScriptedEngine({"question": "In which year?"})
     assert write(tools_of(demos={"question": DEMOS}), language, engine.lm) == "In which year?"
     assert shown(engine) == expected
 
 
-def test_what_chooses_among_demos_sees_those_of_the_language_and_the_inputs():
+def test_select_gets_demos_of_the_language_and_inputs():
     seen = []
 
     def choose(demos, inputs):
@@ -72,7 +72,7 @@ def test_what_chooses_among_demos_sees_those_of_the_language_and_the_inputs():
     assert shown(engine) == []
 
 
-def test_a_role_has_its_own_model_else_that_of_the_context():
+def test_model_of_the_role_overrides_the_context():
     of_role, of_context = ScriptedEngine({"question": "Mine?"}), ScriptedEngine({"question": "Yours?"})
     tools = tools_of()
     assert write(tools, lm=of_context.lm) == "Yours?"
@@ -81,7 +81,7 @@ def test_a_role_has_its_own_model_else_that_of_the_context():
     assert tools.models == {}
 
 
-def test_each_step_is_decided_by_its_own_critic():
+def test_each_step_uses_its_critic():
     good, bad = ScriptedCritic(nothing_is_bad), ScriptedCritic(lambda name, inputs: True)
     tools = tools_of(critics={"judge": good, "grounding": bad})
     asked = {"passage": "It was built in 1931.", "question": "When?"}

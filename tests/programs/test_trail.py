@@ -6,7 +6,7 @@ from programs.types import Attempt
 ATTEMPT = Attempt(number=3, contexts=(read_chunk(chunk_of(), languages_with(None)),), wanted="simple")
 
 
-def test_records_go_to_the_observer_and_to_their_candidate():
+def test_records_go_to_observer_and_candidate():
     trail, seen = trail_of(ATTEMPT)
     trail.record("chunk", 0, {}, probability=0.123456, good=True)
     trail.record("question", 0, {"question": "When?"})
@@ -21,7 +21,7 @@ def test_records_go_to_the_observer_and_to_their_candidate():
     assert trail.language == "en"
 
 
-def test_an_outcome_has_all_rejects_and_the_drafts_that_there_are():
+def test_outcome_has_rejects_and_drafts():
     trail, _ = trail_of(ATTEMPT)
     trail.refuse("judge", "not clear", probability=0.33333, question="When?")
     outcome = trail.outcome(None, exhausted=True)

@@ -1,1 +1,1 @@
-"""What commands print and where their results go."""
+"""Output of commands: tables, JSON, samples, review reports, and checks of output files."""

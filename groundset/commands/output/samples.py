@@ -1,4 +1,4 @@
-"""Samples and rejects on a terminal, to be read by a person."""
+"""Print samples and rejects on a terminal."""
 
 import json
 from collections import Counter
@@ -12,23 +12,23 @@ from rich.table import Table
 
 from groundset.printing import printable
 from groundset.progress import counted
-from groundset.store.tables import PASSED_OVER
+from groundset.store.tables import SKIPPING_STEPS
 from programs.types import Reject, Sample, StepRecord
 
-_NARROW = 80  # below this many columns the trail is no table
-_EXPLAINED = {
-    "agreement": "how much of the expected answer the found one holds, from 0 to 1",
+_NARROW = 80  # columns; narrower terminals show the trail as lines instead of a table
+_OUTPUT_HELP = {
+    "agreement": "overlap of the answer found with the expected answer, from 0 to 1",
     "defines": "whether the question asks what something is",
-    "easy": "whether the grammar of the sentence gives words that begin a good question",
-    "fit": "the probability that all in all it is good, which decides",
-    "meant": "the answer that the question was made for",
-    "opening": "the words that the question is to begin with",
-    "resolved": "the sentence with a name in place of it, he or she",
+    "easy": "whether sentence syntax gives the opening of a good question",
+    "fit": "overall probability that the question is good, which is compared with the threshold",
+    "meant": "the expected answer",
+    "opening": "the required first words of the question",
+    "resolved": "the sentence with pronouns replaced by names",
 }
 
 
 def print_samples(samples: Iterable[Sample], threshold: float | None, *, trail: bool) -> None:
-    """Print samples with their contexts and scores; ``trail`` adds what the steps said about them."""
+    """Print samples with their contexts and scores; ``trail`` adds the output of steps."""
     console = Console(highlight=False, emoji=False)
     for sample in samples:
         _print_sample(console, sample, threshold)
@@ -49,20 +49,20 @@ def print_rejects(rejects: Iterable[Reject], thresholds: Mapping[str, float]) ->
 
 
 def print_summary(shown: str, kept: int, rejects: Sequence[Reject], *, left_out: int) -> None:
-    """Print what was shown, how many samples there are, and how many rejects of each step."""
-    questions = Counter(reject.step for reject in rejects if reject.question or reject.step not in PASSED_OVER)
+    """Print the number of items shown, the number of samples, and the number of rejects by step."""
+    questions = Counter(reject.step for reject in rejects if reject.question or reject.step not in SKIPPING_STEPS)
     counts = ", ".join(f"{step} {count}" for step, count in questions.most_common())
     by_step = f" ({_safe(counts)})" if counts else ""
     passages = len(rejects) - questions.total()
-    apart = f"; {counted(passages, 'passage')} held nothing to ask" if passages else ""
-    unasked = f" Left out: {left_out} chunks that had nothing left to ask (--step shows them)." if left_out else ""
+    skipped = f"; skipped {counted(passages, 'passage')} with nothing to ask" if passages else ""
+    hidden = f" Not shown: {left_out} chunks with nothing left to ask (use --step)." if left_out else ""
     Console(highlight=False, emoji=False).print(
-        f"Shown: {shown}. Kept {kept}, refused {counted(questions.total(), 'question')}{by_step}{apart}.{unasked}"
+        f"Shown: {shown}. Kept {kept}, refused {counted(questions.total(), 'question')}{by_step}{skipped}.{hidden}"
     )
 
 
 def _score(probability: float, threshold: float | None) -> str:
-    return f"score {probability:.2f}{'' if threshold is None else f', at least {threshold:.2f} is needed'}"
+    return f"score {probability:.2f}{'' if threshold is None else f' (threshold {threshold:.2f})'}"
 
 
 def _print_sample(console: Console, sample: Sample, threshold: float | None) -> None:
@@ -88,13 +88,13 @@ def _print_sample(console: Console, sample: Sample, threshold: float | None) -> 
 
 
 def _print_trail(console: Console, records: Sequence[StepRecord]) -> None:
-    """Print what the steps said of a sample, and explain the names of outputs that need it."""
+    """Print the trail of a sample, and explain its outputs."""
     if console.width < _NARROW:
         _print_lines(console, records)
     else:
         console.print(_trail(records))
-    for name in sorted(_EXPLAINED.keys() & {name for record in records for name in record.output}):
-        console.print(Padding(f"{name}: {_EXPLAINED[name]}", (0, 0, 0, 2)), style="dim")
+    for name in sorted(_OUTPUT_HELP.keys() & {name for record in records for name in record.output}):
+        console.print(Padding(f"{name}: {_OUTPUT_HELP[name]}", (0, 0, 0, 2)), style="dim")
     console.print()
 
 
@@ -110,14 +110,14 @@ def _trail(records: Iterable[StepRecord]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), title="Trail", title_justify="left", title_style="bold")
     for heading in ("Step", "Candidate", "Verdict", "Probability"):
         table.add_column(heading, no_wrap=True, header_style="dim")
-    table.add_column("What it said", overflow="fold", header_style="dim")
+    table.add_column("Output", overflow="fold", header_style="dim")
     for record in records:
         table.add_row(*_cells(record))
     return table
 
 
 def _cells(record: StepRecord) -> tuple[str, str, str, str, str]:
-    """Return step, candidate, verdict, probability and output of a record."""
+    """Return the step, candidate, verdict, probability and output of a record."""
     output = [f"{name}: {_plain(value)}" for name, value in record.output.items()]
     return (
         _safe(record.step),
@@ -133,5 +133,5 @@ def _plain(value: Any) -> str:
 
 
 def _safe(text: str, *, lines: bool = False) -> str:
-    """Escape text of models or documents, so that it is neither markup nor control codes."""
+    """Escape markup and control characters."""
     return escape(printable(text, lines=lines))

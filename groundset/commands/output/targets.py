@@ -1,4 +1,4 @@
-"""Checks of ``--out``, and messages beside rows on standard output."""
+"""Checks of ``--out``, and messages that do not mix with rows on standard output."""
 
 import sys
 from collections.abc import Iterable
@@ -14,37 +14,37 @@ SUFFIX = ".jsonl"
 
 
 def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:
-    """Refuse a target of rows before any work is done for it; ask before an input is replaced.
+    """Check a target of rows before any work is done; ask before replacing an input.
 
-    A stream may have any name, a file has to end with ``.jsonl``. ``beside`` are further files that will be written.
+    Files must end with ``.jsonl``; streams may have any name. ``beside`` are further files to be written.
 
     Raises:
-        InputError: it cannot be written, has another ending, or is one of the inputs and nobody agreed to that.
+        InputError: the target cannot be written, has another suffix, or is an input that must not be replaced.
     """
     check_target(out)
     if is_stream(out):
         return
     if out.suffix.lower() != SUFFIX:
-        raise InputError(f"--out {out}: the rows are JSON lines; give it a name that ends with {SUFFIX}")
-    for each in beside:
-        check_target(each)
+        raise InputError(f"--out {out}: the name of a JSON lines file must end with {SUFFIX}")
+    for file in beside:
+        check_target(file)
     check_inputs(inputs, out, *beside)
 
 
 def check_inputs(inputs: Iterable[Path], *targets: Path) -> None:
-    """Ask before an input is replaced.
+    """Ask before replacing an input.
 
     Raises:
-        InputError: a target is one of the inputs and nobody agreed to that.
+        InputError: a target is an input that must not be replaced.
     """
-    given = list(inputs)
+    existing = [file for file in inputs if file.exists()]
     for target in targets:
-        if target.exists() and any(each.exists() and target.samefile(each) for each in given):
+        if target.exists() and any(map(target.samefile, existing)):
             _ask_to_replace(target)
 
 
 def note(text: str, out: Path) -> None:
-    """Print a line where it does not mix with rows on standard output."""
+    """Print a line, on standard error if the rows go to standard output."""
     say(text, err=is_standard_output(out))
 
 
@@ -55,15 +55,15 @@ def name_of(out: Path) -> str:
 
 def _ask_to_replace(target: Path) -> None:
     if not sys.stdin.isatty():
-        raise InputError(f"--out would replace the input {target}; name another file")
+        raise InputError(f"--out {target}: is an input; name another file")
     if not typer.confirm(f"{target} is an input. Replace it?", err=True):
-        raise InputError(f"{target} was left as it is; name another file with --out")
+        raise InputError(f"--out {target}: not replaced; name another file")
 
 
-def say_where(uri: str, *, usual: bool) -> None:
-    """Print on standard error which tracking store is used, unless it is the usual one."""
+def print_store(uri: str, *, is_default: bool) -> None:
+    """Print on standard error which tracking store is used, unless it is the default."""
     from groundset.printing import say
-    from groundset.tracking.location import shown
+    from groundset.tracking.location import display_uri
 
-    if not usual:
-        say(f"Tracking store: {shown(uri)}", err=True)
+    if not is_default:
+        say(f"Tracking store: {display_uri(uri)}", err=True)

@@ -1,1 +1,1 @@
-"""From the bytes of a file to its text, title and headings; untrusted files are parsed in child processes."""
+"""Parse the bytes of a file into text, title and headings; runs in child processes because files are untrusted."""

@@ -1,4 +1,4 @@
-"""Which formats are read, by the endings of files, and the parser of each."""
+"""Supported file suffixes and their parsers."""
 
 from pathlib import Path
 from typing import Any
@@ -10,17 +10,17 @@ HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
 PLAIN_SUFFIXES = frozenset({".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".log", ""})
 OFFICE_SUFFIXES = frozenset({".docx", ".pptx", ".xlsx", ".epub", ".ipynb", ".csv"})
 SUFFIXES = MARKDOWN_SUFFIXES | HTML_SUFFIXES | PLAIN_SUFFIXES | OFFICE_SUFFIXES | {".pdf"}
-# Of the text of one document: a hundred long novels. What comes after parsing takes some fifty times as much memory.
+# Limits for the text of one document; later stages use about fifty times its size in memory.
 MAX_TEXT_MB = 32
 MAX_LINES = 1_000_000
 
 
 def parse_file(request: dict[str, str]) -> dict[str, Any]:
-    """Parse the file ``path`` as one with the ending ``suffix``; the argument and what is returned are JSON.
+    """Parse the file ``path`` as a file with the suffix ``suffix``; argument and result are JSON.
 
     Returns:
         ``text``, ``title`` and ``headings`` of a :class:`~groundset.corpus.parsing.text.Parsed`, or ``refused``, the
-        reason why the file cannot become a document.
+        reason why the file cannot be parsed.
     """
     try:
         text, title, headings = parse(Path(request["path"]).read_bytes(), request["suffix"])
@@ -38,7 +38,7 @@ def parse(data: bytes, suffix: str) -> Parsed:
     """Parse the bytes of a file.
 
     Raises:
-        UnparsableError: they cannot become a document.
+        UnparsableError: the file cannot be parsed.
     """
     if not data.strip():
         raise UnparsableError("empty")
@@ -48,7 +48,7 @@ def parse(data: bytes, suffix: str) -> Parsed:
 
 
 def _parse(data: bytes, suffix: str) -> Parsed:
-    # Some parsers take a second to import; a process waits for those that its files need.
+    # Imported on demand, because some parsers take a second to import.
     if suffix == ".pdf" or data.startswith(b"%PDF-"):
         from groundset.corpus.parsing.pdf import parse_pdf
 

@@ -1,4 +1,4 @@
-"""HTML: the main content of a page as Markdown, without navigation, scripts and link addresses."""
+"""Convert the main content of HTML pages to Markdown, without navigation, scripts and link addresses."""
 
 import io
 import re
@@ -15,8 +15,7 @@ from bs4.element import CData, NavigableString, PageElement
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown
 from groundset.corpus.parsing.text import Parsed, UnparsableError, clean, decode
 
-# Handed to markitdown's converters, which pass them on to markdownify: plain words for the reader, and the
-# first row of a table as its header.
+# markitdown's converters pass these to markdownify: no inline markup, and the first row of a table as its header.
 MARKDOWN_OPTIONS = {
     "strip": ["a", "b", "em", "i", "img", "strong", "u"],
     "escape_underscores": False,
@@ -41,19 +40,17 @@ _CONTENT_TAGS = frozenset(
     {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
 )
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
-# More blanks in a row than any page means: patterns of foreign code take time that grows with their square.
+# Collapsed, because regular expressions of the converters take quadratic time on them.
 _BLANKS = re.compile(r"[ \t]{1000,}")
 _MAX_TITLE = 1_000
-# Bytes of which the first twentieth may name the encoding.
-_HEAD = 1 << 18
+_HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentieth
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
-# A page whose <main> holds less than this share of its text keeps that text for something else.
+# A <main> with a smaller share of the page's text is not the main content.
 _MIN_MAIN = 0.3
-# More than this share of the text in one "noise" element means that its class name says something else.
+# An element with a larger share of the page's text is not noise, whatever its class name.
 _MAX_NOISE = 0.5
-# Rules against pages that take time by the square of their size stay beside the limit of the process, which ends a
-# page of 300 kB only after a minute. Such a page of open tags takes more than 45 s without them and 0.8 s with them, a
-# list of 25,000 items, which is no attack, 24 s and 4 s.
+# Limits against quadratic time, because the process limit stops a 300 kB page only after a minute. An attack with open
+# tags takes 0.8 s instead of more than 45 s, a harmless list of 25,000 items 4 s instead of 24 s.
 _LONG_LIST = 1_000
 _LONG_HEAD = 100
 
@@ -67,13 +64,13 @@ def parse_html(data: bytes) -> Parsed:
     root = soup.body or soup
     _drop_noise(root)
     content = _main_content(root)
-    # Where it stands, an aside would tear the article apart and pass its heading to the text that follows. The
-    # innermost goes first, so that none is taken out with others inside.
+    # Move asides to the end, so that their headings do not apply to the text that follows; the innermost first, so
+    # that none is moved inside another.
     asides = [aside.extract() for aside in reversed(content.find_all("aside"))]
     content.extend(reversed(asides))
     split_long_lists(soup, content)
     html = str(content)
-    soup.decompose()  # the converter makes a tree of its own
+    soup.decompose()  # frees memory, because the converter builds its own tree
     markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(html)))
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
@@ -87,14 +84,14 @@ def html_to_markdown(html: str) -> str:
 
     info = StreamInfo(mimetype="text/html", extension=".html", charset="utf-8")
     with warnings.catch_warnings():
-        # It warns when a deeply nested page falls back to its bare text, which is what we want.
+        # It warns about the fallback to plain text for deeply nested pages.
         warnings.simplefilter("ignore")
         try:
             result = convert(io.BytesIO(html.encode()), info, **MARKDOWN_OPTIONS)
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
-            # An odd page fails anywhere in foreign code, with any exception; the other documents are read.
+            # Third-party converters raise arbitrary exceptions for malformed pages.
             raise UnparsableError(f"it cannot be converted ({type(error).__name__})") from error
     return str(result.markdown)
 
@@ -113,14 +110,14 @@ def _drop_noise(root: Tag) -> None:
 
 
 def _is_noise(element: Tag) -> bool:
-    # Classes only: an id is often made from a heading ("cookies") and names content.
+    # Ids are ignored: they are often made from headings ("cookies").
     classes = " ".join(filter(None, element.get_attribute_list("class")))
     hidden = _HIDDEN.search(str(element.get("style") or ""))
     return element.name not in _CONTENT_TAGS and bool(hidden or _NOISE_CLASS.search(classes))
 
 
 def _main_content(root: Tag) -> Tag:
-    """Return the page's one ``<main>`` or ``<article>``, or all of it where that holds too little."""
+    """Return the page's only ``<main>`` or ``<article>``, or the whole page if that contains too little text."""
     total = len(root.get_text())
     if not total:
         raise UnparsableError("no text")
@@ -131,17 +128,14 @@ def _main_content(root: Tag) -> Tag:
     return root
 
 
-class _Finds:
-    """An element whose children are found fast when looked up in order.
-
-    Whatever takes a child out looks for it; from the first one each time, that takes hours on a large page.
-    """
+class _FastIndex:
+    """Mixin that makes looking up children in order fast; bs4 searches from the first child, in quadratic time."""
 
     contents: list[PageElement]
     _near = 0
 
     def index(self, element: PageElement) -> int:
-        """Return the place of a child."""
+        """Return the position of a child, searching outwards from the previous result."""
         for step in count():
             above, below = self._near + step, self._near - step - 1
             if above >= len(self.contents) and below < 0:
@@ -153,11 +147,11 @@ class _Finds:
         raise AssertionError
 
 
-class _Element(_Finds, Tag):
+class _Element(_FastIndex, Tag):
     pass
 
 
-class _Page(_Finds, BeautifulSoup):
+class _Page(_FastIndex, BeautifulSoup):
     pass
 
 
@@ -165,16 +159,16 @@ def parse_tree(html: str) -> BeautifulSoup:
     """Parse HTML.
 
     Raises:
-        UnparsableError: it is no HTML.
+        UnparsableError: the markup is invalid.
     """
     try:
-        return _Page(_without_open_ends(html), "html.parser", element_classes={Tag: _Element})
+        return _Page(_escape_unclosed(html), "html.parser", element_classes={Tag: _Element})
     except ParserRejectedMarkup as error:
         raise UnparsableError("damaged html file") from error
 
 
 def text_lengths(root: Tag) -> dict[int, int]:
-    """Return how much text each element from ``root`` downwards holds, by its ``id``."""
+    """Return the length of the text in ``root`` and each of its descendants, by ``id(element)``."""
     elements = [root, *root.find_all(True)]
     lengths = {id(element): sum(map(_text_length, element.contents)) for element in elements}
     for element in reversed(elements[1:]):
@@ -183,17 +177,17 @@ def text_lengths(root: Tag) -> dict[int, int]:
 
 
 def _text_length(part: PageElement) -> int:
-    # Neither comments, which are texts of another class, nor what an element within holds.
+    # Excludes nested elements and comments (subclasses of NavigableString).
     return len(part) if isinstance(part, NavigableString) and type(part) in (NavigableString, CData) else 0
 
 
 def split_long_lists(page: BeautifulSoup, root: Tag) -> None:
-    """Split long lists, whose numbering takes the converter quadratic time; the numbers stay the same."""
+    """Split long lists, which the converter numbers in quadratic time; the numbers stay the same."""
     for long in root.find_all("ol"):
         items = [child for child in long.contents if isinstance(child, Tag) and child.name == "li"]
         first = str(long.get("start", ""))
         number = int(first) if first.isdecimal() else 1
-        long["start"] = str(number)  # the converter takes ² for a number too, and fails
+        long["start"] = str(number)  # the converter fails for digits such as ²
         for start in range((len(items) - 1) // _LONG_LIST * _LONG_LIST, 0, -_LONG_LIST):
             rest = page.new_tag("ol", attrs={"start": str(number + start)})
             rest.extend(long.contents[long.index(items[start]) :])
@@ -203,8 +197,8 @@ def split_long_lists(page: BeautifulSoup, root: Tag) -> None:
             head.name = "tbody"
 
 
-def _without_open_ends(html: str) -> str:
-    """Escape unclosed sections and tags, for whose end the parser would search again and again."""
+def _escape_unclosed(html: str) -> str:
+    """Escape unclosed sections and tags, which the parser handles in quadratic time."""
     for opening, closing in (("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
         last = html.rfind(closing) + 1
         html = html[:last] + html[last:].replace(opening, opening.replace("<", "&lt;"))
@@ -212,7 +206,7 @@ def _without_open_ends(html: str) -> str:
 
 
 def markitdown_converters() -> Any:
-    """Return the module of markitdown's converters; importing it takes a second, so call this where one is needed."""
+    """Import markitdown's converters, which takes a second, without the slow magika that they do not need."""
     sys.modules.setdefault("magika", ModuleType("magika"))
     from markitdown import converters
 

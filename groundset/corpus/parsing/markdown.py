@@ -1,4 +1,4 @@
-"""Markdown: headings by a real parser, so that a ``#`` in a code block is not one."""
+"""Find title and headings of Markdown with a real parser, so that ``#`` in code blocks is ignored."""
 
 import re
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from programs.types import Heading
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
-_SHOWN = re.compile(r"\S")
+_NOT_SPACE = re.compile(r"\S")
 _PARSER = MarkdownIt("commonmark").enable("table")
-# What is longer is no heading, though it is marked as one: a paragraph above a line of dashes.
+# Longer ones are paragraphs above a line of dashes.
 _MAX_HEADING = 1_000
 
 
@@ -43,7 +43,7 @@ def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
 
 
 class _Outline(list[Token]):
-    """Keeps headings, each with its text, and HTML; all else takes a kilobyte for every item of a list or table."""
+    """Keep only the tokens of headings and HTML blocks; others take a kilobyte per list item or table cell."""
 
     def append(self, token: Token) -> None:
         if token.type in {"heading_open", "html_block"} or (self and self[-1].type == "heading_open"):
@@ -51,7 +51,7 @@ class _Outline(list[Token]):
 
 
 def _outline(text: str, links: dict[str, Any]) -> list[Token]:
-    """Parse the blocks of a text; ``links`` is given the addresses that it defines."""
+    """Parse the blocks of a text, and add its link definitions to ``links``."""
     tokens = _Outline()
     _PARSER.block.parse(text, _PARSER, links, tokens)
     return tokens
@@ -63,7 +63,7 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
     for token, inline in pairwise(tokens):
         # Level 0 only: a heading inside a list or a quotation does not divide the document.
         if token.type == "heading_open" and token.level == 0 and token.map and len(inline.content) <= _MAX_HEADING:
-            # Nothing but headings is parsed further: what stands in a line is of no use here, and can be slow.
+            # Inline parsing can be slow, so only headings are parsed further.
             [inline_token] = _PARSER.parseInline(inline.content, links)
             title = " ".join(_plain(inline_token.children or []).split())
             if title:
@@ -72,7 +72,7 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the offset at which each line of ``text`` begins."""
+    """Return the offset of each line of ``text``."""
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
@@ -86,26 +86,26 @@ def _plain(tokens: Sequence[Token]) -> str:
 
 
 def _without_empty_html(text: str, tokens: Sequence[Token]) -> str:
-    """Drop HTML blocks that show nothing: comments, anchors, pictures."""
+    """Drop HTML blocks without text: comments, anchors, pictures."""
     lines = text.split("\n")
     kept: list[str] = []
     done = 0
     for token in tokens:
-        if token.type == "html_block" and token.map and _shows_nothing(token.content):
+        if token.type == "html_block" and token.map and _has_no_text(token.content):
             kept += lines[done : token.map[0]]
             done = token.map[1]
     return "\n".join([*kept, *lines[done:]]).strip("\n")
 
 
-def _shows_nothing(html: str) -> bool:
-    """Return whether HTML holds tags, comments and white space only."""
+def _has_no_text(html: str) -> bool:
+    """Return whether HTML consists of tags, comments and white space."""
     position = 0
     comments = True  # whether a comment may still end
     while True:
-        shown = _SHOWN.search(html, position)
-        if shown is None:
+        match = _NOT_SPACE.search(html, position)
+        if match is None:
             return True
-        position = shown.start()
+        position = match.start()
         end = html.find("-->", position + 4) if comments and html.startswith("<!--", position) else -1
         if end >= 0:
             position = end + 3

@@ -1,4 +1,4 @@
-"""Office documents, e-books, notebooks and tables: what markitdown converts to Markdown."""
+"""Convert office documents, e-books, notebooks and tables to Markdown with markitdown."""
 
 import io
 import warnings
@@ -12,7 +12,7 @@ from groundset.corpus.parsing.markdown import parse_markdown
 from groundset.corpus.parsing.text import Parsed, UnparsableError, clean, decode
 
 TEXT_SUFFIXES = frozenset({".ipynb", ".csv"})
-# Word's own name of the style, whatever the language of the program.
+# Word's internal style name is the same in every language.
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -21,7 +21,7 @@ _PAGES = frozenset({".opf", ".ncx", ".html", ".htm", ".xhtml"})
 
 
 def parse_office(data: bytes, suffix: str) -> Parsed:
-    """Parse a document that markitdown knows into Markdown, its title and its headings."""
+    """Parse a document into Markdown, its title and its headings."""
     if suffix in TEXT_SUFFIXES:
         data = clean(decode(data)).encode()
     elif data.startswith(_OLE):
@@ -55,18 +55,18 @@ def _convert(data: bytes, suffix: str) -> str:
         except (UnparsableError, MemoryError, RecursionError):
             raise
         except Exception as error:
-            # A damaged file fails anywhere in foreign parsers, with any exception.
+            # Third-party parsers raise arbitrary exceptions for damaged files.
             raise UnparsableError(f"damaged {suffix[1:]} file ({type(error).__name__})") from error
     return str(result.markdown or "")
 
 
 def _texts_only(data: bytes, *, is_office: bool) -> bytes:
-    """Return an archive with its pictures, fonts and embedded files emptied: nobody reads them, and they are large.
+    """Return an archive with its pictures, fonts and embedded files emptied.
 
     Raises:
-        UnparsableError: it is an office document that declares a document type, which the format forbids (ECMA-376,
-            part 2): only there could entities be declared that unpack to gigabytes.
-        Exception: it is damaged; anything that ``zipfile`` raises.
+        UnparsableError: an office document declares a document type, which ECMA-376 part 2 forbids; without one it
+            cannot declare entities that expand to gigabytes.
+        Exception: the archive is damaged; anything that ``zipfile`` raises.
     """
     slim = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(slim, "w") as copy:
@@ -80,11 +80,7 @@ def _texts_only(data: bytes, *, is_office: bool) -> bytes:
 
 
 def _refuse_document_type(xml: bytes) -> None:
-    """Refuse a part with a ``DOCTYPE``, in whatever encoding; none follows the first element.
-
-    Raises:
-        UnparsableError: it has one.
-    """
+    """Raise an ``UnparsableError`` for a part with a ``DOCTYPE``, which can only stand before the first element."""
 
     def refuse(*_: object) -> None:
         raise UnparsableError("declares an XML document type")
@@ -95,6 +91,6 @@ def _refuse_document_type(xml: bytes) -> None:
     parser = ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = stop
-    # What is damaged or no XML is left to its reader.
+    # The converter reports invalid XML.
     with suppress(StopIteration, ExpatError):
         parser.Parse(xml)

@@ -1,4 +1,4 @@
-"""PDF: pages to lines by pdfminer's layout analysis, tables by pdfplumber, then to Markdown."""
+"""Parse PDFs: lines by pdfminer's layout analysis and tables by pdfplumber, converted to Markdown."""
 
 import io
 import logging
@@ -18,17 +18,17 @@ from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdo
 from groundset.corpus.parsing.text import Parsed, UnparsableError, clean
 
 _MIN_FILLED = 0.5
-# More boxes of text than this on a page are read from top to bottom: the time to find their order grows with the cube.
+# Pages with more text boxes are read from top to bottom: finding their order takes cubic time.
 _MAX_BOXES = 300
-# More lines than this on a page are a drawing, not tables.
+# Pages with more lines are drawings, not tables.
 _MAX_EDGES = 20_000
-# Rows of tables times characters of the page; each is looked up in each.
+# Table rows times characters of a page: pdfplumber compares each pair.
 _MAX_LOOKUPS = 2_000_000
 _LOGGERS = ("pdfminer", "pdfplumber")
 
 
 def parse_pdf(data: bytes) -> Parsed:
-    """Parse a PDF into Markdown: paragraphs joined, headings by font size, running heads dropped."""
+    """Parse a PDF into Markdown with joined paragraphs and headings by font size, without running heads."""
     with _quiet():
         try:
             with pdfplumber.open(io.BytesIO(data), laparams={"boxes_flow": None}) as pdf:
@@ -40,7 +40,7 @@ def parse_pdf(data: bytes) -> Parsed:
             cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
             if isinstance(cause, MemoryError | RecursionError):
                 raise cause from None
-            # A damaged file fails anywhere in pdfminer, with any exception; TypeError is a common one.
+            # pdfminer raises arbitrary exceptions for damaged files.
             raise UnparsableError(_reason(cause)) from error
     markdown = clean(pages_to_markdown(pages))
     if not markdown:
@@ -52,7 +52,7 @@ def parse_pdf(data: bytes) -> Parsed:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence pdfminer, which logs every oddity of a font and warns about extraction rights."""
+    """Silence pdfminer, which logs font problems and warns about extraction rights."""
     levels = {name: logging.getLogger(name).level for name in _LOGGERS}
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -77,7 +77,7 @@ def _read_page(page: Any) -> Page:
     for number, box in enumerate(_boxes_in_order(page.layout)):
         for item in box:
             line = _read_line(item, number)
-            if line is not None and not any(table.holds(line) for table in tables):
+            if line is not None and not any(table.contains(line) for table in tables):
                 lines.append(line)
     page.close()
     return Page(float(page.height), lines, tables)
@@ -85,7 +85,7 @@ def _read_page(page: Any) -> Page:
 
 def _read_tables(page: Any) -> Iterator[Table]:
     found = page.find_tables() if len(page.edges) <= _MAX_EDGES else []
-    # A frame around text is found as a table too; most of what is drawn are such.
+    # Frames around text are found as tables too.
     found = [table for table in found if len(table.rows) > 1 and len(table.rows[0].cells) > 1]
     if sum(len(table.rows) for table in found) * len(page.chars) > _MAX_LOOKUPS:
         return
@@ -98,7 +98,7 @@ def _read_tables(page: Any) -> Iterator[Table]:
 
 
 def _boxes_in_order(layout: LTPage) -> list[LTTextBox]:
-    """Return the boxes of text on a page as they are read, columns one after the other."""
+    """Return the text boxes of a page in reading order, column by column."""
     boxes = [item for item in layout if isinstance(item, LTTextBox)]
     if len(boxes) <= _MAX_BOXES:
         options = LAParams()
@@ -130,8 +130,8 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
 
 
 def _metadata_title(metadata: dict[str, Any]) -> str | None:
-    """Return the title that the file claims, unless a program made it up from a file name."""
+    """Return the title in the metadata, unless it is a default or a file name."""
     title = metadata.get("Title")
     title = " ".join(title.split()) if isinstance(title, str) else ""
-    made_up = title.lower().startswith(("untitled", "microsoft word", "microsoft powerpoint"))
-    return None if made_up or len(title) < 4 or "." in title[-5:] else title
+    is_default = title.lower().startswith(("untitled", "microsoft word", "microsoft powerpoint"))
+    return None if is_default or len(title) < 4 or "." in title[-5:] else title

@@ -1,4 +1,4 @@
-"""Lines of PDF pages to Markdown: running heads out, paragraphs joined, headings by font."""
+"""Convert lines of PDF pages to Markdown: drop running heads, join paragraphs, find headings by font."""
 
 import re
 from collections import Counter
@@ -16,17 +16,16 @@ _BROKEN_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
 _BROKEN_PLAIN_WORD = re.compile(r"(?:^|\s)[^\W\d_]+-$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-# Share of the page's height in which running heads and page numbers stand.
+# Margins for running heads and page numbers, as a share of the page's height.
 _MARGIN = 0.12
 _HEADING_SCALE = 1.12
 _MAX_HEADING = 120
 _MAX_BOLD_HEADING = 70
-# A document that breaks words at line ends does so on at least this share of its lines.
+# A document that hyphenates breaks words on at least this share of its lines.
 _HYPHENATED = 0.02
-# How many blocks back the first half of a broken paragraph is looked for.
+# How many blocks to search backwards for the first half of a broken paragraph.
 _MAX_BETWEEN = 4
-# Characters: what ends without a space in so many is no word.
-_LONGEST_WORD = 200
+_LONGEST_WORD = 200  # characters
 
 
 class Line(NamedTuple):
@@ -51,14 +50,14 @@ class Table(NamedTuple):
     bottom: float
     rows: list[list[str]]
 
-    def holds(self, line: Line) -> bool:
+    def contains(self, line: Line) -> bool:
         """Return whether the middle of ``line`` lies inside the table."""
         x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
         return self.x0 <= x <= self.x1 and self.bottom <= y <= self.top
 
 
 class Page(NamedTuple):
-    """A page: its height, its lines in reading order without those of tables, and its tables."""
+    """A page: its height, its lines in reading order outside tables, and its tables."""
 
     height: float
     lines: list[Line]
@@ -72,7 +71,7 @@ class _Block(NamedTuple):
 
 
 def pages_to_markdown(pages: Sequence[Page]) -> str:
-    """Write the pages of a document as one Markdown text."""
+    """Convert the pages of a document to one Markdown text."""
     pages = _without_running_heads(pages)
     lines = [line for page in pages for line in page.lines]
     if not lines and not any(page.tables for page in pages):
@@ -98,7 +97,7 @@ def pages_to_markdown(pages: Sequence[Page]) -> str:
 
 
 def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
-    """Drop page numbers, and lines in the margins that half of the pages share."""
+    """Drop page numbers, and lines in the margins that recur on half of the pages."""
 
     def key(page: Page, line: Line) -> tuple[str, str]:
         above, below = line.bottom > page.height * (1 - _MARGIN), line.top < page.height * _MARGIN
@@ -141,7 +140,7 @@ def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Bloc
             flush()
             previous = blocks[-1] if blocks else None
             if previous and previous.kind == "heading" and previous.size == line.size:
-                # A heading of two lines.
+                # A heading with several lines.
                 blocks[-1] = previous._replace(text=join([previous.text, line.text]))
             else:
                 blocks.append(_Block("heading", line.text, line.size))
@@ -154,13 +153,13 @@ def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Bloc
 
 
 def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
-    """Return whether a line is a heading; ``sizes`` counts the lines of its box by the size of their letters."""
+    """Return whether a line is a heading; ``sizes`` counts the lines of its box by font size."""
     text = line.text
     if len(text) > _MAX_HEADING or sum(map(str.isalpha, text)) < 3:
         return False
     if line.size >= body * _HEADING_SCALE:
         return sizes[line.size] <= 3 and not text.endswith((",", ";"))
-    # Bold in the size of the text is a heading only where it stands alone and reads like one.
+    # Bold text in body size is a heading only if it stands alone and reads like one.
     alone = sizes.total() == 1 and line.bold and line.size >= body
     return alone and len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;:" and text[0].isupper()
 
@@ -182,7 +181,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_Block]:
-    """Join a paragraph that a page, a column or a caption broke in the middle of a sentence."""
+    """Join paragraphs that a page, column or caption splits in the middle of a sentence."""
     joined: list[_Block] = []
     for block in blocks:
         rest = block.kind == "text" and block.text[0].islower()
@@ -202,7 +201,7 @@ def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_B
 
 
 class _Joiner:
-    """Joins lines, and rejoins words that were broken at their ends by what the rest of the document says."""
+    """Join lines, and rejoin hyphenated words by the vocabulary of the document."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._words: set[str] = set()
@@ -211,9 +210,9 @@ class _Joiner:
         for line in lines:
             text = _FIRST_WORD.sub("", line.text) if after_break else line.text
             after_break = bool(_BROKEN_WORD.search(text))
-            # Addresses break at their own hyphens; only plain words tell how the document treats words.
+            # URLs break at their own hyphens, so only plain words show whether the document hyphenates.
             broken += bool(_BROKEN_PLAIN_WORD.search(text))
-            # The two halves of a broken word are no evidence of words.
+            # The halves of a broken word are not in the vocabulary.
             self._words |= {word.casefold() for word in _WORD.findall(_BROKEN_WORD.sub("", text))}
         self._hyphenates = broken >= _HYPHENATED * len(lines)
 

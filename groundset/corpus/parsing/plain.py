@@ -1,4 +1,4 @@
-"""Plain text: a title and headings where its layout leaves no doubt."""
+"""Find title and headings of plain text where the layout is unambiguous."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+(\S.*)$")
 _BULLET = re.compile(r"^(?:[•*–-]|\d{1,3}\.)\s")
 _YEAR = re.compile(r"^\d{4}$")
 _SENTENCE_END = re.compile(r"[.!?:;,…]['\"”)\]]*$")
-# What a page saved as text begins with: links past its own furniture, in the languages that groundset knows.
+# Skip links at the top of pages saved as text, in the supported languages.
 _SKIP_LINK = re.compile(
     r"(?:jump|skip) to (?:main |the )?(?:content|navigation|search)|zum (?:haupt)?inhalt|aller au contenu|"
     r"(?:ir|saltar) al contenido",
@@ -43,7 +43,7 @@ _NO_LINE = _Line("", 0, alone=False, next="", underline="")
 
 
 def parse_plain(text: str) -> Parsed:
-    """Parse plain text: its first line is the title if it looks like one; links past page furniture are no line."""
+    """Parse plain text; the first line after skip links is the title if it looks like one."""
     lines = [line for line in _lines(text) if not _SKIP_LINK.match(line.text)]
     title = _title(lines)
     headings = list(_headings(lines[1:] if title else lines))
@@ -79,7 +79,7 @@ def _title(lines: list[_Line]) -> str | None:
 
 
 def _headings(lines: list[_Line]) -> Iterator[Heading]:
-    """Find headings by the first of the conventions that the text keeps: marks, else bare lines."""
+    """Find marked headings, or else numbered, upper-case and bare lines."""
     marked = list(_marked(lines))
     if marked:
         yield from marked
@@ -119,7 +119,7 @@ def _marked(lines: list[_Line]) -> Iterator[Heading]:
 
 
 def _mark(text: str) -> tuple[int, str] | None:
-    """Return the level and the text of a heading that is marked as one."""
+    """Return the level and text of a heading marked as in Markdown or a wiki."""
     if wiki := _WIKI.match(text):
         return len(wiki.group(1)), wiki.group(2).rstrip()
     if atx := _ATX.match(text):

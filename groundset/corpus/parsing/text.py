@@ -1,4 +1,4 @@
-"""Bytes to clean text: encodings, newlines and control characters."""
+"""Decode bytes and clean text: encodings, newlines and control characters."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ from programs.types import Heading
 
 
 class Parsed(NamedTuple):
-    """A parsed document before it has an id: text, title (None if it shows none) and headings in order."""
+    """A parsed document: text, title (None without one) and headings in order."""
 
     text: str
     title: str | None
@@ -20,7 +20,7 @@ class Parsed(NamedTuple):
 
 
 class UnparsableError(Exception):
-    """A file cannot become a document; the message is the reason in a few words, without the file's name."""
+    """A file cannot be parsed; the message is the reason, without the file name."""
 
 
 _BOMS = (
@@ -30,8 +30,8 @@ _BOMS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-# Encodings that real documents come in, the commonest first. The full list of the detector mistakes short
-# Western texts for mainframe and DOS code pages.
+# Common encodings, the most common first. With the detector's full list, short Western texts are mistaken for
+# mainframe and DOS code pages.
 _CANDIDATES = [
     "cp1252",
     "cp1250",
@@ -50,11 +50,11 @@ _CANDIDATES = [
     "euc_kr",
 ]
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-# Looked for from the first space of a run only, not from each, which takes hours where the run is a megabyte.
+# Matches only from the first space of a run; starting at each space would take quadratic time.
 _TRAILING_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-# Invisible characters that split words for every search: soft hyphen, zero-width space, byte-order mark.
+# Invisible characters that break text search: soft hyphen, zero-width space, byte-order mark.
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
 _LIGATURES = {0xFB00 + i: text for i, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
 _TABLE = _INVISIBLE | _LIGATURES | {0xA0: " ", 0x202F: " "}
@@ -63,7 +63,7 @@ _MAX_JUNK = 0.02
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
-    """Turn the bytes of a text file into characters, whatever their encoding."""
+    """Decode the bytes of a text file, detecting the encoding."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return _decode_as(data, encoding)
@@ -76,30 +76,30 @@ def decode(data: bytes, declared: str | None = None) -> str:
         if likely is not None:
             try:
                 return data.decode(likely)
-            except (UnicodeError, LookupError):  # a page may name any codec, one that always fails too
+            except (UnicodeError, LookupError):  # a page may declare any codec
                 continue
     matches = from_bytes(data, cp_isolation=_CANDIDATES)
     best = matches.best()
     if best is None:
         raise UnparsableError("binary or in an unknown encoding")
-    # Few accents fit several code pages equally well; then the commonest is the best guess.
+    # Short texts fit several code pages equally well; prefer the most common one.
     ties = [match for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
     return _decode_as(data, min(ties, key=lambda match: _CANDIDATES.index(match.encoding)).encoding)
 
 
 def clean(text: str) -> str:
-    """Normalise newlines and drop control characters, so that offsets mean the same everywhere."""
+    """Normalise newlines and drop control characters."""
     junk = sum(_is_junk(character) for character in text[:_SAMPLE])
     if junk > _MAX_JUNK * min(len(text), _SAMPLE):
         raise UnparsableError("binary")
     text = _CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE))
-    # A lone surrogate cannot be written as UTF-8.
+    # Lone surrogates cannot be encoded as UTF-8.
     text = _SURROGATE.sub("?", text)
     return _TRAILING_SPACE.sub("", text).strip("\n")
 
 
 def name_title(path: str) -> str:
-    """Make a title of a file's name, for documents that show none."""
+    """Derive a title from a file name."""
     stem = PurePosixPath(path).stem
     return " ".join(re.sub(r"[_\-.]+", " ", stem).split()) or stem
 
@@ -112,7 +112,7 @@ def _decode_as(data: bytes, encoding: str) -> str:
 
 
 def _wide_encoding(data: bytes) -> str | None:
-    """Recognise UTF-16 without a byte-order mark: every other byte of Western text is zero."""
+    """Detect UTF-16 without a byte-order mark: every other byte of Western text is zero."""
     sample = data[:_SAMPLE]
     if len(sample) < 4 or len(data) % 2:
         return None
@@ -125,9 +125,6 @@ def _wide_encoding(data: bytes) -> str | None:
     return None
 
 
-def _is_control(character: str) -> bool:
-    return unicodedata.category(character) == "Cc"
-
-
 def _is_junk(character: str) -> bool:
-    return character == "\ufffd" or (_is_control(character) and not character.isspace())
+    is_control = unicodedata.category(character) == "Cc" and not character.isspace()
+    return character == "\ufffd" or is_control

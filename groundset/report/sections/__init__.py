@@ -1,4 +1,4 @@
-"""The sections of a report by name, in their order: one module each, found in this folder."""
+"""The report sections by name, in order: one module each, discovered in this folder."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Which documents, and which parts of what they are about, the questions cover."""
+"""Report section: documents and embedding space covered by the questions."""
 
 from collections import Counter
 
@@ -15,41 +15,41 @@ _LONGEST = 120
 
 
 def section(run: RunAnalysis) -> PageSection:
-    """Show how questions spread over the documents and over the space of their embeddings."""
+    """Show the spread of questions over documents and embedding space."""
     known = {document.doc_id for document in run.documents}
     metrics = [
-        share_metric("Documents asked about", len(run.asked_documents & known), len(known), "document"),
-        share_metric("Chunks asked about", len(run.asked_chunks), len(run.chunks), "chunk"),
+        share_metric("Documents covered", len(run.sampled_documents & known), len(known), "document"),
+        share_metric("Chunks covered", len(run.sampled_chunks), len(run.chunks), "chunk"),
     ]
     notes, drawn = [], []
-    asked = sorted(run.places[name] for name in run.asked_chunks if name in run.places)
+    sampled = sorted(run.places[name] for name in run.sampled_chunks if name in run.places)
     if not len(run.chunk_vectors):
-        notes.append("There is no map: not all chunks of this run have embeddings.")
+        notes.append("No map: some chunks of this run have no embedding.")
     else:
-        if found := nearness(run.chunk_vectors, asked):
+        if found := nearness(run.chunk_vectors, sampled):
             metrics.append(Metric(
-                "Nearness to what is asked", f"{found.mean:.2f} ({found.chance:.2f} by chance)",
-                counted(found.chunks, "chunk"), "", "mean cosine of a chunk with the nearest one that is asked about; "
-                "by chance means a random draw of as many chunks",
+                "Representativeness", f"{found.mean:.2f} ({found.chance:.2f} by chance)",
+                counted(found.chunks, "chunk"), "", "mean cosine of a chunk with the nearest chunk of a sample; "
+                "by chance: with as many randomly drawn chunks",
             ))  # fmt: skip
-        if chart := _map(run, asked):
+        if chart := _map(run, sampled):
             drawn.append(chart)
         else:
-            notes.append("There is no map: it takes three chunks that differ.")
-    about = "Where in the documents the questions lie."
-    return PageSection("coverage", "What it covers", about, metrics, drawn, [_by_document(run)], notes)
+            notes.append("No map: it needs three different chunks.")
+    about = "The documents and chunks that the questions use."
+    return PageSection("coverage", "Coverage", about, metrics, drawn, [_by_document(run)], notes)
 
 
 def _by_document(run: RunAnalysis) -> PageTable:
     samples = Counter(doc_id for sample in run.samples for doc_id in {chunk.doc_id for chunk in sample.contexts})
     chunks = Counter(chunk.doc_id for chunk in run.chunks)
-    passed = Counter(run.chunks[run.places[name]].doc_id for name in run.passed_over if name in run.places)
+    skipped = Counter(run.chunks[run.places[name]].doc_id for name in run.skipped_chunks if name in run.places)
     order = sorted(run.documents, key=lambda document: -chunks[document.doc_id])
     rows = [
         (
             cut(document.title or document.path, _LONGEST),
             f"{chunks[document.doc_id]:,}",
-            f"{chunks[document.doc_id] - passed[document.doc_id]:,}" if run.knows_usable else UNKNOWN,
+            f"{chunks[document.doc_id] - skipped[document.doc_id]:,}" if run.knows_usable else UNKNOWN,
             f"{samples[document.doc_id]:,}",
         )
         for document in order[:_SHOWN]
@@ -58,19 +58,19 @@ def _by_document(run: RunAnalysis) -> PageTable:
     return PageTable(f"Documents{more}", ("document", "chunks", "usable", "samples"), rows)
 
 
-def _map(run: RunAnalysis, asked: list[int]) -> Chart | None:
+def _map(run: RunAnalysis, sampled: list[int]) -> Chart | None:
     found = plane(run.chunk_vectors)
     if found is None:
         return None
-    places, shown = found
-    vain = sorted(run.places[name] for name in run.attempted_chunks - run.asked_chunks if name in run.places)
-    others = np.setdiff1d(np.arange(len(run.chunks)), [*asked, *vain]).tolist()
-    layers = [("not asked", others), ("attempted in vain", vain), ("asked about", asked)]
+    positions, explained = found
+    failed = sorted(run.places[name] for name in run.attempted_chunks - run.sampled_chunks if name in run.places)
+    others = np.setdiff1d(np.arange(len(run.chunks)), [*sampled, *failed]).tolist()
+    layers = [("not attempted", others), ("attempted, no sample", failed), ("sampled", sampled)]
     return Chart(
         "Map of the chunks",
-        f"Each point is a chunk; near ones are alike. The two directions show {100 * shown:.0f} % of how the "
-        "embeddings differ, so what lies together here may still be apart.",
-        charts.points("map", [(name, places[rows]) for name, rows in layers]),
+        "Each point is a chunk; nearby chunks are similar. The two principal components explain "
+        f"{100 * explained:.0f} % of the variance of the embeddings, so nearby points may still differ.",
+        charts.points("map", [(name, positions[rows]) for name, rows in layers]),
         PageTable("", ("chunks", "count"), [(name, f"{len(rows):,}") for name, rows in layers]),
     )
 

@@ -1,4 +1,4 @@
-"""What was requested and what was made."""
+"""Report section: requested and accepted samples, and how they were made."""
 
 from collections import Counter
 
@@ -7,40 +7,40 @@ from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.page import UNKNOWN, Metric, PageSection, PageTable, percent
 
 _STATUS = {
-    "complete": "finished: as many samples as were asked for",
-    "short": "finished: fewer samples than were asked for were possible",
+    "complete": "finished: all requested samples",
+    "short": "finished: fewer samples than requested",
     "interrupted": "interrupted: the same command continues it",
     "failed": "failed: the same command continues it",
-    "running": "still running, or killed: all figures are of this moment",
+    "running": "still running or killed: the figures are a snapshot",
 }
 
 
 def section(run: RunAnalysis) -> PageSection:
-    """Show what was requested, what there is, and what made it."""
+    """Show the number of samples, their groups, and the components that made them."""
     kept = f"{len(run.samples):,}"
     metrics = [
-        Metric("Samples", kept if run.requested is None else f"{kept} of {run.requested:,} asked for"),
-        Metric("State", _STATUS.get(run.status, UNKNOWN)),
+        Metric("Samples", kept if run.requested is None else f"{kept} of {run.requested:,} requested"),
+        Metric("Status", _STATUS.get(run.status, UNKNOWN)),
         Metric("Documents", f"{len(run.documents):,}"),
         Metric("Chunks", f"{len(run.chunks):,}"),
     ]
     if run.derived:
         metrics.append(Metric("Made by", f"groundset {run.derived}, from existing samples"))
     elif run.attempts:
-        metrics.append(Metric("Attempts", f"{run.attempts:,}", meaning="each about one passage or several"))
+        metrics.append(Metric("Attempts", f"{run.attempts:,}", meaning="each on one or more passages"))
     tables = [
         _counts("Evolutions", "evolution", [sample.evolution for sample in run.samples]),
         _counts("Languages", "language", [sample.language for sample in run.samples]),
         _counts("Splits", "split", [sample.split for sample in run.samples if sample.split]),
-        PageTable("Made with", ("what", "which"), _made_with(run), texts=True),
+        PageTable("Made with", ("component", "name"), _made_with(run), texts=True),
     ]
     return PageSection(
         "made",
-        "What was made",
+        "Samples",
         f"{counted(len(run.samples), 'question')} about {counted(len(run.documents), 'document')}.",
         metrics,
         tables=[table for table in tables if table.rows],
-        notes=[] if run.samples else ["There are no samples, so most figures are not known."],
+        notes=[] if run.samples else ["There are no samples, so most figures are unknown."],
     )
 
 
@@ -50,17 +50,17 @@ def _counts(title: str, name: str, found: list[str]) -> PageTable:
 
 
 def _made_with(run: RunAnalysis) -> list[tuple[str, str]]:
-    """Return what the run was made with, as far as it notes that."""
+    """Return the recorded components of the run."""
     models, configuration = run.settings["models"], run.settings["configuration"]
     names = [
         ("recipe", configuration.get("recipe")),
-        *((what, (models.get(key) or {}).get("name")) for what, key in (
-            ("language model", "lm"), ("critics", "critic"), ("language model that judges", "critic_lm"),
+        *((component, (models.get(key) or {}).get("name")) for component, key in (
+            ("language model", "lm"), ("critics", "critic"), ("judging language model", "critic_lm"),
             ("embedder", "embedder"), ("parser", "parser"),
         )),
         ("chunker", configuration.get("chunker")),
     ]  # fmt: skip
-    return [(what, str(name)) for what, name in names if name] or [("nothing", "the run does not note it")]
+    return [(component, str(name)) for component, name in names if name] or [("all", "not recorded")]
 
 
 SECTION = ReportSection("made", section, rank=1)

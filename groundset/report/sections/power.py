@@ -1,4 +1,4 @@
-"""How large a difference between two retrievers the questions can show."""
+"""Report section: statistical power for comparing two retrievers on the questions."""
 
 import numpy as np
 
@@ -9,16 +9,16 @@ from groundset.report.page import UNKNOWN, Chart, Metric, PageSection, PageTable
 from groundset.stats import detectable_difference, questions_needed
 
 _DISAGREEMENTS = (0.05, 0.1, 0.2, 0.4)
-_USUAL = 0.2  # of these the one that is shown first
+_TYPICAL = 0.2  # of these, for the metric
 _SIZES = (50, 100, 300, 1000, 3000)
 _AIM = 0.05
-_FROM, _TO = 20, 5000  # questions that the chart shows, more where the set has more
+_FROM, _TO = 20, 5000  # questions on the x axis, which extends to the size of the set
 _POINTS = 16
 _NONE = "none"
 
 
 def section(run: RunAnalysis) -> PageSection:
-    """Show the minimum detectable difference in hit rate of these questions, for several shares of disagreement."""
+    """Show the minimum detectable difference in hit rate for several shares of disagreement."""
     questions = len(run.samples)
     sizes = sorted({*_SIZES, *([questions] if questions else [])})
     rows = [
@@ -27,34 +27,34 @@ def section(run: RunAnalysis) -> PageSection:
     ]
     headings = [f"n = {size:,}{' (this set)' if size == questions else ''}" for size in sizes]
     table = PageTable(
-        "Smallest difference in hit rate that is seen, in points of a hundred",
-        ("they disagree on", *headings, f"n for {100 * _AIM:.0f} points"),
+        "Minimum detectable difference in hit rate, in percentage points",
+        ("disagreement", *headings, f"n for {100 * _AIM:.0f} points"),
         rows,
     )
     return PageSection(
         "power",
-        "What it can tell",
-        "How large a difference in hit rate between two retrievers, or two settings of one, these questions show.",
+        "Statistical power",
+        "The difference in hit rate between two retrievers that these questions can detect.",
         [_detectable(questions)],
         [_curves(questions, table)],
         [table],
         [
-            "Both retrievers answer the same questions, and a question counts where exactly one of them finds its "
-            "passage. Nobody knows beforehand on what share of the questions they disagree; hence there are several.",
-            "McNemar's exact test, two-sided at 5 %, shows the difference four times in five (power 80 %). "
-            f"'{_NONE}' means that the test would show it less often even if one of them won every disagreement.",
-            "Questions count as independent. Those about one document are hard or easy together, so with few documents "
-            "it takes a larger difference than stated here; so it does where several retrievers are compared at once.",
+            "Both retrievers search the same questions, and only questions where exactly one of them finds the passage "
+            "count. The share of such questions (disagreement) is unknown in advance, so several are shown.",
+            "McNemar's exact test, two-sided at 5 %, detects the difference with 80 % power. "
+            f"'{_NONE}': the power is below 80 % even if one retriever wins every disagreement.",
+            "The test assumes independent questions. Questions about one document are similarly hard, so with few "
+            "documents the detectable difference is larger, as it is when several retrievers are compared.",
         ],
     )
 
 
 def _detectable(questions: int) -> Metric:
-    found = detectable_difference(questions, _USUAL)
-    shown = "none can be seen" if found is None else f"{_points(found)} points of a hundred"
-    meaning = f"where two retrievers disagree on {100 * _USUAL:.0f} of 100 questions; at 80 % power, alpha 0.05"
+    found = detectable_difference(questions, _TYPICAL)
+    value = _NONE if found is None else f"{_points(found)} percentage points"
+    meaning = f"if two retrievers disagree on {percent(_TYPICAL)} of the questions; 80 % power, alpha 0.05"
     n = counted(questions, "question")
-    return Metric("Smallest difference seen", shown if questions else UNKNOWN, n, "", meaning)
+    return Metric("Minimum detectable difference", value if questions else UNKNOWN, n, "", meaning)
 
 
 def _points(difference: float | None) -> str:
@@ -63,7 +63,7 @@ def _points(difference: float | None) -> str:
 
 def _needed(disagreement: float) -> str:
     questions = questions_needed(_AIM, disagreement)
-    return "never that large" if questions is None else f"{questions:,}"
+    return "impossible" if questions is None else f"{questions:,}"
 
 
 def _curves(questions: int, table: PageTable) -> Chart:
@@ -75,9 +75,9 @@ def _curves(questions: int, table: PageTable) -> Chart:
         drawn.append((percent(share), [size for size, _ in known], [gain for _, gain in known]))
     marked = (questions, "this set") if questions else None
     return Chart(
-        "Smallest difference by the number of questions",
-        "A line for each share of questions on which two retrievers disagree: the more they disagree, the larger a "
-        "difference has to be; four times as many questions show one of about half the size.",
+        "Minimum detectable difference by number of questions",
+        "One line per share of disagreement: more disagreement needs a larger difference; four times as many questions "
+        "detect one of about half the size.",
         charts.lines("power", drawn, "questions", "difference in hit rate", marked),
         table,
     )

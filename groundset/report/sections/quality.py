@@ -1,4 +1,4 @@
-"""How many of the questions are good: the quality estimate, and the reviews."""
+"""Report section: quality estimate and reviews."""
 
 from collections import Counter
 
@@ -22,21 +22,20 @@ from groundset.store.reviews import latest_reviews
 
 
 def section(run: RunAnalysis) -> PageSection:
-    """Show the share of good questions: what to expect by the critic, and what reviewers found."""
+    """Show the share of good questions: as estimated from the critic, and as reviewed."""
     judge, scores = run.judge, np.array([sample.probability for sample in run.samples])
     expected = _expected_good(run)
     reviews = _reviews(run)
     notes = []
     if expected.n:
-        whose = "questions of runs that people reviewed one by one" if "kinds" in judge else "labelled questions"
+        rows = "individually reviewed questions of other runs" if "kinds" in judge else "labelled questions"
         notes.append(
-            f"The expected share was measured on {whose}: of those that the critic "
-            f"({judge.get('model', UNKNOWN)}, by {judge.get('optimizer', UNKNOWN)}) accepts at the threshold of "
-            "this run, so many are good. Other documents and another language model may do better or worse; only "
-            "a review shows it."
+            f"The expected share was measured on {rows}: the share of good ones among those accepted by the critic "
+            f"({judge.get('model', UNKNOWN)}, by {judge.get('optimizer', UNKNOWN)}) at this run's threshold. Other "
+            "documents and language models may differ; review samples to find out."
         )
     if not reviews:
-        notes.append("Nobody has reviewed these questions; the command groundset review shows them one by one.")
+        notes.append("These questions have not been reviewed; run `groundset review` to review them.")
     drawn = []
     if len(scores):
         threshold = judge.get("threshold")
@@ -44,16 +43,16 @@ def section(run: RunAnalysis) -> PageSection:
             histogram_chart(
                 "scores",
                 "Scores of the critic",
-                f"How many of {counted(len(scores), 'sample')} have which score, from 0 to 1.",
+                f"Scores of {counted(len(scores), 'sample')}, from 0 to 1.",
                 scores,
                 "score",
                 ("score", "samples"),
-                limit=None if threshold is None else (threshold, f"needed: {threshold:.2f}"),
+                limit=None if threshold is None else (threshold, f"threshold: {threshold:.2f}"),
             )
         )
-    score = median_metric("Score", scores, "sample", "the probability of being good, by the critic", 2)
-    about = "What share of the questions a reviewer would sign."
-    return PageSection("quality", "How good it is", about, [expected, *reviews, score], drawn, _by_kind(run), notes)
+    score = median_metric("Score", scores, "sample", "probability of being good, by the critic", 2)
+    about = "The share of questions that a reviewer would sign."
+    return PageSection("quality", "Quality", about, [expected, *reviews, score], drawn, _by_kind(run), notes)
 
 
 def _reviews(run: RunAnalysis) -> list[Metric]:
@@ -65,18 +64,18 @@ def _reviews(run: RunAnalysis) -> list[Metric]:
         review.verdict == "good" and (review.question is not None or review.answer is not None) for review in found
     )
     reviewers = {review.reader for review in latest_reviews(run.reviews) if review.kind == "sample"}
-    whose = f"by {counted(len(reviewers), 'reviewer')}: all who reviewed it signed it, corrected or not"
+    meaning = f"by all of their reviewers ({len(reviewers):,} in total), corrected or not"
     return [
-        share_metric("Signed", verdicts["good"], len(found), noun, whose),
-        share_metric("Corrected", corrected, verdicts["good"], "signed sample", "signed with another wording"),
+        share_metric("Signed", verdicts["good"], len(found), noun, meaning),
+        share_metric("Corrected", corrected, verdicts["good"], "signed sample", "signed with changed wording"),
         share_metric("Disputed", verdicts["disputed"], len(found), noun, "one reviewer signed, another refused"),
-        share_metric("Reviewed", len(found), len(run.samples), "sample", "draw those to review at random: else the "
-                     "share signed says little about the others"),
+        share_metric("Reviewed", len(found), len(run.samples), "sample", "draw samples at random for review; otherwise "
+                     "the share signed does not generalise"),
     ]  # fmt: skip
 
 
 def _by_kind(run: RunAnalysis) -> list[PageTable]:
-    """Return what to expect of the questions by what they ask for, where that was measured."""
+    """Return the quality estimates by kind of question, where measured."""
     counts = Counter(sample.metadata.get("kind") for sample in run.samples if is_easy(sample))
     rows = [
         (kind, f"{counts[kind]:,}", percent(found["expected_good"]), bounds(*found["interval"]),
@@ -84,21 +83,20 @@ def _by_kind(run: RunAnalysis) -> list[PageTable]:
         for kind, found in run.judge.get("kinds", {}).items()
         if counts[kind]
     ]  # fmt: skip
-    headings = ("asks for", "samples", "expected good", "95 % interval", "measured on")
-    return [PageTable("Those that were easy to ask, by what they ask for", headings, rows)] if rows else []
+    headings = ("kind", "samples", "expected good", "95 % interval", "measured on")
+    return [PageTable("Easy questions by kind", headings, rows)] if rows else []
 
 
 def _expected_good(run: RunAnalysis) -> Metric:
-    """Return the quality estimate, with what it was measured on."""
+    """Return the quality estimate with its sample size."""
     found, name = estimate_quality(run.settings["compiled"], run.samples), "Expected good"
     if found is None:
-        return Metric(name, UNKNOWN, meaning="the critic was not measured on labels for questions like these")
-    meaning = "of labelled questions, those that the threshold of the critic accepts"
-    if found.of_runs:
-        meaning = "of reviewed questions of other runs, those that the threshold of the critic accepts"
+        return Metric(name, UNKNOWN, meaning="the critic was not measured on labels of such questions")
+    source = "reviewed questions of other runs" if found.of_runs else "labelled questions"
+    meaning = f"of {source} that the critic accepts at its threshold"
     if found.covers < len(run.samples):
-        meaning += f"; holds for the {found.covers:,} samples that were easy to ask, not for the others"
-    n, rows = "labelled questions; how many is not noted", found.measured_on
+        meaning += f"; applies to the {found.covers:,} easy samples only"
+    n, rows = "labelled questions; number not recorded", found.measured_on
     if rows is not None:
         n = f"{rows:,} questions of runs" if found.of_runs else counted(rows, "labelled question")
     return Metric(name, percent(found.share), n, bounds(found.low, found.high), meaning)

@@ -1,4 +1,4 @@
-"""What the questions ask for, how long they are and how they begin."""
+"""Report section: kinds, first words and lengths of the questions."""
 
 from collections import Counter
 
@@ -16,37 +16,37 @@ _BINS = 20
 
 def section(run: RunAnalysis) -> PageSection:
     """Show kinds, first words and lengths."""
-    asked = [sample.question for sample in run.samples]
+    questions = [sample.question for sample in run.samples]
     kinds = [str(sample.metadata.get("kind")) for sample in run.samples if sample.metadata.get("kind")]
-    words, answers = lengths(asked), lengths(sample.answer for sample in run.samples)
-    drawn = [_counts("kinds", "What they ask for", "kind", kinds)] if kinds else []
-    if asked:
-        drawn += [_counts("openings", "How they begin", "first word", first_words(asked)), _lengths(words)]
-    unknown = len(asked) - len(kinds)
+    words, answers = lengths(questions), lengths(sample.answer for sample in run.samples)
+    drawn = [_counts("kinds", "Kinds", "kind", kinds)] if kinds else []
+    if questions:
+        drawn += [_counts("openings", "First words", "first word", first_words(questions)), _lengths(words)]
+    unknown = len(questions) - len(kinds)
     return PageSection(
         "questions",
-        "The questions",
-        "What they ask for, how they begin, and how long they are.",
+        "Questions",
+        "Kinds, first words and lengths of the questions.",
         [
-            median_metric("Words of a question", words, "question", "the median"),
-            median_metric("Words of an answer", answers, "answer", "the median"),
+            median_metric("Words per question", words, "question", "median"),
+            median_metric("Words per answer", answers, "answer", "median"),
         ],
         drawn,
-        notes=[f"What they ask for is not noted for {counted(unknown, 'question')}."] if unknown else [],
+        notes=[f"The kind of {counted(unknown, 'question')} is not recorded."] if unknown else [],
     )
 
 
 def _counts(key: str, title: str, name: str, found: list[str]) -> Chart:
     shown = Counter(found).most_common(_SHOWN)
     others = len(found) - sum(count for _, count in shown)
-    rest = f"; {others:,} have others" if others else ""
-    about = f"How many of {counted(len(found), 'question')}, by {name}, the most frequent first{rest}."
+    rest = f"; {others:,} others are not shown" if others else ""
+    about = f"{counted(len(found), 'question')} by {name}, the most frequent first{rest}."
     return counts_chart(key, title, about, name, shown, others)
 
 
 def _lengths(words: list[int]) -> Chart:
-    most = max(*words, 8)
-    step = -(-most // _BINS)
+    longest = max(*words, 8)
+    step = -(-longest // _BINS)
 
     def label(low: float, high: float) -> str:
         return f"{low + 0.5:.0f}" if step == 1 else f"{low + 0.5:.0f} to {high - 0.5:.0f}"
@@ -54,11 +54,11 @@ def _lengths(words: list[int]) -> Chart:
     return histogram_chart(
         "lengths",
         "Length",
-        f"How many of {counted(len(words), 'question')} have how many words.",
+        f"{counted(len(words), 'question')} by number of words.",
         words,
         "words",
         ("words", "questions"),
-        np.arange(0, most + step + 1, step) - 0.5,
+        np.arange(0, longest + step + 1, step) - 0.5,
         label=label,
     )
 

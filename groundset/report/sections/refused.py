@@ -1,21 +1,21 @@
-"""Why questions were refused, with examples."""
+"""Report section: refused questions by reason, with examples."""
 
 from collections import Counter, defaultdict
 
 from groundset.progress import counted
-from groundset.report.analysis import ReportSection, RunAnalysis, is_passage
+from groundset.report.analysis import ReportSection, RunAnalysis, is_skipped_chunk
 from groundset.report.measurements import cut
 from groundset.report.page import PageSection, PageTable, interval, percent
 from programs.types import Reject
 
-_EXAMPLES = 3  # of each reason
-_REASONS = 12  # that have examples
+_EXAMPLES = 3  # per reason
+_REASONS = 12  # with examples
 _LONGEST = 300
 
 
 def section(run: RunAnalysis) -> PageSection:
-    """Show the reasons of refusals, the most frequent first, each with questions that it hit."""
-    passages = [reject for reject in run.rejects if is_passage(reject)]
+    """Show the reasons of rejects, the most frequent first, with example questions."""
+    skipped = [reject for reject in run.rejects if is_skipped_chunk(reject)]
     examples: dict[tuple[str, str], dict[str, Reject]] = defaultdict(dict)
     for reject in run.refused:
         held = examples[_reason(reject)]
@@ -31,16 +31,16 @@ def section(run: RunAnalysis) -> PageSection:
         ]
         tables.append(_counts("Refused questions", counts, "of all refused"))
         tables.append(PageTable("Examples", ("refused by", "question", "reason", "chunk"), rows, texts=True))
-    if passages:
-        tables.append(_counts("Passages that hold nothing to ask", Counter(map(_reason, passages)), "of all such"))
+    if skipped:
+        tables.append(_counts("Skipped chunks", Counter(map(_reason, skipped)), "of all skipped"))
     about = f"{counted(len(run.refused), 'question')} refused"
-    if passages:
-        about += f"; {counted(len(passages), 'passage')} held nothing to ask, as many passages do"
-    return PageSection("refused", "What was refused, and why", f"{about}.", tables=tables)
+    if skipped:
+        about += f"; {counted(len(skipped), 'chunk')} skipped, which is normal"
+    return PageSection("refused", "Rejects", f"{about}.", tables=tables)
 
 
 def _reason(reject: Reject) -> tuple[str, str]:
-    return reject.step, cut(reject.reason.split(":")[0], _LONGEST)  # what follows a colon is about the one candidate
+    return reject.step, cut(reject.reason.split(":")[0], _LONGEST)  # after a colon come details of one candidate
 
 
 def _counts(title: str, counts: Counter[tuple[str, str]], share: str) -> PageTable:

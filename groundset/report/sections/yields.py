@@ -1,4 +1,4 @@
-"""What was left after each step."""
+"""Report section: yield of each step."""
 
 from collections import Counter
 
@@ -10,9 +10,8 @@ _HEADINGS = ("step", "reached", "refused", "passed", "95 % interval")
 
 
 def section(run: RunAnalysis) -> PageSection:
-    """Show how chunks became contexts, and how candidates became samples."""
-    title = "What was left after each step"
-    about = "From chunks to passages that were asked about, and from candidate questions to samples."
+    """Show how many chunks and candidates passed each step."""
+    title, about = "Yield", "From chunks to sampled chunks, and from candidate questions to samples."
     if run.derived or not (run.attempts or run.rejects):
         return PageSection("yield", title, about, notes=["This run has no steps of its own."])
     kept = len(run.samples)
@@ -27,8 +26,8 @@ def section(run: RunAnalysis) -> PageSection:
         ],
         [_chunks(run), *([_candidates(run, candidates)] if candidates else [])],
         notes=[
-            "A question that a step refused and that was then reworded is another candidate, so one attempt may make "
-            "several. Shares of a step are of the candidates that reached it."
+            "A refused question that was reworded is another candidate, so one attempt may make several. "
+            "Shares of a step are of the candidates that reached it."
         ],
     )
 
@@ -36,14 +35,14 @@ def section(run: RunAnalysis) -> PageSection:
 def _chunks(run: RunAnalysis) -> Chart:
     stages = [("chunks", len(run.chunks))]
     if run.knows_usable:
-        stages.append(("something to ask", len(run.chunks) - len(run.passed_over)))
+        stages.append(("usable", len(run.chunks) - len(run.skipped_chunks)))
     if run.attempts:
-        stages.append(("attempted", len(run.attempted_chunks | run.asked_chunks)))
-    stages.append(("asked about", len(run.asked_chunks)))
+        stages.append(("attempted", len(run.attempted_chunks | run.sampled_chunks)))
+    stages.append(("sampled", len(run.sampled_chunks)))
     return _bars(
         "passages",
         "Chunks",
-        "How many chunks there are, how many hold something to ask, and how many samples ask about.",
+        "All chunks, usable chunks (not skipped), and chunks of attempts and samples.",
         stages,
         PageTable(
             "",
@@ -54,7 +53,7 @@ def _chunks(run: RunAnalysis) -> Chart:
 
 
 def _candidates(run: RunAnalysis, candidates: int) -> Chart:
-    """Show for each step that refused how many candidates reached it and how many it refused."""
+    """Show the candidates that reached each step and those it refused."""
     refused = Counter(reject.step for reject in run.refused)
     order = [*(step for step in run.steps if step in refused), *(step for step in refused if step not in run.steps)]
     left, rows, stages = candidates, [], [("candidates", candidates)]
@@ -62,7 +61,7 @@ def _candidates(run: RunAnalysis, candidates: int) -> Chart:
         reached, left = left, left - refused[step]
         rows.append((step, f"{reached:,}", f"{refused[step]:,}", percent(left / reached), interval(left, reached)))
         stages.append((f"after {step}", left))
-    about = f"How many of {candidates:,} candidates each step left; the last {len(run.samples):,} are the samples."
+    about = f"Candidates left of {candidates:,} after each step; the last {len(run.samples):,} are the samples."
     return _bars("steps", "Candidates", about, stages, PageTable("", _HEADINGS, rows))
 
 

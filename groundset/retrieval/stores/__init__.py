@@ -1,25 +1,25 @@
-"""Vector stores: where the vectors of a run's chunks are searched. One file and one row of a table for each kind."""
+"""Vector stores for the embeddings of a run's chunks, one module per kind."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from groundset.retrieval.stores.base import Found, StoreKind, Vectors, VectorStore
+from groundset.retrieval.stores.base import SearchResults, StoreKind, Vectors, VectorStore
 from groundset.retrieval.stores.faiss import FAISS
 from groundset.retrieval.stores.qdrant import QDRANT
 from programs.errors import InputError
 
 STORES: Mapping[str, StoreKind] = {kind.name: kind for kind in (FAISS, QDRANT)}
 
-__all__ = ["STORES", "Found", "StoreKind", "VectorStore", "Vectors", "check_store", "open_store"]
+__all__ = ["STORES", "SearchResults", "StoreKind", "VectorStore", "Vectors", "check_store", "open_store"]
 
 
 def check_store(spec: str) -> None:
-    """Check that ``open_store`` can open what ``spec`` names; nothing is written.
+    """Check that ``open_store`` can open ``spec``, without writing.
 
     Raises:
-        InputError: there is no such store, something that it needs is missing, or its folder cannot be used.
+        InputError: there is no such store, a dependency is missing, or its folder cannot be used.
     """
     kind, folder = _parse(spec)
     if kind.check:
@@ -27,12 +27,12 @@ def check_store(spec: str) -> None:
 
 
 def open_store(spec: str, ids: Sequence[str], vectors: Vectors) -> VectorStore:
-    """Return a store of ``vectors``: ``faiss``, ``qdrant`` or ``qdrant:FOLDER``; whoever opens it closes it.
+    """Open a store of ``vectors``: ``faiss``, ``qdrant`` or ``qdrant:FOLDER``; the caller closes it.
 
     Args:
-        spec: The kind of store and, after a colon, the folder it lies in.
-        ids: The chunks; at least one.
-        vectors: Their embeddings: a float32 row of length one for each.
+        spec: The kind of store and, after a colon, its folder.
+        ids: The ids of the chunks; at least one.
+        vectors: Their embeddings: a unit-length float32 row for each.
 
     Raises:
         InputError: as ``check_store``, or the folder is in use.
@@ -57,5 +57,5 @@ def _parse(spec: str) -> tuple[StoreKind, Path | None]:
     if colon and not kind.takes_folder:
         raise InputError(f"--vector-store {spec}: {name} takes no folder")
     if colon and not folder.strip():
-        raise InputError(f"--vector-store {spec}: no folder is named")
+        raise InputError(f"--vector-store {spec}: the folder is missing after the colon")
     return kind, Path(folder).expanduser() if colon else None

@@ -1,10 +1,10 @@
-"""FAISS: every row is compared with every query, in memory."""
+"""FAISS: exact search in memory."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from groundset.retrieval.stores.base import Places, StoreKind, Vectors
+from groundset.retrieval.stores.base import Indexes, StoreKind, Vectors
 
 
 class FaissBackend:
@@ -17,10 +17,10 @@ class FaissBackend:
         self._index: Any = faiss.IndexFlatIP(vectors.shape[1])
         self._index.add(vectors)
 
-    def propose(self, vectors: Vectors, limit: int) -> Places:
-        """Return the places of the nearest rows."""
-        places: Places = self._index.search(vectors, limit)[1]
-        return places
+    def propose(self, vectors: Vectors, limit: int) -> Indexes:
+        """Return the indexes of the nearest rows."""
+        indexes: Indexes = self._index.search(vectors, limit)[1]
+        return indexes
 
     def close(self) -> None:
         """Free the rows."""

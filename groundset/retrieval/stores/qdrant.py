@@ -1,9 +1,9 @@
-"""Qdrant in its client's own local mode: no server and no network, in memory or in a folder.
+"""Qdrant in the local mode of its client, without a server or network, in memory or in a folder.
 
-A folder is filled anew whenever a store is opened in it. Its vectors are in the run's database anyway, filling takes
-about a second for 1,500 of them, and the client would read what it finds there with pickle, which groundset never does
-with a file. When groundset has closed the store, any Qdrant client can open the folder: the collection is `chunks`, a
-point's number is the place of the chunk in the run, its payload the chunk's id.
+A folder is filled again whenever a store is opened in it: the vectors are in the run's database anyway, filling takes
+about a second for 1,500 of them, and the client would unpickle existing files, which groundset never does. After the
+store is closed, any Qdrant client can open the folder: the collection is `chunks`, the id of a point the index of the
+chunk in the run, its payload the chunk id.
 """
 
 import importlib.util
@@ -18,20 +18,20 @@ from typing import Any
 import numpy as np
 from filelock import BaseFileLock, FileLock, Timeout
 
-from groundset.retrieval.stores.base import Places, StoreKind, Vectors
+from groundset.retrieval.stores.base import Indexes, StoreKind, Vectors
 from programs.errors import InputError
 
 _COLLECTION = "chunks"
-_MARK = "groundset.lock"  # held while a store is open, and what says that groundset filled the folder
-_OWN = frozenset({_MARK, ".lock", "meta.json", "meta.json.tmp", "collection"})
+_LOCK = "groundset.lock"  # held while a store is open; also marks a folder filled by groundset
+_STORE_FILES = frozenset({_LOCK, ".lock", "meta.json", "meta.json.tmp", "collection"})
 _BATCH = 512
 
 
 class QdrantBackend:
-    """Rows in a local collection, as points numbered by their places."""
+    """Rows in a local collection, as points numbered by their indexes."""
 
     def __init__(self, ids: Sequence[str], vectors: Vectors, folder: Path | None) -> None:
-        """Fill a collection, in memory without a folder.
+        """Create and fill a collection, in memory without a folder.
 
         Raises:
             InputError: the folder is in use, or cannot be written.
@@ -62,8 +62,8 @@ class QdrantBackend:
                 ),
             )
 
-    def propose(self, vectors: Vectors, limit: int) -> Places:
-        """Return the places of the nearest rows."""
+    def propose(self, vectors: Vectors, limit: int) -> Indexes:
+        """Return the indexes of the nearest rows."""
         from qdrant_client import models
 
         with _quiet():
@@ -84,15 +84,15 @@ def _open_client(folder: Path | None) -> Any:
 
     if folder is None:
         return QdrantClient(":memory:")
-    # A run is closed by another thread than the one that began it.
+    # A run may be closed by another thread.
     return QdrantClient(path=str(folder), force_disable_check_same_thread=True)
 
 
 def _check(folder: Path | None) -> None:
-    """Check the folder before anything is written.
+    """Check the folder without writing.
 
     Raises:
-        InputError: qdrant-client is not installed, the folder holds something else, or it cannot be written.
+        InputError: qdrant-client is not installed, or the folder contains other files or cannot be written.
     """
     if importlib.util.find_spec("qdrant_client") is None:
         raise InputError("--vector-store qdrant: needs qdrant-client: pip install 'groundset[qdrant]'")
@@ -103,20 +103,17 @@ def _check(folder: Path | None) -> None:
             if not folder.is_dir():
                 raise InputError(f"--vector-store qdrant:{folder}: is a file, not a folder")
             names = {path.name for path in folder.iterdir()}
-            if names and (_MARK not in names or names - _OWN):
-                raise InputError(
-                    f"--vector-store qdrant:{folder}: holds files that groundset did not make; "
-                    "name an empty or a new folder"
-                )
+            if names and (_LOCK not in names or names - _STORE_FILES):
+                raise InputError(f"--vector-store qdrant:{folder}: contains other files; name an empty or new folder")
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
             raise InputError(f"--vector-store qdrant:{folder}: cannot be written")
 
 
 def _claim(folder: Path) -> BaseFileLock:
-    """Take the folder and empty it of an earlier store."""
+    """Lock the folder and delete an earlier store in it."""
     _check(folder)
-    lock = FileLock(folder / _MARK)
+    lock = FileLock(folder / _LOCK)
     with _clear_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -127,7 +124,7 @@ def _claim(folder: Path) -> BaseFileLock:
             for path in folder.iterdir():
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
-                elif path.name != _MARK:
+                elif path.name != _LOCK:
                     path.unlink()
         except BaseException:
             lock.release()
@@ -145,7 +142,7 @@ def _clear_errors(folder: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress the client's advice to use a server for more than 20,000 points: local mode stays exact."""
+    """Suppress the client's advice to use a server for more than 20,000 points."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Local mode is not recommended", category=UserWarning)
         yield

@@ -1,4 +1,4 @@
-"""Retrievers: ways to rank the chunks of a cut for the questions of a run, one file each."""
+"""Retrievers: ways to rank chunks for the questions of a run, one file each."""
 
 from collections.abc import Mapping
 

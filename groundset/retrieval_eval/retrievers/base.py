@@ -1,17 +1,17 @@
-"""What a retriever is: a row of the table, and what it is given to search."""
+"""The row of the table of retrievers, and the corpus that a retriever searches."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 Ranking = list[int]
-"""Places of chunks, the best first."""
+"""Indexes of chunks, best first."""
 
 
 class Corpus(NamedTuple):
-    """The chunks of one cut and the questions that are searched in them.
+    """Texts of chunks, and questions to search for.
 
-    ``dense`` searches every question by cosine similarity, up to a depth; whoever does not call it needs no embeddings.
+    ``dense`` searches for every question by cosine similarity down to a depth, and embeds the chunks when it is called.
     """
 
     texts: Sequence[str]
@@ -25,8 +25,8 @@ class Retriever:
 
     Attributes:
         name: the name on the command line.
-        search: returns a ranking for each question of a corpus, at most so many chunks deep.
-        embeds: whether it calls ``dense``, so that an embedder is part of it.
+        search: returns a ranking for each question, down to a depth.
+        embeds: whether it calls ``dense``, and so depends on an embedder.
     """
 
     name: str

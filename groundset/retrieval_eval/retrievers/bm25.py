@@ -1,8 +1,8 @@
-"""BM25 over words, as Lucene weighs them.
+"""BM25 over words, with the weights of Lucene.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.5 and b = 0.75, by
-the library bm25s. Words are runs of letters and digits in lower case, as Lucene's standard analyzer makes them: nothing
-is stemmed and no word is left out, so that every language is treated alike.
+the library bm25s. Words are runs of letters and digits in lower case, without stemming or stop
+words, so that all languages are treated alike.
 """
 
 import re
@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 
 
 def search_bm25(corpus: Corpus, depth: int) -> list[Ranking]:
-    """Rank by BM25; chunks that share no word with a question are not found by it."""
+    """Rank by BM25; chunks that share no word with the question are left out."""
     import bm25s
 
     index = bm25s.BM25(method="lucene")
@@ -33,7 +33,7 @@ def _best(index: Any, words: Sequence[str], depth: int) -> Ranking:
     if not words:
         return []
     scores = index.get_scores(list(words))
-    order = np.argsort(-scores, kind="stable")[:depth]  # equal scores in the order of the chunks
+    order = np.argsort(-scores, kind="stable")[:depth]  # ties in the order of the chunks
     return [int(place) for place in order if scores[place] > 0]
 
 

@@ -1,4 +1,4 @@
-"""Hybrid retrieval: dense and BM25 rankings joined by reciprocal rank fusion.
+"""Hybrid retrieval: reciprocal rank fusion of dense and BM25 rankings.
 
 Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods" (SIGIR
 2009): a chunk scores 1 / (60 + rank) in each ranking that has it.
@@ -14,13 +14,13 @@ _CONSTANT = 60
 
 
 def search_hybrid(corpus: Corpus, depth: int) -> list[Ranking]:
-    """Rank by the joined rankings."""
+    """Rank by both rankings."""
     rankings = zip(corpus.dense(depth), search_bm25(corpus, depth), strict=True)
     return [fuse(pair, depth) for pair in rankings]
 
 
 def fuse(rankings: Sequence[Ranking], depth: int) -> Ranking:
-    """Join rankings by the reciprocals of their ranks; of equal chunks the one that the first ranking has earlier."""
+    """Fuse rankings by reciprocal ranks; ties keep the order of the first ranking."""
     scores: defaultdict[int, float] = defaultdict(float)
     for ranking in rankings:
         for rank, place in enumerate(ranking, 1):

@@ -1,8 +1,8 @@
-// Keys press the buttons that the page shows; everything works without this file too.
+// Keyboard shortcuts; the page also works without this script.
 "use strict";
 
 const typing = (element) => element.closest("input, textarea, select, [contenteditable]") !== null;
-let leaving = false; // a verdict is on its way: further keys belong to the next page
+let leaving = false; // a verdict was submitted; ignore keys until the next page
 
 document.addEventListener("submit", (event) => {
   if (leaving) event.preventDefault();
@@ -18,7 +18,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing || leaving) return;
-  // Enter presses what has the focus.
+  // Enter activates the focused element.
   if (event.key === "Enter" && target.closest("a, button, summary")) return;
   const pressed = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (pressed === null) return;

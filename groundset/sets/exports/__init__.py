@@ -1,4 +1,4 @@
-"""Exports: the samples and chunks of a run in the formats that other tools read, one file each."""
+"""Export formats, one module each."""
 
 from collections.abc import Mapping
 

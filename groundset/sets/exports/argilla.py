@@ -1,15 +1,15 @@
-"""Argilla: a dataset as ``rg.Dataset.from_disk`` reads it, for people to review the questions there.
+"""Argilla: a dataset for ``rg.Dataset.from_disk``, to review questions in Argilla.
 
-| file | what it holds |
+| file | content |
 |---|---|
-| `.argilla/dataset.json`, `.argilla/settings.json` | the dataset's name; what is shown, what is asked |
+| `.argilla/dataset.json`, `.argilla/settings.json` | the name of the dataset; its fields and questions |
 | `records.json` | a record for each sample, with suggestions |
-| `responses.json` | the records that were reviewed before, with every verdict |
-| `readers.json` | the reviewers, as users of a server |
+| `responses.json` | the records of reviewed samples, with all verdicts |
+| `readers.json` | the reviewers, as Argilla users |
 
-The schema is what ``Dataset.to_disk`` writes, read off the source of Argilla 2.8.0 (``argilla/datasets/_io/_disk.py``,
-``argilla/records/_resource.py``, ``argilla/settings/_resource.py``). A server refuses responses of users that it does
-not have, so these are apart: `records.json` goes into any server, `responses.json` once its readers are there.
+The schema is that of ``Dataset.to_disk`` in Argilla 2.8.0 (``argilla/datasets/_io/_disk.py``,
+``argilla/records/_resource.py``, ``argilla/settings/_resource.py``). A server rejects responses of unknown users, so
+`responses.json` is a separate file, to be imported after the users were created.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
-from groundset.review.reasons import OF_QUESTIONS
+from groundset.review.reasons import QUESTION_REASONS
 from groundset.sets.exports.base import Export, question_row, write_json
 from groundset.store.reviews import Review, latest_reviews
 from programs.types import Chunk, Sample
@@ -41,30 +41,30 @@ answer is right and complete. Correct what only needs another wording; refuse wh
 
 
 def write_argilla(run: "Run", folder: Path) -> None:
-    """Write the dataset."""
+    """Write the dataset, its records, and existing reviews."""
     by_sample: dict[str, list[Review]] = {}
     for review in latest_reviews(run.reviews):
         if review.kind == "sample":
             by_sample.setdefault(review.item, []).append(review)
     reviewed = [sample for sample in run.samples if sample.id in by_sample]
-    heard = [review for sample in reviewed for review in by_sample[sample.id]]
-    readers = dict.fromkeys(review.reader for review in heard)
-    reasons = [review.reason for review in heard if review.reason]
+    reviews = [review for sample in reviewed for review in by_sample[sample.id]]
+    reviewers = dict.fromkeys(review.reader for review in reviews)
+    reasons = [review.reason for review in reviews if review.reason]
 
     (folder / SETTINGS_FOLDER).mkdir()
     write_json(folder / SETTINGS_FOLDER / "dataset.json", {"name": _name(run.identity)})
     write_json(folder / SETTINGS_FOLDER / "settings.json", dataset_settings(reasons))
-    write_json(folder / READERS_FILE, [{"id": reader_id(name), "username": name} for name in readers])
+    write_json(folder / READERS_FILE, [{"id": reviewer_id(name), "username": name} for name in reviewers])
     write_json(folder / RESPONSES_FILE, [record(sample, by_sample[sample.id]) for sample in reviewed])
     write_json(folder / RECORDS_FILE, [record(sample) for sample in run.samples])
 
 
-def dataset_settings(given: Iterable[str]) -> dict[str, Any]:
-    """Return what is shown (fields), what is asked (questions) and what can be filtered by (metadata).
+def dataset_settings(used_reasons: Iterable[str]) -> dict[str, Any]:
+    """Return the fields, questions and metadata of the dataset.
 
-    ``given`` are the reasons that reviewers gave: a server refuses those that cannot be chosen.
+    ``used_reasons`` are the reasons in existing reviews: a server rejects responses that are not among the options.
     """
-    reasons = {name: name for name in given} | {reason.name: reason.words for reason in OF_QUESTIONS}
+    reasons = {name: name for name in used_reasons} | {reason.name: reason.words for reason in QUESTION_REASONS}
     return {
         "guidelines": _GUIDELINES,
         "allow_extra_metadata": True,
@@ -84,7 +84,7 @@ def record(sample: Sample, reviews: Sequence[Review] = ()) -> dict[str, Any]:
     row = question_row(sample)
     return {
         "id": sample.id,
-        "fields": {"question": sample.question, "answer": sample.answer, "contexts": _shown(sample.contexts)},
+        "fields": {"question": sample.question, "answer": sample.answer, "contexts": _joined(sample.contexts)},
         "metadata": {name: row[name] for name in (*_FILTERS, "chunk_ids", "retrieval_gt") if row[name] is not None},
         "suggestions": {
             "verdict": {**_verdict(sample), "agent": _AGENT, "type": "model"},
@@ -95,13 +95,13 @@ def record(sample: Sample, reviews: Sequence[Review] = ()) -> dict[str, Any]:
     }
 
 
-def reader_id(reader: str) -> str:
-    """Return the id of a reviewer as a user; the same name always has the same one."""
+def reviewer_id(reader: str) -> str:
+    """Derive the user id of a reviewer from the name."""
     return str(uuid5(NAMESPACE_URL, f"groundset:reader:{reader}"))
 
 
 def _verdict(sample: Sample) -> dict[str, Any]:
-    """Return the verdict of the critic and its probability: an imported set holds questions that it refuses too."""
+    """Return the verdict of the judge and its probability; imported sets also hold questions it refused."""
     verdicts = [
         record.verdict
         for record in sample.trail
@@ -123,13 +123,13 @@ def _responses(reviews: Iterable[Review]) -> dict[str, list[dict[str, Any]]]:
         }
         for question, value in answers.items():
             if value is not None:
-                response = {"value": value, "user_id": reader_id(review.reader), "status": "submitted"}
+                response = {"value": value, "user_id": reviewer_id(review.reader), "status": "submitted"}
                 responses.setdefault(question, []).append(response)
     return responses
 
 
-def _shown(contexts: Iterable[Chunk]) -> str:
-    """Return the passages as one text, each under its topic."""
+def _joined(contexts: Iterable[Chunk]) -> str:
+    """Join the chunks, each under its topic."""
     return "\n\n\n".join(f"{chunk.topic}\n\n{chunk.text}" if chunk.topic else chunk.text for chunk in contexts)
 
 
@@ -143,7 +143,7 @@ def _choice(name: str, options: Mapping[str, str], **more: Any) -> dict[str, Any
 
 
 def _name(identity: str | None) -> str:
-    """Return a name for the dataset, another one for each run."""
+    """Return the name of the dataset, unique to the run."""
     return f"groundset-{identity[:8]}" if identity else "groundset"
 
 

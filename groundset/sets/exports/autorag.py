@@ -1,8 +1,7 @@
 """AutoRAG's two tables: `qa.parquet` and `corpus.parquet`.
 
-The corpus holds every chunk of the run, so that retrieval is measured against all of it. AutoRAG compares
-times without time zones, so `last_modified_datetime` is in UTC without one. The metadata of an imported chunk is
-exported as it came: `start_end_idx`, neighbours, time, and any other key.
+The corpus holds every chunk of the run. AutoRAG compares times without time zones, so `last_modified_datetime` is naive
+UTC. The metadata of imported chunks is exported unchanged: `start_end_idx`, neighbours, time and any other key.
 """
 
 import json
@@ -27,20 +26,20 @@ def write_autorag(run: "Run", folder: Path, *, flat: Literal["and", "or"] | None
     """Write both tables; see :func:`qa_table` for ``flat``."""
     import pyarrow.parquet as pq
 
-    started = run.started or datetime.now(UTC)  # for documents whose time of modification is unknown
+    started = run.started or datetime.now(UTC)  # used if the modification time of a document is unknown
     modified = {document.doc_id: _utc(document.last_modified or started) for document in run.documents}
     tables = {CORPUS_FILE: corpus_table(run.chunks, modified), QA_FILE: qa_table(run.samples, flat)}
     for name, table in tables.items():
-        with (folder / name).open("wb") as file:  # Arrow itself opens no path that is not UTF-8
+        with (folder / name).open("wb") as file:  # Arrow cannot open paths that are not UTF-8
             pq.write_table(table, file)
 
 
 def qa_table(samples: Sequence[Sample], flat: Literal["and", "or"] | None = None) -> Any:
-    """Return the Arrow table of questions: id, text, ground-truth chunk ids and answers.
+    """Build the Arrow table of questions: id, text, ground-truth chunk ids and answers.
 
-    The ids are a list of groups: each group is needed, and any chunk of it will do. For readers that take one list
-    only, ``flat`` is "and" for the first chunk of each group, all of which are needed, or "or" for every chunk of every
-    group, any of which will do.
+    The ids are a list of groups; a question needs any one chunk of each group. For readers that support a single list,
+    ``flat`` is "and" for the first chunk of each group, all of which are needed, or "or" for all chunks of all groups,
+    any of which is enough.
     """
     import pyarrow as pa
 
@@ -70,22 +69,22 @@ def _ground_truth(sample: Sample, flat: Literal["and", "or"] | None) -> list[Any
 
 
 def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> Any:
-    """Return the Arrow table of chunks: id, text, place in the document, neighbours and time of modification."""
+    """Build the Arrow table of chunks: id, text, offsets, neighbours and modification time."""
     import pyarrow as pa
 
-    further = further_columns(chunks)
+    extra = extra_columns(chunks)
     texts = dict.fromkeys(("prev_id", "next_id", "title", "document_id"), pa.string())
     types = {"last_modified_datetime": pa.timestamp("us"), **texts}
-    types |= {name: column.type for name, column in further.items()}
+    types |= {name: column.type for name, column in extra.items()}
     columns = {
         **dict.fromkeys(("doc_id", "contents", "path"), pa.string()),
         "start_end_idx": pa.list_(pa.int64()),
         "metadata": pa.struct(list(types.items())),
     }
     neighbours = neighbour_ids(chunks)
-    values = {name: column.to_pylist() for name, column in further.items()}
+    values = {name: column.to_pylist() for name, column in extra.items()}
     rows = []
-    for number, chunk in enumerate(chunks):
+    for index, chunk in enumerate(chunks):
         before, after = neighbours[chunk.chunk_id]
         metadata = {
             "last_modified_datetime": time_of(chunk) or modified[chunk.doc_id],
@@ -93,7 +92,7 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
             "next_id": neighbour_of(chunk, "next_id", after, neighbours),
             "title": chunk.title,
             "document_id": chunk.doc_id,
-            **{name: column[number] for name, column in values.items()},
+            **{name: column[index] for name, column in values.items()},
         }
         rows.append(
             {
@@ -112,12 +111,12 @@ def neighbour_ids(chunks: Iterable[Chunk]) -> dict[str, tuple[str | None, str | 
     by_document: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         by_document.setdefault(chunk.doc_id, []).append(chunk)
-    found: dict[str, tuple[str | None, str | None]] = {}
+    neighbours: dict[str, tuple[str | None, str | None]] = {}
     for members in by_document.values():
         ids = [chunk.chunk_id for chunk in sorted(members, key=lambda chunk: (chunk.start, chunk.end))]
         for before, name, after in zip([None, *ids], ids, [*ids[1:], None], strict=False):
-            found[name] = (before, after)
-    return found
+            neighbours[name] = (before, after)
+    return neighbours
 
 
 def _texts(value: Any) -> list[str]:
@@ -129,31 +128,31 @@ def _utc(moment: datetime) -> datetime:
 
 
 def span_of(chunk: Chunk) -> list[int] | None:
-    """Return the offsets that were imported with a chunk, None if they are unknown, else its own."""
+    """Return the imported offsets of a chunk (None if unknown), else its own."""
     span = chunk.metadata.get("start_end_idx", ...)
     is_span = isinstance(span, list) and list(map(type, span)) == [int, int] and max(map(abs, span)) < 1 << 63
     return span if span is None or is_span else [chunk.start, chunk.end]
 
 
 def time_of(chunk: Chunk) -> datetime | None:
-    """Return the time that was imported with a chunk, in UTC without a zone; None if it is its document's."""
+    """Return the imported modification time of a chunk as naive UTC; None if it is that of the document."""
     text = chunk.metadata.get("last_modified_datetime")
     try:
         return _utc(datetime.fromisoformat(text)) if isinstance(text, str) else None
-    except (ValueError, OverflowError):  # not a time, or one before the year 1 in UTC
+    except (ValueError, OverflowError):  # not a time, or before year 1 in UTC
         return None
 
 
 def neighbour_of(chunk: Chunk, name: str, derived: str | None, known: Container[str]) -> str | None:
-    """Return the neighbour that was imported with a chunk under ``name``, None among them, else the derived one."""
+    """Return the imported neighbour of a chunk (which may be None), else the derived one."""
     neighbour = chunk.metadata.get(name, derived)
     return neighbour if neighbour is None or (isinstance(neighbour, str) and neighbour in known) else derived
 
 
-def further_columns(chunks: Sequence[Chunk]) -> dict[str, Any]:
-    """Return an Arrow column for each further key that some chunk has a value for, sorted by name.
+def extra_columns(chunks: Sequence[Chunk]) -> dict[str, Any]:
+    """Build an Arrow column for each other metadata key with a value, sorted by name.
 
-    Values without a common type, such as objects without keys, are JSON texts.
+    Values without a common Parquet type, such as empty objects, are JSON strings.
     """
     names = {name for chunk in chunks for name, value in chunk.metadata.items() if not is_missing(value)}
     return {name: _column([chunk.metadata.get(name) for chunk in chunks]) for name in sorted(names - _OWN)}
@@ -173,7 +172,7 @@ def _column(values: Sequence[Any]) -> Any:
 
 
 def _can_be_written(kind: Any) -> bool:
-    """Return whether parquet has a type: it has no objects without keys."""
+    """Return whether Parquet supports a type; it has no empty structs."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):

@@ -1,4 +1,4 @@
-"""Auto RAG Eval: `benchmark.json`, the list that its benchmark generator writes.
+"""Auto RAG Eval: `benchmark.json`.
 
 The keys are those of the generator's README and of `transform_benchmark.py` beside it
 (GoogleCloudPlatform/generative-ai, `search/auto-rag-eval`). `context` is one text: the chunks of a question
@@ -24,7 +24,7 @@ def write_autorageval(run: "Run", folder: Path) -> None:
 
 
 def benchmark_row(sample: Sample) -> dict[str, Any]:
-    """Return a sample with its context as one text; without a profile, evolution and kind stand in its place."""
+    """Return a sample as a row; without a profile, its evolution and kind are used instead."""
     profile = sample.metadata.get("profile") or {"evolution": sample.evolution, "kind": kind_of(sample)}
     return {
         "context": "\n\n".join(chunk.text for chunk in sample.contexts),

@@ -1,4 +1,4 @@
-"""What an export is, and the rows and columns that several formats share."""
+"""The export row, and rows and columns shared by several formats."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _FILE_NAME = re.compile(r"\w[\w.-]{0,99}")
 
 
 class Exported(NamedTuple):
-    """How much an export wrote; no chunks where no format holds the corpus."""
+    """Numbers of exported questions and chunks; 0 chunks if no format includes the corpus."""
 
     questions: int
     chunks: int
@@ -25,17 +25,15 @@ class Exported(NamedTuple):
 
 @dataclass(frozen=True)
 class Export:
-    """A format: one row of the table, which the command line reads for its help, so its module imports nothing heavy.
+    """An export format. The help of the command line imports it, so its module imports nothing heavy.
 
     Attributes:
         name: the name on the command line.
-        about: the files that it writes, in a few words.
-        write: writes a run that passed :func:`groundset.sets.exporting.check_set` into an empty folder, given both and
-            its ``options``.
-        files: glob patterns of what it writes (:func:`groundset.folders.check_own`); other files in its folder are
-            never removed.
-        last: the file or folder at the top that comes last where they can only be moved one by one.
-        corpus: whether all chunks go out, or only those of questions.
+        about: a short description of its files.
+        write: writes a run that passed :func:`groundset.sets.exporting.check_set` into an empty folder.
+        files: glob patterns of its files (:func:`groundset.folders.check_own`); other files are never removed.
+        last: the top-level file or folder that is moved last if they cannot all be replaced at once.
+        corpus: whether all chunks are exported.
         options: the options of `groundset export` that ``write`` takes as keyword arguments.
     """
 
@@ -49,7 +47,7 @@ class Export:
 
 
 def question_row(sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row: its texts, its chunks and files as lists of equal length, and how it was measured."""
+    """Return a sample as a row; the lists on its contexts have equal length."""
     return {
         "id": sample.id,
         "question": sample.question,
@@ -68,12 +66,12 @@ def question_row(sample: Sample) -> dict[str, Any]:
 
 
 def chunk_row(chunk: Chunk) -> dict[str, Any]:
-    """Return a chunk as a row: its ids, where it stands, and its text."""
+    """Return a chunk as a row: ids, path, headings, offsets and text."""
     return chunk.model_dump(mode="json", exclude={"metadata"})
 
 
 def arrow_schema(*columns: str) -> Any:
-    """Build the Arrow schema of some columns; each has one type in every format, even without a value."""
+    """Build the Arrow schema of columns; types do not depend on the values."""
     import pyarrow as pa
 
     text, texts, whole = pa.string(), pa.list_(pa.string()), pa.int64()
@@ -89,29 +87,29 @@ def arrow_schema(*columns: str) -> Any:
 
 
 def kind_of(sample: Sample) -> str | None:
-    """Return the kind of thing that a question asks for, if that was noted."""
+    """Return the kind of a question, if known."""
     kind = sample.metadata.get("kind")
     return None if kind is None else str(kind)
 
 
 def relevant_ids(sample: Sample) -> list[str]:
-    """Return the chunks that a question counts as found with, of all its groups, each once."""
+    """Return the distinct ids of all groups of ``retrieval_gt``."""
     return list(dict.fromkeys(name for group in sample.retrieval_gt for name in group))
 
 
 def as_file_name(split: str) -> str:
-    """Return the name of a split if it can name a file."""
+    """Return the name of a split if it is a valid file name."""
     if not _FILE_NAME.fullmatch(split):
-        raise InputError(f"no file can be named after the split {split!r}; use letters, digits, - and _")
+        raise InputError(f"split {split!r}: not a valid file name; use letters, digits, - and _")
     return split
 
 
 def write_json(file: Path, value: Any) -> None:
-    """Write a value as indented JSON."""
+    """Write a value as indented ASCII JSON."""
     file.write_text(json.dumps(value, indent=1) + "\n", encoding="ascii", newline="\n")
 
 
 def write_lines(file: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write one JSON object in each line."""
+    """Write rows as ASCII JSON lines."""
     with file.open("w", encoding="ascii", newline="\n") as stream:
         stream.writelines(json.dumps(row) + "\n" for row in rows)

@@ -1,9 +1,8 @@
 """BEIR's folder: `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`.
 
-As BEIR's ``GenericDataLoader`` reads it (Thakur et al., BEIR, 2021; package beir): ``_id``, ``title`` and ``text`` of a
-chunk, ``_id`` and ``text`` of a question, and tab-separated judgements under a header. Answers, and whatever judgements
-cannot say, stand in ``metadata``, which BEIR reads past. A judgement is 1 for every chunk of every group: that one of
-each group is needed, and that any of a group will do, is in ``metadata.retrieval_gt`` only.
+The format of BEIR's ``GenericDataLoader`` (Thakur et al., BEIR, 2021; package beir): ``_id``, ``title`` and ``text`` of
+a chunk, ``_id`` and ``text`` of a question, and tab-separated judgements with a header. Answers are in ``metadata``,
+which BEIR ignores. Every chunk of every group has the judgement 1; the groups are only in ``metadata.retrieval_gt``.
 """
 
 import csv
@@ -24,7 +23,7 @@ DEFAULT_SPLIT = "test"
 
 
 def write_beir(run: "Run", folder: Path) -> None:
-    """Write chunks, questions, and the judgements of each split; a question without one is of the split ``test``."""
+    """Write chunks, questions, and the judgements of each split; the default split is ``test``."""
     write_rows(folder / CORPUS_FILE, map(_corpus_row, run.chunks))
     by_split: dict[str, list[Sample]] = {}
     for sample in run.samples:

@@ -1,11 +1,11 @@
 """Two tables for spreadsheets: `questions.csv` and `corpus.csv`.
 
-As RFC 4180 has it: commas, double quotes, CR LF at the end of a row; in UTF-8 with a byte order mark, without which
-Excel takes it for another encoding. Lists are JSON in their cell; what is missing is an empty cell.
+The dialect is RFC 4180: commas, double quotes, CR LF; UTF-8 with a byte order mark, which Excel needs to detect the
+encoding. Lists are JSON in their cell; missing values are empty cells.
 
-A spreadsheet runs a cell that begins like a formula. So a text whose first visible character is one of ``= + - @``
-(in full width too), or that begins with a tab, a line end, a NUL or an apostrophe, gets an apostrophe in front. Whoever
-takes one apostrophe off every cell of text that begins with one has the text again.
+Spreadsheets execute cells that look like formulas. A text whose first visible character is one of ``= + - @`` (also in
+full width), or that begins with a tab, line break, NUL or apostrophe, is therefore prefixed with an apostrophe. To
+restore the texts, remove one apostrophe from every text cell that begins with one.
 """
 
 import csv
@@ -30,8 +30,8 @@ def write_csv(run: "Run", folder: Path) -> None:
     _write(folder / QUESTIONS_FILE, map(question_row, run.samples))
 
 
-def guarded(text: str) -> str:
-    """Return a text as a cell that no spreadsheet takes for a formula."""
+def escape_formula(text: str) -> str:
+    """Escape a text that a spreadsheet could execute as a formula."""
     is_risky = text.startswith(_MARKED) or text.lstrip().startswith(_FORMULA)
     return f"'{text}" if is_risky else text
 
@@ -47,7 +47,7 @@ def _write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, str):
-        return guarded(value)
+        return escape_formula(value)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 

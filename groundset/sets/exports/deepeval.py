@@ -1,7 +1,7 @@
 """DeepEval: `goldens.json`, a list of goldens.
 
-The schema is what ``EvaluationDataset.add_goldens_from_json_file`` takes, read off the source of DeepEval 4.3.1
-(``deepeval/dataset/dataset.py``, ``deepeval/dataset/golden.py``). Whatever has no field of its own there is in
+The schema is that of ``EvaluationDataset.add_goldens_from_json_file`` in DeepEval 4.3.1
+(``deepeval/dataset/dataset.py``, ``deepeval/dataset/golden.py``). Values without a field of their own are in
 ``additional_metadata``.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from groundset.run import Run
 
 GOLDENS_FILE = "goldens.json"
-_FURTHER = (
+_METADATA = (
     "evolution", "kind", "language", "split", "paths", "chunk_ids", "retrieval_gt", "rank", "probability",
 )  # fmt: skip
 
@@ -26,7 +26,7 @@ def write_deepeval(run: "Run", folder: Path) -> None:
 
 
 def golden(sample: Sample) -> dict[str, Any]:
-    """Return a sample as a golden; its source is the first of its files, ``paths`` names all."""
+    """Return a sample as a golden; ``source_file`` is the first of its paths."""
     row = question_row(sample)
     return {
         "name": row["id"],
@@ -34,7 +34,7 @@ def golden(sample: Sample) -> dict[str, Any]:
         "expected_output": row["answer"],
         "context": row["contexts"],
         "source_file": row["paths"][0] if row["paths"] else None,
-        "additional_metadata": {name: row[name] for name in _FURTHER},
+        "additional_metadata": {name: row[name] for name in _METADATA},
     }
 
 

@@ -1,6 +1,6 @@
-"""Datasets of the Hugging Face library: the questions with their splits, and the corpus that they are asked about.
+"""Datasets of the Hugging Face library: the questions by split, and the corpus.
 
-`groundset push` writes the same tables as parquet.
+`groundset push` writes the same tables as Parquet.
 """
 
 import re
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from groundset.run import Run
 
 QA, CORPUS = "qa", "corpus"
-NO_SPLIT = "test"
-_SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # what `datasets` takes for one; "all" means every split to it
+DEFAULT_SPLIT = "test"
+_SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # split names valid in `datasets`; "all" means every split
 _QA_COLUMNS = (
     "id", "question", "answer", "contexts", "retrieval_gt", "evolution", "kind", "language", "probability", "rank",
     "provenance",
@@ -26,7 +26,7 @@ _QA_COLUMNS = (
 
 
 def write_hf(run: "Run", folder: Path) -> None:
-    """Write a `datasets.DatasetDict` for the questions, by split, and one for the corpus, which is one split."""
+    """Write a `datasets.DatasetDict` of questions by split, and one of the corpus with a single split."""
     tables = {
         QA: {name: qa_table(samples) for name, samples in by_split(run.samples).items()},
         CORPUS: {CORPUS: corpus_table(run.chunks)},
@@ -39,22 +39,22 @@ def write_hf(run: "Run", folder: Path) -> None:
 
 
 def by_split(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
-    """Return the questions of each split, in the order in which splits first occur; without a split it is ``test``."""
-    found: dict[str, list[Sample]] = {}
+    """Group samples by split, in order of first occurrence; the default split is ``test``."""
+    splits: dict[str, list[Sample]] = {}
     for sample in samples:
-        name = sample.split or NO_SPLIT
+        name = sample.split or DEFAULT_SPLIT
         if not _SPLIT.fullmatch(name):
             raise InputError(
-                f"sample {sample.id} is in the split {name!r}, which `datasets` does not take; "
-                "a name of letters, digits and _, other than all, would do"
+                f"sample {sample.id}: `datasets` does not support the split name {name!r}; use letters, digits and _, "
+                "but not the name all"
             )
-        found.setdefault(name, []).append(sample)
-    return found
+        splits.setdefault(name, []).append(sample)
+    return splits
 
 
 def qa_table(samples: Sequence[Sample]) -> Any:
-    """Return the Arrow table of questions; `provenance` says where each context stands."""
-    # Arrow takes the columns of the schema alone: a split has a table of its own, and places say what chunks these are.
+    """Build the Arrow table of questions; `provenance` locates each context."""
+    # Arrow ignores keys that are not in the schema.
     rows = (
         {**question_row(sample), "provenance": [chunk_row(chunk) for chunk in sample.contexts]} for sample in samples
     )
@@ -62,12 +62,12 @@ def qa_table(samples: Sequence[Sample]) -> Any:
 
 
 def corpus_table(chunks: Sequence[Chunk]) -> Any:
-    """Return the Arrow table of passages, each with where it stands."""
+    """Build the Arrow table of chunks."""
     return _table(map(chunk_row, chunks), tuple(name for name in Chunk.model_fields if name != "metadata"))
 
 
 def _table(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Any:
-    """Return an Arrow table that carries its `datasets.Features`."""
+    """Build an Arrow table that carries its `datasets.Features`."""
     import pyarrow as pa
     from datasets import Features
 
@@ -77,15 +77,15 @@ def _table(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep `datasets` from drawing bars."""
+    """Disable the progress bars of `datasets`."""
     import datasets
 
-    drawn = not datasets.are_progress_bars_disabled()
+    enabled = not datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
     try:
         yield
     finally:
-        if drawn:
+        if enabled:
             datasets.enable_progress_bars()
 
 

@@ -1,9 +1,8 @@
 """LlamaIndex: `rag_dataset.json` with answers, `retrieval_dataset.json` with the corpus.
 
-The first is a ``LabelledRagDataset``, the second an ``EmbeddingQAFinetuneDataset``, read off the source of
-llama-index-core 0.14.20 (``rag.py`` and ``legacy/embedding.py`` in ``llama_index/core/llama_dataset``). A question has
-one list of chunks in the second: every chunk of every group of ``retrieval_gt``. It does not say which of them stand in
-for one another.
+The first is a ``LabelledRagDataset``, the second an ``EmbeddingQAFinetuneDataset``, as in llama-index-core 0.14.20
+(``rag.py`` and ``legacy/embedding.py`` in ``llama_index/core/llama_dataset``). In the second, a question has a flat
+list of chunks: the groups of ``retrieval_gt`` are lost.
 """
 
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 RAG_FILE = "rag_dataset.json"
 RETRIEVAL_FILE = "retrieval_dataset.json"
-_READER = {"model_name": "", "type": "human"}
+_HUMAN = {"model_name": "", "type": "human"}
 
 
 def write_llamaindex(run: "Run", folder: Path) -> None:
@@ -29,25 +28,24 @@ def write_llamaindex(run: "Run", folder: Path) -> None:
 
 
 def rag_dataset(run: "Run") -> dict[str, Any]:
-    """Return the questions with answers and contexts, and who wrote them: a model, or a reader who corrected them."""
-    writer = _writer(run.settings)
-    read = run.consensus
+    """Return the questions with answers, contexts and authors (a model, or a person for corrected texts)."""
+    author = _author(run.settings)
 
     def example(sample: Sample) -> dict[str, Any]:
-        reading = read.get(sample.id)
+        consensus = run.consensus.get(sample.id)
         return {
             "query": sample.question,
-            "query_by": _READER if reading and reading.question is not None else writer,
+            "query_by": _HUMAN if consensus and consensus.question is not None else author,
             "reference_contexts": [chunk.text for chunk in sample.contexts],
             "reference_answer": sample.answer,
-            "reference_answer_by": _READER if reading and reading.answer is not None else writer,
+            "reference_answer_by": _HUMAN if consensus and consensus.answer is not None else author,
         }
 
     return {"examples": [example(sample) for sample in run.samples]}
 
 
 def retrieval_dataset(run: "Run") -> dict[str, Any]:
-    """Return questions and chunks by id, and for each question the chunks that are relevant."""
+    """Return questions and chunks by id, and the relevant chunks of each question."""
     return {
         "queries": {sample.id: sample.question for sample in run.samples},
         "corpus": {chunk.chunk_id: chunk.text for chunk in run.chunks},
@@ -56,10 +54,10 @@ def retrieval_dataset(run: "Run") -> dict[str, Any]:
     }
 
 
-def _writer(record: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return who wrote the questions of a run; None if its record does not name a language model for all of them."""
-    model = (record.get("models") or {}).get("lm")
-    if not model or UNKNOWN_MODEL in model["name"].split(" and "):  # the name of a merged run holds those of all
+def _author(settings: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the language model that wrote the questions of a run, None if it is not known for all of them."""
+    model = (settings.get("models") or {}).get("lm")
+    if not model or UNKNOWN_MODEL in model["name"].split(" and "):  # merged runs join the names
         return None
     return {"model_name": model["name"], "type": "ai"}
 

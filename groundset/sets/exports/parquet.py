@@ -1,7 +1,7 @@
-"""Two typed tables with all that a run knows of its questions: `questions.parquet` and `corpus.parquet`.
+"""Two typed, complete tables: `questions.parquet` and `corpus.parquet`.
 
-The columns of the spreadsheets, with lists as lists, and what those leave out: samples and chunks can be built again
-from them. What may hold anything (the trail, metadata) is JSON text.
+They have the columns of the CSV export, with native lists, and everything needed to rebuild samples and chunks. The
+trail and metadata are JSON strings.
 """
 
 import json
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from groundset.run import Run
 
 QUESTIONS_FILE, CORPUS_FILE = "questions.parquet", "corpus.parquet"
-_ROWS_AT_ONCE = 5_000  # a row group each; a table is never whole in memory
+_ROW_GROUP = 5_000  # rows; limits memory
 
 
 def write_parquet(run: "Run", folder: Path) -> None:
@@ -49,9 +49,9 @@ def _write(file: Path, rows: Iterator[dict[str, Any]]) -> None:
 
     first = next(rows)
     schema, rows = arrow_schema(*first), chain([first], rows)
-    # Arrow itself opens no path that is not UTF-8.
-    with file.open("wb") as opened, pq.ParquetWriter(opened, schema) as writer:
-        while group := list(islice(rows, _ROWS_AT_ONCE)):
+    # Arrow cannot open paths that are not UTF-8.
+    with file.open("wb") as stream, pq.ParquetWriter(stream, schema) as writer:
+        while group := list(islice(rows, _ROW_GROUP)):
             writer.write_batch(pa.RecordBatch.from_pylist(group, schema=schema))
 
 

@@ -1,11 +1,11 @@
-"""Ragas: `testset.jsonl` for its present versions, `testset-0.1.jsonl` for what was built on 0.1.
+"""Ragas: `testset.jsonl` for current versions, `testset-0.1.jsonl` for Ragas 0.1.
 
-The first has the columns of ``SingleTurnSample`` and the ``synthesizer_name`` of a ``Testset``, read off the source of
-Ragas 0.4.3 (``ragas/dataset_schema.py``, ``ragas/testset/synthesizers/testset_schema.py``), the second those of
-``DataRow`` and ``episode_done``, of 0.1.21 (``ragas/testset/evolutions.py``, ``ragas/testset/generator.py``).
+The first has the columns of ``SingleTurnSample`` and the ``synthesizer_name`` of a ``Testset`` in Ragas 0.4.3
+(``ragas/dataset_schema.py``, ``ragas/testset/synthesizers/testset_schema.py``), the second those of ``DataRow`` and
+``episode_done`` in 0.1.21 (``ragas/testset/evolutions.py``, ``ragas/testset/generator.py``).
 
-Ragas 0.1 calls the evolutions as groundset does. Later versions only know whether a question needs one passage or
-several. Neither knows of alternatives: the passages are those that the question was made from.
+Ragas 0.1 uses the same names of evolutions. Later versions only distinguish single-hop and multi-hop questions. Neither
+supports alternatives: the contexts are the chunks a question was made from.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TESTSET_FILE = "testset.jsonl"
 OLD_TESTSET_FILE = "testset-0.1.jsonl"
-_ONE_PASSAGE, _SEVERAL = "single_hop_specific_query_synthesizer", "multi_hop_specific_query_synthesizer"
+_SINGLE_HOP, _MULTI_HOP = "single_hop_specific_query_synthesizer", "multi_hop_specific_query_synthesizer"
 
 
 def write_ragas(run: "Run", folder: Path) -> None:
@@ -30,19 +30,19 @@ def write_ragas(run: "Run", folder: Path) -> None:
 
 
 def testset_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that ``EvaluationDataset.from_jsonl`` and ``Testset.from_jsonl`` read."""
+    """Yield rows for ``EvaluationDataset.from_jsonl`` and ``Testset.from_jsonl``."""
     for sample in samples:
         yield {
             "user_input": sample.question,
             "reference": sample.answer,
             "reference_contexts": [chunk.text for chunk in sample.contexts],
             "reference_context_ids": [chunk.chunk_id for chunk in sample.contexts],
-            "synthesizer_name": _SEVERAL if len(sample.retrieval_gt) > 1 else _ONE_PASSAGE,
+            "synthesizer_name": _MULTI_HOP if len(sample.retrieval_gt) > 1 else _SINGLE_HOP,
         }
 
 
 def old_testset_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that ``TestDataset.to_dataset`` of Ragas 0.1 made; ``filename`` is where it kept a file's name."""
+    """Yield rows like those of ``TestDataset.to_dataset`` in Ragas 0.1."""
     for sample in samples:
         yield {
             "question": sample.question,

@@ -1,12 +1,11 @@
-"""TREC's files for search engines: `topics.tsv`, `qrels.txt` and the folder `corpus` with `chunks.jsonl`.
+"""TREC files for search engines: `topics.tsv`, `qrels.txt` and `corpus/chunks.jsonl`.
 
-Topics are an id, a tab and the question on one line: of the forms that a TREC topic has, the one that keeps ids of any
-text in Anserini and Pyserini (``TsvStringTopicReader``), PyTerrier (``read_topics``, ``singleline``) and ir_datasets
-(``TsvQueries``); their readers of ``<top>`` want numbers or four fields. Judgements are the four columns of trec_eval.
-The corpus is what Anserini's ``JsonCollection`` indexes: a folder of lines with ``id`` and ``contents``.
+A topic is an id, a tab and the question on one line: the TREC form that allows any id in Anserini and Pyserini
+(``TsvStringTopicReader``), PyTerrier (``read_topics``, ``singleline``) and ir_datasets (``TsvQueries``). Judgements
+have the four columns of trec_eval. The corpus is a folder for Anserini's ``JsonCollection``.
 
-These readers divide lines at white space, PyTerrier at colons too, and skip what begins with ``#``. So in ids these,
-control characters and ``%`` are written as in URLs (``%20``); ``urllib.parse.unquote`` gives the id again.
+These readers split lines at white space (PyTerrier also at colons) and skip lines that begin with ``#``. In ids these
+characters, control characters and ``%`` are percent-encoded; ``urllib.parse.unquote`` restores the id.
 """
 
 import re
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 TOPICS_FILE = "topics.tsv"
 QRELS_FILE = "qrels.txt"
 CORPUS_FOLDER = "corpus"
-_UNFIT = re.compile(r"[\s%:#\x00-\x1f\x7f-\x9f]")
+_UNSAFE = re.compile(r"[\s%:#\x00-\x1f\x7f-\x9f]")
 
 
 def write_trec(run: "Run", folder: Path) -> None:
@@ -32,20 +31,20 @@ def write_trec(run: "Run", folder: Path) -> None:
     (folder / CORPUS_FOLDER).mkdir()
     write_rows(
         folder / CORPUS_FOLDER / "chunks.jsonl",
-        ({"id": fit(chunk.chunk_id), "title": chunk.title, "contents": chunk.text} for chunk in run.chunks),
+        ({"id": quote_id(chunk.chunk_id), "title": chunk.title, "contents": chunk.text} for chunk in run.chunks),
     )
     _write_lines(
         folder / QRELS_FILE,
-        (f"{fit(sample.id)} 0 {fit(name)} 1" for sample in run.samples for name in relevant_ids(sample)),
+        (f"{quote_id(sample.id)} 0 {quote_id(name)} 1" for sample in run.samples for name in relevant_ids(sample)),
     )
     _write_lines(
-        folder / TOPICS_FILE, (f"{fit(sample.id)}\t{' '.join(sample.question.split())}" for sample in run.samples)
+        folder / TOPICS_FILE, (f"{quote_id(sample.id)}\t{' '.join(sample.question.split())}" for sample in run.samples)
     )
 
 
-def fit(name: str) -> str:
-    """Return an id without the characters at which these readers divide a line."""
-    return _UNFIT.sub(lambda found: quote(found[0], safe=""), name)
+def quote_id(name: str) -> str:
+    """Percent-encode the characters of an id at which these readers split a line."""
+    return _UNSAFE.sub(lambda match: quote(match[0], safe=""), name)
 
 
 def _write_lines(file: Path, lines: Iterable[str]) -> None:

@@ -1,9 +1,8 @@
-"""Rows to train a retriever with: `train.jsonl`, `dev.jsonl`, `test.jsonl`.
+"""Training data for retrievers: `train.jsonl`, `dev.jsonl`, `test.jsonl`.
 
-The columns of sentence-transformers' trainer, in the order in which its losses read them: ``anchor``, ``positive``,
-``negative_1`` and so on, as its ``mine_hard_negatives`` names them. A question that needs several chunks has a row for
-each. Splits are those of the run, or drawn so that no document is in two; the negatives of a split are chunks of its
-own documents, mined as :mod:`groundset.sets.negatives` says.
+Columns follow the trainer and ``mine_hard_negatives`` of sentence-transformers: ``anchor``, ``positive``,
+``negative_1`` and so on. A question that needs several chunks has a row for each. Splits are those of the run, or drawn
+by document. Negatives come from the documents of the same split (:mod:`groundset.sets.negatives`).
 """
 
 import hashlib
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 NEGATIVES = 5
 SHARES: Mapping[str, float] = {"train": 0.8, "dev": 0.1, "test": 0.1}
 SPLITS = ("train", "dev", "validation", "test")
-_SHARE_OF_ROWS = 0.1  # may be left out for having fewer negatives than the others
+_MAX_OMITTED = 0.1  # share of rows that may be left out for having too few negatives
 
 
 class Splits(NamedTuple):
-    """The split of every sample and of every document, by id; no text of a document is in two splits."""
+    """The split of every sample and document, by id."""
 
     samples: dict[str, str]
     documents: dict[str, str]
@@ -41,40 +40,39 @@ class _Row(NamedTuple):
 def write_triplets(run: "Run", folder: Path) -> None:
     """Write a file for each split that has questions.
 
-    All rows have as many negatives, ``NEGATIVES`` unless more than a tenth of them would then be left out: in a corpus
-    of a few chunks there are not as many.
+    All rows have ``NEGATIVES`` negatives, or fewer if more than a tenth of the rows would otherwise be left out.
     """
     splits = split_by_document(run)
     names = sorted(set(splits.samples.values()))
-    strange = [name for name in names if name not in SPLITS]
-    if strange:
-        raise InputError(f"--format triplets: writes the splits {', '.join(SPLITS)}, and the run has {strange[0]!r}")
+    unsupported = [name for name in names if name not in SPLITS]
+    if unsupported:
+        raise InputError(f"--format triplets: unsupported split {unsupported[0]!r}; supported: {', '.join(SPLITS)}")
     vectors = run.chunk_vectors
     questions = {sample.id: row for sample, row in zip(run.samples, run.question_vectors, strict=True)}
     rows = {name: list(_rows(run, splits, name, vectors, questions)) for name in names}
-    counts = sorted(len(row.negatives) for found in rows.values() for row in found)
-    count = counts[int(len(counts) * _SHARE_OF_ROWS)]
-    for name, found in rows.items():
-        complete = [_columns(row, count) for row in found if len(row.negatives) >= count]
+    counts = sorted(len(row.negatives) for split in rows.values() for row in split)
+    count = counts[int(len(counts) * _MAX_OMITTED)]
+    for name, split in rows.items():
+        complete = [_columns(row, count) for row in split if len(row.negatives) >= count]
         if complete:
             write_rows(folder / f"{name}.jsonl", complete)
 
 
 def _rows(run: "Run", splits: Splits, split: str, vectors: Any, questions: Mapping[str, Any]) -> Iterator[_Row]:
-    """Yield the rows of a split, with negatives from its own documents."""
+    """Yield the rows of a split."""
     from groundset.sets.negatives import Anchor, mine
 
-    places = [place for place, chunk in enumerate(run.chunks) if splits.documents[chunk.doc_id] == split]
-    chunks = [run.chunks[place] for place in places]
-    place_of = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
+    indices = [index for index, chunk in enumerate(run.chunks) if splits.documents[chunk.doc_id] == split]
+    chunks = [run.chunks[index] for index in indices]
+    index_of = {chunk.chunk_id: index for index, chunk in enumerate(chunks)}
     anchors = [
-        Anchor(sample, place_of[group[0]], questions[sample.id])
+        Anchor(sample, index_of[group[0]], questions[sample.id])
         for sample in run.samples
         if splits.samples[sample.id] == split
         for group in sample.retrieval_gt
     ]
-    for anchor, negatives in zip(anchors, mine(anchors, chunks, vectors[places], NEGATIVES), strict=True):
-        texts = [chunks[place].text for place in negatives]
+    for anchor, negatives in zip(anchors, mine(anchors, chunks, vectors[indices], NEGATIVES), strict=True):
+        texts = [chunks[index].text for index in negatives]
         yield _Row(anchor.sample.question, chunks[anchor.positive].text, texts)
 
 
@@ -84,35 +82,35 @@ def _columns(row: _Row, count: int) -> dict[str, str]:
 
 
 def split_by_document(run: "Run") -> Splits:
-    """Return the splits of a run if every sample has one, else draw them.
+    """Return the splits of a run if every sample has one, else draw them by document.
 
-    Questions that chunks of several documents answer hold these together. Most of the questions go to ``train``, about
-    a tenth each to ``dev`` and ``test``, and at least one document each if there are three. What is drawn depends on
-    the ids alone, not on their order. Documents that nothing is asked about are shared out as the questions are.
+    Documents that answer the same question stay together. About a tenth of the questions each go to ``dev`` and
+    ``test``, and at least one document each if there are three; the others go to ``train``. The draw depends on ids
+    only, not on their order. Documents without questions are distributed like the questions.
     """
     doc_ids = {chunk.chunk_id: chunk.doc_id for chunk in run.chunks}
     needed = {sample.id: [doc_ids[group[0]] for group in sample.retrieval_gt] for sample in run.samples}
-    given = {sample.id: sample.split for sample in run.samples if sample.split}
-    if len(given) == len(needed):
-        asked = _given(needed, given)
+    own_splits = {sample.id: sample.split for sample in run.samples if sample.split}
+    if len(own_splits) == len(needed):
+        split_of = _document_splits(needed, own_splits)
     else:
-        # A chunk that answers just as well ties its document too: a model could learn the answer there.
-        asked = _drawn({sample.id: [doc_ids[name] for name in relevant_ids(sample)] for sample in run.samples})
-    samples = {name: asked[documents[0]] for name, documents in needed.items()}
-    others = Counter(chunk.doc_id for chunk in run.chunks if chunk.doc_id not in asked)
-    return Splits(samples, asked | _share_out(others, Counter(sorted(samples.values()))))
+        # Documents of alternative chunks count too: they also hold the answer.
+        split_of = _drawn({sample.id: [doc_ids[name] for name in relevant_ids(sample)] for sample in run.samples})
+    samples = {name: split_of[documents[0]] for name, documents in needed.items()}
+    others = Counter(chunk.doc_id for chunk in run.chunks if chunk.doc_id not in split_of)
+    return Splits(samples, split_of | _distribute(others, Counter(sorted(samples.values()))))
 
 
-def _given(needed: Mapping[str, Sequence[str]], splits: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _document_splits(needed: Mapping[str, Sequence[str]], splits: Mapping[str, str]) -> dict[str, str]:
+    by_document: dict[str, str] = {}
     for name, documents in needed.items():
         for doc_id in documents:
-            if found.setdefault(doc_id, splits[name]) != splits[name]:
+            if by_document.setdefault(doc_id, splits[name]) != splits[name]:
                 raise InputError(
-                    f"document {doc_id} is in the splits {found[doc_id]} and {splits[name]}; "
-                    "split the run anew by `groundset split`"
+                    f"document {doc_id} is in the splits {by_document[doc_id]} and {splits[name]}; "
+                    "split the run again with `groundset split`"
                 )
-    return found
+    return by_document
 
 
 def _drawn(needed: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -125,21 +123,21 @@ def _drawn(needed: Mapping[str, Sequence[str]]) -> dict[str, str]:
     names = {doc_id: min(subset) for subset in linked.subsets() for doc_id in subset}
     if len(set(names.values())) < len(SHARES):
         return dict.fromkeys(names, max(SHARES, key=lambda split: SHARES[split]))
-    splits = _share_out(Counter(names[documents[0]] for documents in needed.values()), SHARES)
+    splits = _distribute(Counter(names[documents[0]] for documents in needed.values()), SHARES)
     return {doc_id: splits[name] for doc_id, name in names.items()}
 
 
-def _share_out(sizes: Mapping[str, int], shares: Mapping[str, float]) -> dict[str, str]:
-    """Return a split for each name, so that the sums of sizes come close to the shares.
+def _distribute(sizes: Mapping[str, int], shares: Mapping[str, float]) -> dict[str, str]:
+    """Assign names to splits so that the sums of their sizes approximate the shares.
 
-    The largest goes first, to the split that lacks most; then a split that has none takes the smallest of the split
-    that has most.
+    Greedy: the largest goes first, to the split with the largest deficit. An empty split then takes the smallest name
+    of the fullest split.
     """
-    lacking = {split: share * sum(sizes.values()) / sum(shares.values()) for split, share in shares.items()}
+    deficits = {split: share * sum(sizes.values()) / sum(shares.values()) for split, share in shares.items()}
     members: dict[str, list[str]] = {split: [] for split in shares}
     for name in sorted(sizes, key=lambda name: (-sizes[name], hashlib.sha256(name.encode()).digest())):
-        split = max(lacking, key=lambda split: lacking[split])
-        lacking[split] -= sizes[name]
+        split = max(deficits, key=lambda split: deficits[split])
+        deficits[split] -= sizes[name]
         members[split].append(name)
     for split in members:
         fullest = max(members, key=lambda other: len(members[other]))

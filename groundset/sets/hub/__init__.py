@@ -1,1 +1,1 @@
-"""Evaluation sets on the Hugging Face Hub: parquet files, a dataset card, and where everything came from."""
+"""Publish evaluation sets on the Hugging Face Hub: Parquet files, a dataset card and provenance."""

@@ -1,7 +1,7 @@
-"""The dataset card: what the Hub reads in its front matter, and what a person reads below it.
+"""Build the dataset card: front matter for the Hub, and a text for people.
 
-Names come from documents, models and other people's sets, so each is escaped: in the front matter by the writer of
-YAML, in the text by :func:`markdown_text`.
+Names come from documents, models and foreign sets. They are escaped: in the front matter by the YAML writer, in the
+text by :func:`markdown_text`.
 """
 
 import difflib
@@ -26,8 +26,8 @@ from programs.types import Sample
 
 BEGIN, END = "<!-- groundset:begin -->", "<!-- groundset:end -->"
 MAIN = "main"
-_LONGEST = 200  # characters of a name
-_STEERING = re.compile(r"[\\`*_\[\]|~$@<>&#]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
+_MAX_NAME = 200  # characters
+_MARKUP = re.compile(r"[\\`*_\[\]|~$@<>&#]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _LARGEST = "1M<n<10M"
@@ -40,11 +40,11 @@ _ROLES = {
 
 
 class _Code(str):
-    """A name in a block of code, where nothing is escaped; it was checked when it was given."""
+    """A validated name in a code block, which is not escaped."""
 
 
 class Reviews(NamedTuple):
-    """How many samples of a run were reviewed, by verdict; of 100, the share signed with Wilson's 95 % interval."""
+    """Numbers of reviewed samples by verdict, and the percentage signed with its 95 % Wilson interval."""
 
     read: int
     signed: int
@@ -60,13 +60,13 @@ class Publication:
     """A run as it is published.
 
     Attributes:
-        run: the samples and chunks that go out.
-        signed: whether it holds only what a reviewer signed.
+        run: the published samples and chunks.
+        signed: whether it holds only signed samples.
         record: the public part of ``run.json`` (:func:`groundset.sets.hub.push.public_record`).
-        reviews: what reviewers came to, None if nobody reviewed a sample.
+        reviews: review counts, None without reviews.
         repo: ``owner/name`` on the Hub.
-        branch: of that repository.
-        licence: an identifier that the Hub knows.
+        branch: branch of the repository.
+        licence: a licence identifier of the Hub.
     """
 
     run: Run
@@ -84,12 +84,12 @@ class Publication:
 
 
 def data_file(config: str, split: str) -> str:
-    """Return the path in the repository of the parquet file of a split."""
+    """Return the path of the Parquet file of a split in the repository."""
     return f"data/{config}/{split}-00000-of-00001.parquet"
 
 
 def front_matter(publication: Publication) -> dict[str, Any]:
-    """Build the metadata that the Hub reads."""
+    """Build the metadata for the Hub."""
     run = publication.run
     splits = {QA: list(by_split(run.samples)), CORPUS: [CORPUS]}
     written = _written(publication.record.get("models") or {})
@@ -113,7 +113,7 @@ def front_matter(publication: Publication) -> dict[str, Any]:
 
 
 def card_body(publication: Publication) -> str:
-    """Build the text of the card, between the two marks that enclose our part."""
+    """Build the text of the card, between its markers."""
     run, record = publication.run, publication.record
     models = record.get("models") or {}
     critics = record.get("compiled") or {}
@@ -140,7 +140,7 @@ def card_body(publication: Publication) -> str:
         critics=[(step, *_figures(state)) for step, state in critics.items()],
         licences={step: ", ".join(state["licences"]) for step, state in critics.items() if state.get("licences")},
         quality=quality,
-        expected=quality and _of_hundred(quality.share, quality.low, quality.high),
+        expected=quality and _percent(quality.share, quality.low, quality.high),
         main=MAIN,
         version=__version__,
     )
@@ -148,18 +148,18 @@ def card_body(publication: Publication) -> str:
 
 
 def markdown_text(value: object) -> str:
-    """Return a name as Markdown that shows it and does nothing else, on one line."""
+    """Escape a value for Markdown, on one line of limited length."""
     text = printable(" ".join(str(value).split()))
-    return _STEERING.sub(_escaped, text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+    return _MARKUP.sub(_escaped, text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…")
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     entities = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "//": "\\/\\/"}
-    return entities.get(found[0], f"\\{found[0]}")
+    return entities.get(match[0], f"\\{match[0]}")
 
 
 def _template() -> Template:
-    """Return the template of the card, in which every value is escaped except code."""
+    """Load the template of the card, which escapes all values except code."""
     environment = Environment(
         trim_blocks=True,
         lstrip_blocks=True,
@@ -184,7 +184,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _written(models: Mapping[str, Any]) -> str:
-    """Return which questions a language model wrote, in words; empty if no model is known."""
+    """Describe the questions written by a language model; empty if no model is known."""
     names = set((models.get("lm") or {}).get("name", UNKNOWN_MODEL).split(" and "))
     if names == {UNKNOWN_MODEL}:
         return ""
@@ -192,15 +192,15 @@ def _written(models: Mapping[str, Any]) -> str:
 
 
 def _figures(state: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return what compiled a step, its threshold, and the share of good ones among what it accepts, if measured."""
-    how = f"{state.get('model', '')} by {state.get('optimizer', '')}"
+    """Return model and optimizer, threshold, and precision of a compiled step, as far as known."""
+    compiled = f"{state.get('model', '')} by {state.get('optimizer', '')}"
     threshold = state.get("threshold")
-    expected = _of_hundred(state["expected_good"], *state["interval"]) if "expected_good" in state else ""
-    return how, "" if threshold is None else f"{threshold:.3f}", expected
+    precision = _percent(state["expected_good"], *state["interval"]) if "expected_good" in state else ""
+    return compiled, "" if threshold is None else f"{threshold:.3f}", precision
 
 
-def _of_hundred(share: float, low: float, high: float) -> str:
-    return f"{100 * share:.0f} of 100 ({100 * low:.0f} to {100 * high:.0f})"
+def _percent(share: float, low: float, high: float) -> str:
+    return f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f} %)"
 
 
 LICENCES = frozenset(
@@ -223,11 +223,10 @@ OTHER = "other"
 
 
 def licence_named(text: str) -> str:
-    """Return the identifier that a text names, whatever its case."""
+    """Return a licence identifier of the Hub in its canonical case."""
     name = text.strip().lower()
     if name in LICENCES:
         return name
-    near = difflib.get_close_matches(name, sorted(LICENCES - {OTHER}), n=3) or ["cc-by-4.0", "apache-2.0"]
-    raise InputError(
-        f"--licence {text}: the Hub knows no licence of that name; it knows {', '.join(near)}, and {OTHER} for the rest"
-    )
+    near = " or ".join(difflib.get_close_matches(name, sorted(LICENCES - {OTHER}), n=3))
+    hint = f"did you mean {near}? use" if near else "use an identifier such as cc-by-4.0 or apache-2.0, or"
+    raise InputError(f"--licence {text}: unknown licence; {hint} {OTHER} if it is not listed")

@@ -1,4 +1,4 @@
-"""The folder of a dataset: parquet files by split, where everything came from, and the card, merged with one there."""
+"""Write the folder of a dataset: Parquet files, provenance, and the card, merged with an existing one."""
 
 import json
 import re
@@ -15,14 +15,14 @@ from programs.errors import InputError
 CARD = "README.md"
 PROVENANCE = "groundset.json"
 DATA = tuple(f"data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
-"""Glob patterns of our tables, also of those of an earlier version."""
-_LONGEST_CARD = 1_000_000  # bytes; those that people write are a hundredth of it
-_ROWS = 20_000  # of a row group: some tens of megabytes, which whoever shows or streams the set reads at once
-_OURS = re.compile(f"{BEGIN}(?:(?!{BEGIN}).)*?{END}\n?", re.DOTALL)
+"""Glob patterns of the tables, including those of earlier versions."""
+_MAX_CARD_BYTES = 1_000_000  # about 100 times the size of a typical card
+_ROW_GROUP = 20_000  # rows; tens of megabytes, the unit in which viewers and streams read
+_OWN_SECTION = re.compile(f"{BEGIN}(?:(?!{BEGIN}).)*?{END}\n?", re.DOTALL)
 
 
 def write_tables(publication: Publication, folder: Path) -> None:
-    """Write everything that is published but the card into a folder; the same publication gives the same bytes."""
+    """Write the tables and provenance; the output is deterministic."""
     import pyarrow.parquet as pq
 
     run = publication.run
@@ -30,60 +30,60 @@ def write_tables(publication: Publication, folder: Path) -> None:
     tables[data_file(CORPUS, CORPUS)] = corpus_table(run.chunks)
     for path, table in tables.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        with (folder / path).open("wb") as file:  # Arrow itself opens no path that is not UTF-8
-            pq.write_table(table, file, row_group_size=_ROWS)
+        with (folder / path).open("wb") as file:  # Arrow cannot open paths that are not UTF-8
+            pq.write_table(table, file, row_group_size=_ROW_GROUP)
     _write(folder / PROVENANCE, json.dumps(publication.record, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
 
 
-def write_card(publication: Publication, folder: Path, theirs: str) -> None:
-    """Write the card into a folder, merged with ``theirs``, the one that is there already."""
+def write_card(publication: Publication, folder: Path, existing: str) -> None:
+    """Write the card, merged with an existing one."""
     where = f"{publication.repo}/{CARD}"
-    _write(folder / CARD, merged_card(theirs, front_matter(publication), card_body(publication), where))
+    _write(folder / CARD, merged_card(existing, front_matter(publication), card_body(publication), where))
 
 
 def read_card(file: Path, where: str) -> str:
     """Read the text of a card; ``where`` names it in messages."""
     try:
-        if file.stat().st_size > _LONGEST_CARD:
-            raise InputError(f"{where}: {CARD} there is longer than {human_size(_LONGEST_CARD)}; shorten it there")
+        if file.stat().st_size > _MAX_CARD_BYTES:
+            raise InputError(f"{where}: {CARD} is longer than {human_size(_MAX_CARD_BYTES)}; shorten it")
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: {CARD} there is not UTF-8; correct it there") from error
+        raise InputError(f"{where}: {CARD} is not UTF-8; convert it") from error
 
 
-def write_dry(publication: Publication, folder: Path) -> None:
-    """Write everything that would be published to a folder, replacing an earlier dry run; all or nothing.
+def write_dry_run(publication: Publication, folder: Path) -> None:
+    """Write everything that would be published to a folder, atomically replacing an earlier dry run.
 
-    What a person wrote on the card of the earlier one stays, as it would on the Hub.
+    Manual edits of the earlier card are kept, as on the Hub.
     """
     check_own(folder, (CARD, PROVENANCE, *DATA))
-    theirs = read_card(folder / CARD, str(folder)) if (folder / CARD).is_file() else ""
-    with whole_folder(folder, last=CARD) as aside:
-        write_tables(publication, aside)
-        write_card(publication, aside, theirs)
+    existing = read_card(folder / CARD, str(folder)) if (folder / CARD).is_file() else ""
+    with whole_folder(folder, last=CARD) as temporary:
+        write_tables(publication, temporary)
+        write_card(publication, temporary, existing)
 
 
 def _write(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8", newline="\n")
 
 
-def merged_card(theirs: str, front: Mapping[str, Any], body: str, where: str) -> str:
-    """Merge our front matter and body into a card, which keeps what is not ours.
+def merged_card(existing: str, front: Mapping[str, Any], body: str, where: str) -> str:
+    """Merge generated front matter and text into an existing card, keeping manual edits.
 
-    A person's tags and tasks stay beside ours, configurations of other names too, and a `pretty_name` once given.
-    The text between our marks is replaced, or added at the end where there are none.
+    Other tags, tasks and configurations are kept, and so is `pretty_name`. The section between the markers is replaced,
+    or appended if there are no markers.
 
     Args:
-        theirs: the card that is there; empty if there is none.
-        front: our front matter.
-        body: our text with its marks.
+        existing: the existing card, or an empty string.
+        front: the generated front matter.
+        body: the generated section with its markers.
         where: the name of the card in messages.
     """
-    card = _parsed(theirs.replace("\r\n", "\n"), where)
+    card = _parsed(existing.replace("\r\n", "\n"), where)
     for name, value in front.items():
         card.data[name] = value if name not in _MERGED else _MERGED[name](card.data.get(name), value)
-    if _OURS.search(card.text):
-        text = _OURS.sub(lambda _: body, card.text, count=1)
+    if _OWN_SECTION.search(card.text):
+        text = _OWN_SECTION.sub(lambda _: body, card.text, count=1)
     else:
         text = f"{card.text.rstrip()}\n\n{body}" if card.text.strip() else body
     card.text = text if text.startswith("\n") else f"\n{text}"
@@ -91,39 +91,39 @@ def merged_card(theirs: str, front: Mapping[str, Any], body: str, where: str) ->
 
 
 def _parsed(text: str, where: str) -> Any:
-    """Parse a card as the Hub does."""
+    """Parse a card as the Hub does, rejecting YAML aliases and keys that would shadow methods."""
     import yaml
     from huggingface_hub import CardData, RepoCard
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
-    found = REGEX_YAML_BLOCK.search(text)
+    front = REGEX_YAML_BLOCK.search(text)
     try:
-        # A few lines of aliases can stand for more than any memory holds.
-        events = yaml.parse(found[2], Loader=yaml.SafeLoader) if found else ()
+        # Nested aliases can exhaust memory ("billion laughs").
+        events = yaml.parse(front[2], Loader=yaml.SafeLoader) if front else ()
         if any(isinstance(event, yaml.AliasEvent) for event in events):
-            raise InputError(f"{where}: the front matter holds aliases (*name); write out there what they stand for")
-        card: Any = RepoCard(text if found else f"---\n\n---\n{text}")
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:  # TypeError: a key that is no text
-        raise InputError(f"{where}: the front matter is not a YAML mapping; correct it there") from error
+            raise InputError(f"{where}: YAML aliases (*name) in the front matter are not supported; write them out")
+        card: Any = RepoCard(text if front else f"---\n\n---\n{text}")
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:  # TypeError: a key is not a string
+        raise InputError(f"{where}: the front matter is not a YAML mapping; correct it") from error
     if name := next((name for name in vars(card.data) if hasattr(CardData, name)), None):
-        raise InputError(f"{where}: the front matter has the key {name}, which is no key of a card; remove it there")
+        raise InputError(f"{where}: invalid key {name} in the front matter; remove it")
     return card
 
 
-def _united(theirs: Any, ours: Iterable[Any]) -> list[Any]:
-    known = _as_list(theirs)
-    return [*known, *(value for value in ours if value not in known)]
+def _union(existing: Any, generated: Iterable[Any]) -> list[Any]:
+    known = _as_list(existing)
+    return [*known, *(value for value in generated if value not in known)]
 
 
-def _merged_configs(theirs: Any, ours: list[dict[str, Any]]) -> list[Any]:
-    """Merge configurations by name; if a person made one of theirs the default, ours is none."""
-    names = {config["config_name"] for config in ours}
+def _merged_configs(existing: Any, generated: list[dict[str, Any]]) -> list[Any]:
+    """Merge configurations by name; a manual default takes precedence."""
+    names = {config["config_name"] for config in generated}
     others = [
-        other for other in _as_list(theirs) if not (isinstance(other, dict) and other.get("config_name") in names)
+        other for other in _as_list(existing) if not (isinstance(other, dict) and other.get("config_name") in names)
     ]
     if any(isinstance(other, dict) and other.get("default") for other in others):
-        ours = [{name: value for name, value in config.items() if name != "default"} for config in ours]
-    return [*ours, *others]
+        generated = [{name: value for name, value in config.items() if name != "default"} for config in generated]
+    return [*generated, *others]
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -133,8 +133,8 @@ def _as_list(value: Any) -> list[Any]:
 
 
 _MERGED = {
-    "task_categories": _united,
-    "tags": _united,
-    "pretty_name": lambda theirs, ours: theirs or ours,
+    "task_categories": _union,
+    "tags": _union,
+    "pretty_name": lambda existing, generated: existing or generated,
     "configs": _merged_configs,
 }

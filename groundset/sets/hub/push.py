@@ -1,4 +1,4 @@
-"""A run on the Hugging Face Hub, or in a folder as it would be there, without what concerns only this machine."""
+"""Publish a run on the Hugging Face Hub, or in a local folder as a dry run, without machine-specific data."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from groundset.models.hub import PREFIX
 from groundset.run import Run
 from groundset.sets.exporting import check_set, exported_run
 from groundset.sets.hub.card import MAIN, Publication, Reviews, licence_named
-from groundset.sets.hub.folder import write_card, write_dry, write_tables
+from groundset.sets.hub.folder import write_card, write_dry_run, write_tables
 from groundset.stats import wilson
 from programs.errors import InputError
 from programs.types import Chunk
@@ -20,10 +20,9 @@ _BRANCH = re.compile(r"(?!refs/)(?!.*(\.\.|//|\.lock(/|$)))[A-Za-z0-9_][A-Za-z0-
 
 
 class Pushed(NamedTuple):
-    """What a push came to.
+    """The result of a push.
 
-    ``url`` and ``private`` say where it is and whether others see it, None of a dry run; ``changed`` names the files of
-    the commit, none if the Hub held all of them already.
+    ``url`` and ``private`` are None for a dry run; ``changed`` lists the files of the commit, and is empty without one.
     """
 
     questions: int
@@ -44,47 +43,47 @@ def push_run(
     dry_run: Path | None = None,
     notify: Callable[[str], object],
 ) -> Pushed:
-    """Put the samples and chunks of a run on the Hub as a dataset with a card, in one commit.
+    """Publish the samples and chunks of a run as a dataset with a card, in one commit.
 
-    Only files that have changed are sent. Other files of the repository stay, and so does what a person wrote on its
-    card. The token comes from where the Hub's own tools keep it.
+    Only changed files are uploaded. Other files of the repository and manual edits of its card are kept. The token is
+    read from HF_TOKEN or the Hub's token file.
 
     Args:
         run: the folder of a run.
-        repo: ``owner/name``; made if it is not there.
-        licence: an identifier that the Hub knows.
-        private: make it a private dataset.
-        branch: made if it is not there.
+        repo: ``owner/name``; created if missing.
+        licence: a licence identifier of the Hub.
+        private: create a private dataset.
+        branch: created if missing.
         signed: only samples that a reviewer signed.
-        dry_run: a folder for everything that would be sent; the Hub is not asked then.
-        notify: called with the host that gets texts, before it gets them.
+        dry_run: write everything to this folder instead, without contacting the Hub.
+        notify: called with the host before anything is uploaded.
 
     Raises:
-        InputError: an option or the run is wrong.
-        HubError: the Hub cannot be reached, or refuses something; repeating the command is safe.
+        InputError: an option or the run is invalid.
+        HubError: the Hub cannot be reached or rejects a request; repeating the push is safe.
     """
     _check_repo(repo)
     if not _BRANCH.fullmatch(branch):
-        raise InputError(f"--branch {branch}: not the name of a branch; use letters, digits, _, -, . and /")
+        raise InputError(f"--branch {branch}: not a valid branch name; use letters, digits, _, -, . and /")
     licence = licence_named(licence)
-    published = without_machine(exported_run(run, signed=signed))
+    published = with_portable_paths(exported_run(run, signed=signed))
     check_set(published)
     reviews = count_reviews(Run(run))
     publication = Publication(published, signed, public_record(published.record), reviews, repo, branch, licence)
     pushed = Pushed(len(published.samples), len(published.chunks))
     if dry_run is not None:
-        write_dry(publication, dry_run)
+        write_dry_run(publication, dry_run)
         return pushed
-    from groundset.sets.hub.hub import HubDataset, asking_the_hub
+    from groundset.sets.hub.hub import HubDataset, hub_session
 
     try:
-        with TemporaryDirectory(prefix="groundset-") as aside:
-            folder = Path(aside, "dataset")
+        with TemporaryDirectory(prefix="groundset-") as temporary:
+            folder = Path(temporary, "dataset")
             write_tables(publication, folder)
-            with asking_the_hub(repo) as asking:
-                dataset = HubDataset(asking, repo, branch)
+            with hub_session(repo) as session:
+                dataset = HubDataset(session, repo, branch)
                 dataset.prepare(private=private)
-                write_card(publication, folder, dataset.card(Path(aside)))
+                write_card(publication, folder, dataset.download_card(Path(temporary)))
                 changed = dataset.upload(folder, f"{pushed.questions} questions and {pushed.chunks} passages", notify)
     except OSError as error:
         raise InputError(f"cannot write temporary files (TMPDIR): {error.strerror or error}") from error
@@ -96,17 +95,17 @@ def _check_repo(repo: str) -> None:
     from huggingface_hub.errors import HFValidationError
 
     hub: Any = utils
-    wrong = InputError(f"--repo {repo}: owner/name is expected, both of letters, digits and the signs . - _")
+    invalid = InputError(f"--repo {repo}: must be owner/name; use letters, digits, ., - and _")
     try:
         hub.validate_repo_id(repo)
     except HFValidationError as error:
-        raise wrong from error
+        raise invalid from error
     if "/" not in repo:
-        raise wrong
+        raise invalid
 
 
 def count_reviews(run: Run) -> Reviews | None:
-    """Count the consensus of the reviewers of a run's samples, None if nobody reviewed one."""
+    """Count the reviewed samples of a run by consensus; None without reviews."""
     verdicts = Counter(run.consensus[sample.id].verdict for sample in run if sample.id in run.consensus)
     share = wilson(verdicts["good"], verdicts.total())
     if share is None:
@@ -115,66 +114,66 @@ def count_reviews(run: Run) -> Reviews | None:
     return Reviews(verdicts.total(), verdicts["good"], verdicts["bad"], verdicts["disputed"], *percent)
 
 
-# The keys of run.json that are published; a key that is added later stays here until it is named.
+# Allow-list: new keys are not published by default.
 _PUBLIC = (
     "accepted", "agenda", "alternatives", "asked", "attempts", "call_seconds", "calls", "chunks", "compiled",
     "completion_tokens", "configuration", "corpus", "counts", "critic", "critic_calls", "documents",
     "evaluated_tokens", "evolutions", "growth", "identity", "kinds", "models", "program", "prompt_tokens", "seconds",
     "started", "window",
 )  # fmt: skip
-# Of the configuration: files, folders and addresses. `models` names the models.
-_PLACES = ("chunks", "compiled", "critic_lm", "documents", "embedder", "lm", "parser", "vector_store")
-_ON_THIS_MACHINE = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+# Configuration keys with paths and addresses; `models` names the models.
+_PRIVATE_OPTIONS = ("chunks", "compiled", "critic_lm", "documents", "embedder", "lm", "parser", "vector_store")
+_LOCAL_PATH = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of ``run.json`` that is published: no paths, no names of documents, no addresses."""
+    """Return the published part of ``run.json``, without paths, document names and addresses."""
     public = {name: record[name] for name in _PUBLIC if name in record}
     if configuration := public.get("configuration"):
-        public["configuration"] = {name: value for name, value in configuration.items() if name not in _PLACES}
+        public["configuration"] = {name: value for name, value in configuration.items() if name not in _PRIVATE_OPTIONS}
     if record.get("lineage"):
         public["lineage"] = _public_lineage(record["lineage"])
     return {name: _without_paths(value) for name, value in public.items()}
 
 
 def _public_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which command made a run of which others, without the names of folders and files."""
+    """Return the commands and parents of a lineage, without names of folders and files."""
     parents = []
     for parent in lineage["parents"]:
-        own = {"lineage": _public_lineage(parent["lineage"])} if parent.get("lineage") else {}
-        parents.append({"identity": parent["identity"], "samples": parent["samples"], **own})
+        nested = {"lineage": _public_lineage(parent["lineage"])} if parent.get("lineage") else {}
+        parents.append({"identity": parent["identity"], "samples": parent["samples"], **nested})
     return {"command": lineage["command"], "parents": parents}
 
 
-def without_machine(run: Run) -> Run:
-    """Return a run whose chunks name files as any machine would; chunks that somebody brought may hold whole paths."""
+def with_portable_paths(run: Run) -> Run:
+    """Replace absolute paths of chunks by file names."""
     samples = [sample.model_copy(update={"contexts": tuple(map(_portable, sample.contexts))}) for sample in run.samples]
     return run.replace(samples=samples, chunks=list(map(_portable, run.chunks)))
 
 
 def _portable(chunk: Chunk) -> Chunk:
-    is_portable = not _ON_THIS_MACHINE.match(chunk.path)
-    return chunk if is_portable else chunk.model_copy(update={"path": _file_name(chunk.path)})
+    is_local = _LOCAL_PATH.match(chunk.path)
+    return chunk.model_copy(update={"path": _file_name(chunk.path)}) if is_local else chunk
 
 
 def _without_paths(value: Any) -> Any:
-    """Return a value in which a path has become the name of its file; a model such as ``owner/name`` is no path."""
+    """Replace paths in a value by file names; model names such as ``owner/name`` stay."""
     if isinstance(value, Mapping):
         return {name: _without_paths(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return list(map(_without_paths, value))
     if not isinstance(value, str):
         return value
-    if _ON_THIS_MACHINE.match(value):
+    if _LOCAL_PATH.match(value):
         return _file_name(value)
-    # The name of a model of a merged run holds those of all.
+    # Merged runs join the names of models with "and".
     return " and ".join(_file_name(name) if _is_path(name) else name for name in value.split(" and "))
 
 
 def _is_path(name: str) -> bool:
-    if name.startswith(PREFIX):  # a file of the Hub: weights of this machine are called by their last name
+    if name.startswith(PREFIX):  # a file on the Hub
         return False
-    return bool(_ON_THIS_MACHINE.match(name)) or name.count("/") > 1 or name.lower().endswith(".gguf")
+    return bool(_LOCAL_PATH.match(name)) or name.count("/") > 1 or name.lower().endswith(".gguf")
 
 
 def _file_name(path: str) -> str:

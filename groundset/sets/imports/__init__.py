@@ -1,4 +1,4 @@
-"""Imports: evaluation sets made elsewhere, read from the files that other tools write, one file a format."""
+"""Import formats, one module each."""
 
 from collections.abc import Mapping
 

@@ -1,8 +1,8 @@
-"""AutoRAG's two tables, `qa.parquet` and `corpus.parquet`, ours or anybody's.
+"""Import AutoRAG's tables, `qa.parquet` and `corpus.parquet`.
 
-Of the corpus `doc_id` (which names a chunk), `contents`, `path`, `start_end_idx` and all of `metadata` are kept, of the
-questions every group of `retrieval_gt` and every text of `generation_gt`: the first one is the answer. As in AutoRAG,
-`retrieval_gt` may be an id or a list of ids, `generation_gt` a text.
+All columns are kept: `doc_id` (the id of a chunk), `contents`, `path`, `start_end_idx` and `metadata` of the corpus;
+all groups of `retrieval_gt` and all texts of `generation_gt`, the first of which is the answer. As in AutoRAG,
+`retrieval_gt` may also be an id or a list of ids, and `generation_gt` a string.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _COLUMNS = ("qid", "query", "retrieval_gt", "generation_gt")
 
 
 def read_autorag(paths: Sequence[Path]) -> ForeignSet:
-    """Read both tables, from a folder or the two files."""
+    """Read both tables from their folder or as two files."""
     files = _tables(paths)
     if len(files) != 2:
         raise InputError(
@@ -37,12 +37,12 @@ def read_autorag(paths: Sequence[Path]) -> ForeignSet:
 
 def _tables(paths: Sequence[Path]) -> list[Path]:
     files = [file for file in listed(paths) if file.suffix.lower() == _SUFFIX]
-    own = [file for file in files if file.stem in ("qa", "corpus")]
-    return own if len(own) == 2 else files  # such as qa_train.parquet beside them
+    named_tables = [file for file in files if file.stem in ("qa", "corpus")]
+    return named_tables if len(named_tables) == 2 else files  # ignore others such as qa_train.parquet
 
 
 def _kind(file: Path) -> str:
-    """Return which table a file holds, by its columns."""
+    """Detect the table in a file by its columns."""
     columns = parquet_columns(file)
     if {"qid", "query"} <= columns:
         return "qa"
@@ -51,10 +51,10 @@ def _kind(file: Path) -> str:
 
 def _chunk(where: str, fields: Mapping[str, Any]) -> ForeignChunk:
     metadata = metadata_of(where, fields)
-    # A neighbour that is None says something too.
+    # None is a valid neighbour, so it is kept.
     neighbours = {name: metadata[name] for name in ("prev_id", "next_id") if name in metadata}
-    own = {*neighbours, "document_id", "title", _TIME}
-    further = {name: value for name, value in metadata.items() if name not in own and not is_missing(value)}
+    known = {*neighbours, "document_id", "title", _TIME}
+    extra = {name: value for name, value in metadata.items() if name not in known and not is_missing(value)}
     return ForeignChunk(
         where=where,
         chunk_id=required(where, fields, "doc_id"),
@@ -64,26 +64,26 @@ def _chunk(where: str, fields: Mapping[str, Any]) -> ForeignChunk:
         title="" if metadata.get("title") == "" else optional(where, metadata, "title"),
         span=span_of(where, fields),
         modified=_time(where, metadata.get(_TIME)),
-        metadata=neighbours | further,
+        metadata=neighbours | extra,
     )
 
 
 def _time(where: str, value: Any) -> datetime | None:
-    """Return a time as ISO 8601 spells it; AutoRAG's are without a zone, so UTC is meant."""
+    """Parse an ISO 8601 time; AutoRAG's times are naive UTC."""
     if value in (None, "", "NaT"):
         return None
     try:
-        found = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{where}, column metadata: {_TIME} must be a date with a time") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+        raise InputError(f"{where}, column metadata: {_TIME} must be an ISO 8601 date and time") from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _question(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
     answers = fields.get("generation_gt")
     answers = [answers] if isinstance(answers, str) else [] if is_missing(answers) else answers
     if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
-        raise InputError(f"{where}, column generation_gt: must be a list of texts")
+        raise InputError(f"{where}, column generation_gt: must be a list of strings")
     answers = [answer for answer in answers if answer.strip()]
     rest = {name: value for name, value in fields.items() if name not in _COLUMNS and not is_missing(value)}
     extra = metadata_of(where, {"metadata": rest})
@@ -101,22 +101,22 @@ def _question(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
 
 
 def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    """Return groups of ids; one id, or a list of some, is one group."""
+    """Parse groups of ids; a single id or a flat list is one group."""
     if isinstance(value, str):
         value = [value]
     if isinstance(value, list) and value and not any(isinstance(group, list) for group in value):
         value = [value]
     groups = value if isinstance(value, list) else []
     if not groups or not all(isinstance(group, list) and group for group in groups):
-        raise InputError(f"{where}, column retrieval_gt: must be lists of chunk ids, none of them empty")
+        raise InputError(f"{where}, column retrieval_gt: must be non-empty lists of chunk ids")
     return tuple(
         tuple(dict.fromkeys(required(where, {"retrieval_gt id": name}, "retrieval_gt id") for name in group))
         for group in groups
     )
 
 
-def _knows(paths: Sequence[Path]) -> bool:
+def _matches(paths: Sequence[Path]) -> bool:
     return len(_tables(paths)) == 2
 
 
-IMPORT = ImportFormat("autorag", "qa.parquet and corpus.parquet, or their folder", _knows, read_autorag)
+IMPORT = ImportFormat("autorag", "qa.parquet and corpus.parquet, or their folder", _matches, read_autorag)

@@ -1,7 +1,7 @@
 """Auto RAG Eval: `benchmark.json`, rows with `context`, `Question`, `Answer` and a profile.
 
-The corpus is the contexts, each once, for the file names neither chunks nor documents. The profile is kept as
-`profile` in the metadata of a question.
+The file has neither chunks nor documents, so each distinct context becomes a chunk. The profile of a question is kept
+in its metadata.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _OWN = ("context", "Question", "Answer", _PROFILE)
 def read_autorageval(paths: Sequence[Path]) -> ForeignSet:
     """Read one file.
 
-    Rows without a question, an answer or a context are left out, as the published transformer leaves them out.
+    Rows without question, answer or context are skipped, as by the published transformer.
     """
     if len(paths) > 1 or not paths[0].is_file():
         raise InputError(f"{named(paths)}: autorageval is one JSON file")

@@ -1,4 +1,4 @@
-"""What an import is: a format by its name, how its files are known, and what reads them."""
+"""The import row, and the chunks and questions that importers return."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from programs.types import StepRecord
 
 @dataclass(frozen=True, slots=True)
 class ForeignChunk:
-    """A chunk of a set that was made elsewhere; what the set does not say is None.
+    """A chunk of an external set; unknown values are None.
 
     Attributes:
-        where: its file and row, for messages.
-        source: the id of its document.
-        span: its offsets in the text of its document.
-        modified: when its document was last modified.
-        metadata: everything else that the set holds of it.
+        where: file and row, for messages.
+        source: id of the document.
+        span: offsets in the document.
+        modified: modification time of the document.
+        metadata: all other values.
     """
 
     where: str
@@ -36,13 +36,13 @@ class ForeignChunk:
 
 @dataclass(frozen=True, slots=True)
 class ForeignQuestion:
-    """A question of a set that was made elsewhere; what the set does not say is None.
+    """A question of an external set; unknown values are None.
 
     Attributes:
-        where: its file and row, for messages.
+        where: file and row, for messages.
         answer: empty if the set has none.
-        groups: the chunks that it needs: any one of a group will do.
-        metadata: everything else that the set holds of it.
+        groups: needed chunks, any one of each group.
+        metadata: all other values.
     """
 
     where: str
@@ -60,13 +60,13 @@ class ForeignQuestion:
 
 @dataclass(frozen=True)
 class ForeignSet:
-    """A set that was read.
+    """An external set.
 
     Attributes:
         chunks, questions: in the order of the set.
-        corpus: the file that the corpus comes from.
-        files: all files that it comes from, with how many questions each holds.
-        notes: what was left out, a sentence each.
+        corpus: the file of the corpus.
+        files: all files of the set, with their numbers of questions.
+        notes: sentences on omitted rows.
     """
 
     chunks: Sequence[ForeignChunk]
@@ -78,35 +78,35 @@ class ForeignSet:
 
 @dataclass(frozen=True)
 class ImportFormat:
-    """A format: one row of the table, which the command line reads for its help, so its module imports nothing heavy.
+    """An import format. The help of the command line imports it, so its module imports nothing heavy.
 
     Attributes:
         name: the name on the command line.
-        about: the files that it reads, in a few words.
-        knows: returns whether files that were named can only be of this format.
-        read: reads files and folders that exist.
+        about: a short description of its files.
+        matches: returns whether files look like this format.
+        read: reads existing files and folders.
     """
 
     name: str
     about: str
-    knows: Callable[[Sequence[Path]], bool]
+    matches: Callable[[Sequence[Path]], bool]
     read: Callable[[Sequence[Path]], ForeignSet]
 
 
 def listed(paths: Sequence[Path]) -> list[Path]:
-    """Return files, and the files in folders, sorted; hidden ones are left out."""
-    found: list[Path] = []
+    """Return files, and the sorted files in folders, without hidden ones."""
+    files: list[Path] = []
     for path in paths:
         try:
             if not path.exists():
                 raise InputError(f"no such file or folder: {path}")
-            inside = sorted(path.iterdir()) if path.is_dir() else [path]
-            found += [file for file in inside if file.is_file() and not file.name.startswith(".")]
+            candidates = sorted(path.iterdir()) if path.is_dir() else [path]
+            files += [file for file in candidates if file.is_file() and not file.name.startswith(".")]
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(files))
 
 
 def named(paths: Sequence[Path]) -> str:
-    """Name several files or folders in a message."""
+    """Join paths for a message."""
     return " and ".join(map(str, paths))

@@ -1,8 +1,8 @@
-"""JSON lines: `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts`.
+"""Import JSON lines: `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts`.
 
-`contexts` are the texts that a question needs, or objects with `text`, and optionally `chunk_id`, `doc_id`, `path`,
-`title`, `headings`, `start`, `end` and `metadata`; a single text may stand in `passage`. They make up the corpus, each
-once. Of rows that a run wrote everything stays: ids, kinds, trails, probabilities.
+`contexts` holds strings, or objects with `text`, and optionally `chunk_id`, `doc_id`, `path`, `title`, `headings`,
+`start`, `end` and `metadata`; `passage` may hold a single string instead. The distinct contexts are the corpus. Samples
+of a run keep their ids, kinds, trails and probabilities.
 """
 
 import hashlib
@@ -23,19 +23,19 @@ _OWN = ("id", "question", "answer", "contexts", "passage", "evolution", "languag
 
 
 def read_jsonl(paths: Sequence[Path]) -> ForeignSet:
-    """Read one file or several."""
+    """Read one or more files."""
     files = [path for path in listed(paths) if path.suffix.lower() == _SUFFIX and path in paths]
     if not files:
-        raise InputError(f"{named(paths)}: jsonl is one file or several that end with {_SUFFIX}")
+        raise InputError(f"{named(paths)}: not {_SUFFIX} files")
     chunks: dict[str, ForeignChunk] = {}
     questions: list[ForeignQuestion] = []
     counts: list[tuple[Path, int]] = []
     for file in files:
         before = len(questions)
         for where, fields in jsonl_rows(file):
-            questions.append(_question(where, fields, [_known(chunk, chunks) for chunk in _contexts(where, fields)]))
+            questions.append(_question(where, fields, [_add(chunk, chunks) for chunk in _contexts(where, fields)]))
         counts.append((file, len(questions) - before))
-    # Groups may name chunks whose text no row holds.
+    # Groups may name chunks that are in no row.
     kept = [
         replace(question, groups=tuple(tuple(filter(chunks.__contains__, group)) for group in question.groups))
         for question in questions
@@ -43,31 +43,31 @@ def read_jsonl(paths: Sequence[Path]) -> ForeignSet:
     return ForeignSet(list(chunks.values()), kept, files[0], counts)
 
 
-def _known(chunk: ForeignChunk, chunks: dict[str, ForeignChunk]) -> str:
-    """Return the id of a chunk; the first chunk of an id is kept."""
-    same = chunks.setdefault(chunk.chunk_id, chunk)
-    if same.text != chunk.text:
-        raise InputError(f"{chunk.where}: chunk {chunk.chunk_id} has another text in {same.where}")
+def _add(chunk: ForeignChunk, chunks: dict[str, ForeignChunk]) -> str:
+    """Add a chunk unless its id is known, and return the id."""
+    first = chunks.setdefault(chunk.chunk_id, chunk)
+    if first.text != chunk.text:
+        raise InputError(f"{chunk.where}: the text of chunk {chunk.chunk_id} differs from that in {first.where}")
     return chunk.chunk_id
 
 
 def _contexts(where: str, fields: Mapping[str, Any]) -> list[ForeignChunk]:
-    found = fields.get("contexts")
-    if found is None and fields.get("passage") is not None:
-        found = [fields["passage"]]
-    if isinstance(found, str):
-        found = [found]
-    if not isinstance(found, list) or not found:
-        raise InputError(
-            f"{where}: `contexts` must be a list of texts, or of objects with `text`; it must not be empty"
-        )
-    return [_chunk(where, {"text": context} if isinstance(context, str) else context) for context in found]
+    contexts = fields.get("contexts")
+    if contexts is None:
+        if fields.get("passage") is None:
+            raise InputError(f"{where}: column contexts is missing")
+        contexts = [fields["passage"]]
+    if isinstance(contexts, str):
+        contexts = [contexts]
+    if not isinstance(contexts, list) or not contexts:
+        raise InputError(f"{where}, column contexts: must be a non-empty list of strings, or of objects with `text`")
+    return [_chunk(where, {"text": context} if isinstance(context, str) else context) for context in contexts]
 
 
 def _chunk(where: str, context: Any) -> ForeignChunk:
     where = f"{where}, contexts"
     if not isinstance(context, dict):
-        raise InputError(f"{where}: must be texts, or objects with `text`")
+        raise InputError(f"{where}: must be strings, or objects with `text`")
     text = required(where, context, "text")
     return ForeignChunk(
         where=where,
@@ -100,35 +100,35 @@ def _question(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Fore
             metadata=_metadata(where, fields, _OWN),
         )
     groups = sample.retrieval_gt
-    is_known = groups and all(map(set(ids).intersection, groups))
+    are_known = groups and all(map(set(ids).intersection, groups))
     return ForeignQuestion(
         where=where,
         question_id=sample.id,
         question=question,
         answer=answer,
-        groups=groups if is_known else needed,
+        groups=groups if are_known else needed,
         metadata=_metadata(where, fields, Sample.model_fields),
         **{name: getattr(sample, name) for name in ("evolution", "language", "split", "probability", "trail")},
     )
 
 
 def _metadata(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
-    """Return the metadata of a row; unknown columns join those of an earlier import under ``imported``."""
+    """Return the metadata of a row; unknown columns are added to ``imported``."""
     metadata = metadata_of(where, fields)
-    rest = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
-    if not rest:
+    unknown = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
+    if not unknown:
         return metadata
     earlier = metadata.get("imported")
-    further = metadata_of(where, {"metadata": rest})
-    return metadata | {"imported": earlier | further if isinstance(earlier, dict) else further}
+    extra = metadata_of(where, {"metadata": unknown})
+    return metadata | {"imported": earlier | extra if isinstance(earlier, dict) else extra}
 
 
 def _digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _knows(paths: Sequence[Path]) -> bool:
+def _matches(paths: Sequence[Path]) -> bool:
     return bool(paths) and all(path.suffix.lower() == _SUFFIX and path.is_file() for path in paths)
 
 
-IMPORT = ImportFormat("jsonl", "samples.jsonl, or rows with question, answer and contexts", _knows, read_jsonl)
+IMPORT = ImportFormat("jsonl", "samples.jsonl, or rows with question, answer and contexts", _matches, read_jsonl)

@@ -1,1 +1,1 @@
-"""Changes to sets: what makes a run of one run or several."""
+"""Transforms: make a new run from one or more runs."""

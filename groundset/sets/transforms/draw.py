@@ -1,10 +1,10 @@
-"""Sample a run: draw some samples, mixed as the whole is, from as many documents as possible."""
+"""Draw samples from a run, stratified and from as many documents as possible."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from groundset.corpus.chunks import by_chance
+from groundset.corpus.chunks import random_rank
 from groundset.progress import counted
 from groundset.run import Run, save_run
 from groundset.store.folder import check_free
@@ -26,12 +26,12 @@ STRATA: Mapping[str, Callable[[Sample], str]] = {
 
 
 def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, seed: int = 0) -> list[str]:
-    """Write a new run with ``size`` samples of another, and all of its corpus; return its summary.
+    """Write a new run with ``size`` samples and the whole corpus of another; return its summary.
 
-    ``by``, one of ``STRATA``, keeps the shares of each stratum.
+    ``by``, one of ``STRATA``, keeps the share of each stratum.
 
     Raises:
-        InputError: there are fewer samples, or a folder or an option is wrong.
+        InputError: the run has fewer samples, or a folder or an option is invalid.
         RunError: the new run cannot be written.
     """
     check_free(out)
@@ -39,7 +39,7 @@ def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, see
         raise InputError(f"--by {by}: choose one of {', '.join(STRATA)}")
     run = Run.loaded(folder)
     if not 1 <= size <= len(run.samples):
-        raise InputError(f"--size {size}: choose from 1 to {len(run.samples)}, which is all that {folder} holds")
+        raise InputError(f"--size {size}: {folder} holds {counted(len(run.samples), 'sample')}; choose at most as many")
     drawn = run.only(draw(run.samples, size, by, seed))
     part, whole = (len(set(map(_document, samples))) for samples in (drawn.samples, run.samples))
     line = f"Drew {size} of {counted(len(run.samples), 'sample')}, about {part:,} of {counted(whole, 'document')}"
@@ -50,35 +50,35 @@ def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, see
 
 
 def draw(samples: Sequence[Sample], size: int, by: str | None = None, seed: int = 0) -> list[int]:
-    """Return the places of ``size`` of the samples, in order; the same ones for the same seed.
+    """Return the sorted indices of ``size`` samples; the same seed draws the same samples.
 
-    With ``by``, one of ``STRATA``, each stratum gets one sample, the largest first, and of the rest its share of the
-    whole. Within that, documents take turns, so that none gives a second sample before each that can has given one.
+    With ``by``, one of ``STRATA``, each stratum gets one sample, largest first; the rest is proportional to the strata.
+    Within that, samples are drawn round-robin over documents.
     """
     strata = [STRATA[by](sample) if by is not None else "" for sample in samples]
-    left = _shares(size, Counter(strata))
-    of_document: defaultdict[str, list[int]] = defaultdict(list)
-    for place in sorted(range(len(samples)), key=lambda place: by_chance(seed, samples[place].id)):
-        of_document[_document(samples[place])].append(place)
-    # Who has least to choose from goes first, or another would take what it could have given.
-    documents = sorted(of_document, key=lambda name: (len(of_document[name]), by_chance(seed, name)))
+    remaining = _stratum_sizes(size, Counter(strata))
+    by_document: defaultdict[str, list[int]] = defaultdict(list)
+    for index in sorted(range(len(samples)), key=lambda index: random_rank(seed, samples[index].id)):
+        by_document[_document(samples[index])].append(index)
+    # Documents with the fewest samples first, so others do not use up the strata they could fill.
+    documents = sorted(by_document, key=lambda name: (len(by_document[name]), random_rank(seed, name)))
     drawn: list[int] = []
     while len(drawn) < size:
         for name in documents:
-            possible = [place for place in of_document[name] if left[strata[place]]]
+            possible = [index for index in by_document[name] if remaining[strata[index]]]
             if possible:
-                place = max(possible, key=lambda place: left[strata[place]])
-                of_document[name].remove(place)
-                left[strata[place]] -= 1
-                drawn.append(place)
+                index = max(possible, key=lambda index: remaining[strata[index]])
+                by_document[name].remove(index)
+                remaining[strata[index]] -= 1
+                drawn.append(index)
     return sorted(drawn)
 
 
-def _shares(size: int, strata: Mapping[str, int]) -> dict[str, int]:
-    shares = quotas(size, strata)
+def _stratum_sizes(size: int, strata: Mapping[str, int]) -> dict[str, int]:
+    sizes = quotas(size, strata)
     for name in sorted(strata, key=lambda name: (-strata[name], name)):
-        most = max(shares, key=lambda other: shares[other])
-        if not shares[name] and shares[most] > 1:
-            shares[most] -= 1
-            shares[name] = 1
-    return shares
+        largest = max(sizes, key=lambda other: sizes[other])
+        if not sizes[name] and sizes[largest] > 1:
+            sizes[largest] -= 1
+            sizes[name] = 1
+    return sizes

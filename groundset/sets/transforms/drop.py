@@ -1,7 +1,6 @@
 """Drop the samples that meet a condition, such as ``kind == "time" and rank > 1``.
 
-A condition is spelt like Python and never run as such: only comparisons over the columns of a sample are read off its
-syntax tree.
+A condition uses Python syntax but is never executed: its syntax tree may only hold comparisons of columns.
 """
 
 import ast
@@ -21,11 +20,10 @@ from programs.errors import InputError
 from programs.text import tokens
 from programs.types import Sample
 
-STEP = "drop"  # of the rejects that dropped samples become
+STEP = "drop"  # step of the rejects
 Row = Mapping[str, str | float]
 
-# What is missing is an empty text, so that a comparison with it is false rather than an error. What a search did not
-# find is further than any rank.
+# A missing value is an empty string, so that comparisons with it are false. The rank of a chunk not found is infinite.
 COLUMNS: Mapping[str, Callable[[Sample], str | float]] = {
     "id": lambda sample: sample.id,
     "question": lambda sample: sample.question,
@@ -40,7 +38,7 @@ COLUMNS: Mapping[str, Callable[[Sample], str | float]] = {
     "rank": lambda sample: math.inf if sample.retrieval.rank is None else sample.retrieval.rank,
     "split": lambda sample: sample.split or "",
 }
-REVIEW = "review"  # the column that a sample does not know itself
+REVIEW = "review"  # column taken from reviews
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -62,80 +60,82 @@ def drop_run(folder: Path, where: str, out: Path) -> list[str]:
     """Write a new run whose samples that meet a condition become rejects; return its summary.
 
     Raises:
-        InputError: nothing would be left, or the condition or a folder is wrong.
+        InputError: all samples would be dropped, or the condition or a folder is invalid.
         RunError: the new run cannot be written.
     """
     check_free(out)
     run = Run.loaded(folder)
-    going = _going(run, where)
-    if len(going) == len(run.samples):
-        raise InputError(f"--where {where}: it holds for every sample of {folder}, and nothing would be left")
-    kept = run.only(place for place in range(len(run.samples)) if place not in going)
-    rejects = [reject_sample(run.samples[place], STEP, f"dropped: {where}") for place in sorted(going)]
+    dropped = _dropped(run, where)
+    if len(dropped) == len(run.samples):
+        raise InputError(
+            f"--where {where}: matches all {counted(len(dropped), 'sample')} of {folder}; none would be left"
+        )
+    kept = run.only(index for index in range(len(run.samples)) if index not in dropped)
+    rejects = [reject_sample(run.samples[index], STEP, f"dropped: {where}") for index in sorted(dropped)]
     kept = kept.replace(rejects=[*run.rejects, *rejects])
-    line = f"Dropped {len(going)} of {counted(len(run.samples), 'sample')}."
+    line = f"Dropped {len(dropped)} of {counted(len(run.samples), 'sample')}."
     return [line, *save_run(out, kept, run.lineage("drop", where=where))]
 
 
 def list_drops(folder: Path, where: str) -> tuple[list[Sample], int]:
-    """Return the samples of a run that would be dropped, and how many there are in all; nothing is written."""
+    """Return the samples that would be dropped and the total number of samples; write nothing."""
     run = Run.loaded(folder)
-    return [run.samples[place] for place in sorted(_going(run, where))], len(run.samples)
+    return [run.samples[index] for index in sorted(_dropped(run, where))], len(run.samples)
 
 
-def _going(run: Run, where: str) -> set[int]:
-    """Return the places of the samples that meet a condition, with the corrections of reviewers, as in an export."""
+def _dropped(run: Run, where: str) -> set[int]:
+    """Return the indices of the samples that meet a condition, with the corrections of reviewers, as in an export."""
     samples = [corrected(sample, run.consensus.get(sample.id)) for sample in run.samples]
-    return set(matching(where, samples, {item: found.verdict for item, found in run.consensus.items()}))
+    return set(matching(where, samples, {item: consensus.verdict for item, consensus in run.consensus.items()}))
 
 
 def matching(where: str, samples: Sequence[Sample], verdicts: Mapping[str, str]) -> list[int]:
-    """Return the places of the samples that meet a condition over ``COLUMNS`` and ``review``, the verdict by id."""
-    found = []
+    """Return the indices of the samples that meet a condition over ``COLUMNS`` and ``review``, the verdict by id."""
+    indices = []
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a backslash in a text
+            warnings.simplefilter("ignore")  # about backslashes in strings
             condition = ast.parse(where.strip(), mode="eval").body
-        for place, sample in enumerate(samples):
+        for index, sample in enumerate(samples):
             row = {name: column(sample) for name, column in COLUMNS.items()}
-            if _holds(condition, {**row, REVIEW: verdicts.get(sample.id, "")}):
-                found.append(place)
+            if _is_true(condition, {**row, REVIEW: verdicts.get(sample.id, "")}):
+                indices.append(index)
     except SyntaxError as error:
-        raise _wrong(where, error.msg) from error
-    except (ValueError, TypeError) as error:  # of a null character; of a comparison of a text with a number
-        raise _wrong(where, str(error)) from error
+        raise _condition_error(where, error.msg) from error
+    except (ValueError, TypeError) as error:  # a null character; comparing a string with a number
+        raise _condition_error(where, str(error)) from error
     except (RecursionError, MemoryError) as error:
         raise InputError("--where: nested too deep") from error
-    return found
+    return indices
 
 
-def _wrong(where: str, why: str) -> InputError:
-    return InputError(f"""--where {where}: {why}; write it as in kind == "time" and rank > 1""")
+def _condition_error(where: str, problem: str) -> InputError:
+    return InputError(f"""--where {where}: {problem}; example: kind == "time" and rank > 1""")
 
 
-def _holds(part: ast.expr, row: Row) -> bool:
-    """Return whether a condition holds; every part is evaluated, so that an error shows with any sample."""
+def _is_true(part: ast.expr, row: Row) -> bool:
+    """Evaluate a condition without short-circuiting, so that an error is raised whatever the sample."""
     match part:
         case ast.BoolOp(op=ast.And(), values=parts):
-            return all([_holds(part, row) for part in parts])
+            return all([_is_true(part, row) for part in parts])
         case ast.BoolOp(values=parts):
-            return any([_holds(part, row) for part in parts])
+            return any([_is_true(part, row) for part in parts])
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _holds(operand, row)
+            return not _is_true(operand, row)
         case ast.Compare(left=left, ops=kinds, comparators=others) if all(type(kind) in _COMPARISONS for kind in kinds):
             _check_members(left, kinds, others)
             pairs = pairwise(_value(part, row) for part in (left, *others))
             return all([_COMPARISONS[type(kind)](*pair) for kind, pair in zip(kinds, pairs, strict=True)])
         case ast.Name() | ast.Call():
             return bool(_value(part, row))
-    raise ValueError("only comparisons, and, or, not and in are known")
+    raise ValueError("only comparisons, and, or, not and in are allowed")
 
 
 def _check_members(left: ast.expr, kinds: Sequence[ast.cmpop], others: Sequence[ast.expr]) -> None:
-    """Refuse a column in a text, such as ``kind in ("time")``: a missing value would be in every text."""
+    """Reject ``kind in ("time")``: the right side is a string, which contains every missing value."""
     for (part, whole), kind in zip(pairwise([left, *others]), kinds, strict=True):
         if isinstance(kind, ast.In | ast.NotIn) and isinstance(part, ast.Name) and isinstance(whole, ast.Constant):
-            raise ValueError(f"in takes a list after a column: {part.id} in [{whole.value!r}]")
+            raise ValueError(f"after a column, in needs a list: {part.id} in [{whole.value!r}]")
 
 
 def _value(part: ast.expr, row: Row) -> Any:
@@ -149,7 +149,7 @@ def _value(part: ast.expr, row: Row) -> Any:
         case ast.Name(id=name) if name in row:
             return row[name]
         case ast.Name(id=name):
-            raise ValueError(f"there is no {name}, only {', '.join(row)}, and texts stand in quotes")
+            raise ValueError(f"unknown column {name!r}, and string values need quotes; columns: {', '.join(row)}")
         case ast.Call(func=ast.Attribute(value=text, attr=method), args=arguments, keywords=[]) if method in _METHODS:
             return _METHODS[method](_value(text, row), *(_value(argument, row) for argument in arguments))
-    raise ValueError("only columns, texts, numbers and lists of them can be compared")
+    raise ValueError("only columns, strings, numbers and lists of them can be compared")

@@ -1,4 +1,4 @@
-"""Relabel a run: let another critic judge its questions again."""
+"""Relabel a run: judge its questions with another critic."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from programs.types import Reject, Sample
 if TYPE_CHECKING:
     from programs.deciding import Decision
 
-_ESTIMATES = ("expected_good", "interval", "kinds")  # they hold for accepted questions alone
+_ESTIMATES = ("expected_good", "interval", "kinds")  # of accepted questions only
 
 
 def relabel_run(
@@ -31,10 +31,10 @@ def relabel_run(
     keep: bool = False,
     quiet: bool = False,
 ) -> list[str]:
-    """Write a new run whose samples were judged again, without those that the critic refuses; return its summary.
+    """Judge the samples of a run again, write those the critic accepts as a new run, and return its summary.
 
-    Of each sample, the probability and the record of the step ``judge`` are new. How likely its answer is supported,
-    which the run noted, still limits the probability.
+    Replaces the probability and the trail record of the step ``judge``. The probability is at most that of the step
+    ``grounding``, if the trail has one.
 
     Args:
         run: the folder of a run.
@@ -47,7 +47,7 @@ def relabel_run(
         quiet: show no progress.
 
     Raises:
-        InputError: nothing would be left, or a folder or an option is wrong.
+        InputError: the critic refuses all samples, or a folder or an option is invalid.
         ModelError: a model cannot be found or loaded.
         RunError: the new run cannot be written.
     """
@@ -62,78 +62,79 @@ def relabel_run(
         state = opened.compiled.predictors.get(JUDGE)
         decisions = list(judge_samples(before.samples, opened.critics[JUDGE], state, advance))
     judged = list(map(_judged, before.samples, decisions))
-    refused = [_reject(sample, found) for sample, found in zip(judged, decisions, strict=True) if not found.good]
-    was, now = (median(sample.probability for sample in samples) for samples in (before.samples, judged))
-    lines = [_verdicts(before.samples, decisions, critic), f"The median score was {was:.2f} and is {now:.2f}."]
+    refused = [
+        _reject(sample, decision) for sample, decision in zip(judged, decisions, strict=True) if not decision.good
+    ]
+    old, new = (median(sample.probability for sample in samples) for samples in (before.samples, judged))
+    lines = [_verdict_summary(before.samples, decisions, critic), f"Median score: {old:.2f} before, {new:.2f} now."]
     relabelled = before.replace(
         samples=judged, settings=_settings(before, critic, opened, mixed=bool(refused and keep))
     )
     if refused and not keep:
         if len(refused) == len(judged):
             raise InputError(
-                f"--critic {critic}: it refuses all {len(judged)} questions of {run}, and nothing would be left; "
-                "--keep keeps them, with its verdict"
+                f"--critic {critic}: refuses all {counted(len(judged), 'question')} of {run}; keep them with --keep"
             )
-        relabelled = relabelled.only(place for place, decision in enumerate(decisions) if decision.good)
+        relabelled = relabelled.only(index for index, decision in enumerate(decisions) if decision.good)
         relabelled = relabelled.replace(rejects=[*before.rejects, *refused])
-    # The lineage names compiled states without the path of a folder.
+    # Only the folder's name, not its path.
     lineage = before.lineage("relabel", critic=critic, lm=opened.lm, compiled=Path(compiled).name, keep=keep)
     return [*lines, *save_run(out, relabelled, lineage)]
 
 
 def _judged(sample: Sample, decision: "Decision") -> Sample:
-    """Return a sample with another probability, and another record of the judge in the place of the last one."""
+    """Replace the probability of a sample, and the judge's record in its trail."""
     record = record_of(sample, decision)
     trail = list(sample.trail)
-    place = _place(sample)
-    if place is None:
+    index = _judgement_index(sample)
+    if index is None:
         trail.append(record)
     else:
-        trail[place] = record.model_copy(update={"candidate": trail[place].candidate})
-    supported = [step.probability for step in trail if step.step == "grounding" and step.probability is not None]
+        trail[index] = record.model_copy(update={"candidate": trail[index].candidate})
+    grounding = [step.probability for step in trail if step.step == "grounding" and step.probability is not None]
     return sample.model_copy(
-        update={"probability": min([round(decision.probability, 4), *supported[-1:]]), "trail": tuple(trail)}
+        update={"probability": min([round(decision.probability, 4), *grounding[-1:]]), "trail": tuple(trail)}
     )
 
 
-def _place(sample: Sample) -> int | None:
-    """Return the place in the trail of the last judgement of the question as it is, None if there is none."""
-    places = [
-        place
-        for place, record in enumerate(sample.trail)
+def _judgement_index(sample: Sample) -> int | None:
+    """Return the trail index of the last judgement of the final question, None if there is none."""
+    indices = [
+        index
+        for index, record in enumerate(sample.trail)
         if record.step == JUDGE and record.output.get("question", sample.question) == sample.question
     ]
-    return places[-1] if places else None
+    return indices[-1] if indices else None
 
 
 def _reject(sample: Sample, decision: "Decision") -> Reject:
-    # The critic's probability, not limited by the support of the answer.
+    # The critic's own probability, not limited by grounding.
     changes = {"probability": round(decision.probability, 4)}
     return reject_sample(sample, JUDGE, decision.refusal).model_copy(update=changes)
 
 
 def _settings(run: Run, critic: str, opened: OpenCritic, *, mixed: bool) -> dict[str, Any]:
-    """Return the settings of a run with this critic in the place of its own; the other steps stay as they were.
+    """Return the settings of a run with its judge replaced.
 
-    ``mixed`` says that refused samples are kept, for which the estimates of the critic do not hold.
+    ``mixed``: refused samples are kept, so the quality estimates of the critic do not apply.
     """
-    own, record = run.settings, opened.compiled.record()
+    settings, record = run.settings, opened.compiled.record()
     named = {"name": critic, "compiled": opened.compiled.fitted, **({"lm": opened.lm} if opened.lm else {})}
-    compiled = {step: state for step, state in own["compiled"].items() if step != JUDGE}
+    compiled = {step: state for step, state in settings["compiled"].items() if step != JUDGE}
     if JUDGE in record:
-        estimates = _ESTIMATES if mixed else ()
-        compiled[JUDGE] = {name: value for name, value in record[JUDGE].items() if name not in estimates}
-    return {**own, "models": {**own["models"], "critic": named}, "compiled": compiled}
+        excluded = _ESTIMATES if mixed else ()
+        compiled[JUDGE] = {name: value for name, value in record[JUDGE].items() if name not in excluded}
+    return {**settings, "models": {**settings["models"], "critic": named}, "compiled": compiled}
 
 
-def _verdicts(samples: Sequence[Sample], decisions: Sequence["Decision"], critic: str) -> str:
-    places = [(sample, _place(sample)) for sample in samples]
-    before = Counter(sample.trail[place].verdict if place is not None else None for sample, place in places)
+def _verdict_summary(samples: Sequence[Sample], decisions: Sequence["Decision"], critic: str) -> str:
+    indices = [(sample, _judgement_index(sample)) for sample in samples]
+    before = Counter(sample.trail[index].verdict if index is not None else None for sample, index in indices)
     good = sum(decision.good for decision in decisions)
     reasons = Counter(decision.refusal.split(":")[0] for decision in decisions if not decision.good)
-    why = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
+    details = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
     unknown = f", {before[None]} not judged" if before[None] else ""
     return (
-        f"Judged {counted(len(samples), 'question')} again by {critic}: {good} good, {len(samples) - good} bad{why}. "
+        f"Judged {counted(len(samples), 'question')} with {critic}: {good} good, {len(samples) - good} bad{details}. "
         f"Before: {before['good']} good, {before['bad']} bad{unknown}."
     )

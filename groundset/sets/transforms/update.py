@@ -1,4 +1,4 @@
-"""Update a run to documents that have changed: its samples move to the chunks of today, or become rejects."""
+"""Update a run to changed documents: map its samples to the new chunks, or reject them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from groundset.corpus.documents import document_id
 from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig, make_config
 from groundset.engine.identity import hash_sources
-from groundset.progress import Progress
+from groundset.progress import Progress, counted
 from groundset.run import Run, reject_sample, save_run
 from groundset.sets.measuring import with_ranks
 from groundset.store.folder import check_free
@@ -22,7 +22,7 @@ from programs.errors import DamagedRunError, InputError
 from programs.text import plain
 from programs.types import Chunk, Document, Sample
 
-STEP = "update"  # of the rejects that dropped samples become
+STEP = "update"  # step of the rejects
 _NEEDS_EMBEDDER = ("semantic", "token")
 
 
@@ -31,10 +31,10 @@ class Updated(NamedTuple):
 
     Attributes:
         lines: the summary of the new run.
-        kept: how many samples are left.
-        cut_anew: how many of them have chunks with another text than before.
-        dropped: the samples that went, each with the reason.
-        documents: how many are ``unchanged``, ``renamed``, ``changed``, ``new`` and ``gone``.
+        kept: number of samples kept.
+        cut_anew: number of kept samples whose chunk texts changed.
+        dropped: dropped samples with the reason.
+        documents: numbers of ``unchanged``, ``renamed``, ``changed``, ``new`` and ``gone`` documents.
     """
 
     lines: list[str]
@@ -45,45 +45,44 @@ class Updated(NamedTuple):
 
 
 def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = False) -> Updated:
-    """Write a new run with the documents of today, ``docs``, and the samples that they still support.
+    """Write a new run with the documents ``docs`` and the samples that they still support.
 
-    Documents are read and cut with the configuration of the run. A sample whose passage is still there is kept with
-    the chunks of today; its ranks are measured among all of them. The others become rejects.
+    Documents are chunked with the configuration of the run. Samples whose passage still exists are mapped to the new
+    chunks and ranked among all of them. The others become rejects.
 
     Raises:
-        InputError: nothing would be left, or a document, a folder or an option is wrong.
+        InputError: no sample would be left, or a document, a folder or an option is invalid.
         ModelError: the embedder cannot be loaded.
         RunError: the new run cannot be written.
     """
     check_free(out)
     run = Run.loaded(folder)
-    own = run.settings["configuration"]
-    if own.get("chunker", "") is None and any(path.suffix.lower() not in CHUNK_SUFFIXES for path in docs):
+    configuration = run.settings["configuration"]
+    if configuration.get("chunker", "") is None and any(path.suffix.lower() not in CHUNK_SUFFIXES for path in docs):
         raise InputError(
-            f"{folder} was imported, or merged from runs with different chunking options, so its documents cannot be "
-            f"chunked as before: give a file of chunks ({', '.join(sorted(CHUNK_SUFFIXES))}), or update the runs that "
-            "were merged, and merge them again"
+            f"{folder} was imported, or merged from runs with different chunking options; give a file of chunks "
+            f"({', '.join(sorted(CHUNK_SUFFIXES))}), or update the merged runs and merge them again"
         )
-    config = make_config({**own, "documents": tuple(docs), "chunks": None})
+    config = make_config({**configuration, "documents": tuple(docs), "chunks": None})
     with Progress(quiet=quiet) as progress:
         embedder = _Embedder(run, folder, progress)
         corpus = _read(config, embedder, progress)
-        before = Texts(run.documents, run.chunks)
-        now = with_known_ids(before, Texts(corpus.documents, corpus.chunks))
-        chunk_vectors = embedder.vectors(now.chunks)
-    kept, dropped = _moved(run, Remap(before, now))
+        old = CorpusTexts(run.documents, run.chunks)
+        new = reuse_ids(old, CorpusTexts(corpus.documents, corpus.chunks))
+        chunk_vectors = embedder.vectors(new.chunks)
+    kept, dropped = _remapped(run, Remap(old, new))
     if not kept.samples:
         reasons = Counter(reason.split(":")[0] for _, reason in dropped)
-        counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        raise InputError(f"no question of {folder} rests on these documents ({counts}), and nothing would be left")
+        counts = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
+        raise InputError(f"all {counted(len(dropped), 'sample')} of {folder} would be dropped: {counts}")
     updated = kept.replace(
-        chunks=now.chunks,
+        chunks=new.chunks,
         chunk_vectors=chunk_vectors,
-        documents=now.documents,
+        documents=new.documents,
         rejects=[*run.rejects, *(reject_sample(sample, STEP, reason) for sample, reason in dropped)],
         settings={
             **run.settings,
-            "configuration": {**own, "documents": [str(path.absolute()) for path in docs], "chunks": None},
+            "configuration": {**configuration, "documents": [str(path.absolute()) for path in docs], "chunks": None},
             "corpus": corpus.counts.model_dump(mode="json"),
             "skipped": [file.model_dump(mode="json") for file in corpus.skipped],
         },
@@ -92,11 +91,11 @@ def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = F
     cut_anew = sum(texts[sample.id] != [chunk.text for chunk in sample.contexts] for sample in kept.samples)
     sources = (Parent(name=path.absolute().name, identity=hash_sources([path]), samples=0) for path in docs)
     lines = save_run(out, with_ranks(updated), Lineage(command="update", parents=(*run.parents, *sources)))
-    return Updated(lines, len(kept.samples), cut_anew, dropped, _count_documents(before, now))
+    return Updated(lines, len(kept.samples), cut_anew, dropped, _count_documents(old, new))
 
 
 class _Embedder:
-    """The embedder of a run, loaded when it is first needed; texts that the run has embedded are not embedded again."""
+    """The embedder of a run, loaded lazily; reuses the vectors of the run."""
 
     def __init__(self, run: Run, folder: Path, progress: Progress) -> None:
         self._folder, self._progress = folder, progress
@@ -114,7 +113,7 @@ class _Embedder:
             name = self._record["name"]
             loaded = load_embedder(name)
             if loaded.sha256 != self._record.get("sha256"):
-                raise InputError(f"{name} has other weights now than when the run in {self._folder} was made")
+                raise InputError(f"the weights of {name} have changed since the run in {self._folder} was made")
             self._loaded = loaded
         return self._loaded
 
@@ -125,7 +124,7 @@ class _Embedder:
             with self._progress.phase("Embedding chunks", len(texts)) as advance:
                 rows = self.model.encode_corpus(texts, on_done=advance)
             if rows.shape[1] != self._length:
-                raise DamagedRunError(f"{self._folder} is damaged: its embedder makes vectors of another length")
+                raise DamagedRunError(f"{self._folder} is damaged: its vectors and its embedder differ in length")
             self._known |= dict(zip(texts, rows, strict=True))
         return np.stack([self._known[chunk.text] for chunk in chunks])
 
@@ -141,146 +140,146 @@ def _read(config: RunConfig, embedder: _Embedder, progress: Progress) -> Corpus:
     return corpus
 
 
-class Texts(NamedTuple):
+class CorpusTexts(NamedTuple):
     """Documents and their chunks."""
 
     documents: Sequence[Document]
     chunks: Sequence[Chunk]
 
 
-class Moved(NamedTuple):
-    """The chunks that a question needs now, and their ids in groups as in ``retrieval_gt``."""
+class NewContexts(NamedTuple):
+    """The new chunks of a sample, and their ids in groups as in ``retrieval_gt``."""
 
     contexts: tuple[Chunk, ...]
     groups: tuple[tuple[str, ...], ...]
 
 
-def with_known_ids(before: Texts, now: Texts) -> Texts:
-    """Return documents and chunks of now; those that only have another path keep the ids of before.
+def reuse_ids(old: CorpusTexts, new: CorpusTexts) -> CorpusTexts:
+    """Return the new corpus, in which renamed documents and their chunks keep their old ids.
 
-    Only ids that follow from path and text are replaced, not those of people who bring chunks of their own.
+    Only ids derived from path and text are replaced; ids in the user's own chunk files stay.
     """
-    by_text = {document.text: document for document in reversed(before.documents)}
+    by_text = {document.text: document for document in reversed(old.documents)}
     renamed = {
         document.doc_id: by_text[document.text].doc_id
-        for document in now.documents
+        for document in new.documents
         if document.text in by_text and document.doc_id == document_id(document.path, document.text)
     }
     documents = [
         document.model_copy(update={"doc_id": renamed.get(document.doc_id, document.doc_id)})
-        for document in now.documents
+        for document in new.documents
     ]
-    return Texts(documents, [_renamed(chunk, renamed.get(chunk.doc_id, chunk.doc_id)) for chunk in now.chunks])
+    return CorpusTexts(documents, [_renamed(chunk, renamed.get(chunk.doc_id, chunk.doc_id)) for chunk in new.chunks])
 
 
 def _renamed(chunk: Chunk, doc_id: str) -> Chunk:
-    own = f"{chunk.doc_id}-"  # chunk ids that groundset gives begin so
-    name = f"{doc_id}-{chunk.chunk_id.removeprefix(own)}" if chunk.chunk_id.startswith(own) else chunk.chunk_id
+    prefix = f"{chunk.doc_id}-"  # of chunk ids made by groundset
+    name = f"{doc_id}-{chunk.chunk_id.removeprefix(prefix)}" if chunk.chunk_id.startswith(prefix) else chunk.chunk_id
     return chunk.model_copy(update={"doc_id": doc_id, "chunk_id": name})
 
 
 class Remap:
-    """Finds the chunks of now that stand for chunks of before.
+    """Maps old chunks to new ones.
 
-    A chunk stands for another that has the same text, of the same document if there is one. Else it must be of the same
-    document, and hold the sentence that was asked about, or all of the other's text where no sentence of it was noted.
-    A document is the same if it has the same text, whatever its path, or else the same path, unless the text there
-    now is that of another one of before.
+    Documents match if (1) their texts are equal, whatever the path, else (2) their paths are equal, unless the new text
+    is that of another old document. Chunks match if (1) their texts are equal, preferably in the matching document,
+    else (2) the new chunk is in the matching document and contains the sentence asked about, or the whole old chunk if
+    the sample names no sentence of it. Of several matches the nearest is used.
     """
 
-    def __init__(self, before: Texts, now: Texts) -> None:
-        """Compare texts of before with those of now."""
-        by_text = {document.text: document for document in now.documents}
-        known = {document.text for document in before.documents}
-        by_path = {document.path: document for document in now.documents if document.text not in known}
-        self._before = {chunk.chunk_id: chunk for chunk in before.chunks}
-        self._same = {
-            document.doc_id: by_text.get(document.text) or by_path.get(document.path) for document in before.documents
+    def __init__(self, old: CorpusTexts, new: CorpusTexts) -> None:
+        """Match the documents of two corpora."""
+        by_text = {document.text: document for document in new.documents}
+        known = {document.text for document in old.documents}
+        by_path = {document.path: document for document in new.documents if document.text not in known}
+        self._old_chunks = {chunk.chunk_id: chunk for chunk in old.chunks}
+        self._new_documents = {
+            document.doc_id: by_text.get(document.text) or by_path.get(document.path) for document in old.documents
         }
         self._by_text: defaultdict[str, list[Chunk]] = defaultdict(list)
         self._by_document: defaultdict[str, list[Chunk]] = defaultdict(list)
-        for chunk in now.chunks:
+        for chunk in new.chunks:
             self._by_text[chunk.text].append(chunk)
             self._by_document[chunk.doc_id].append(chunk)
-        self._flat: dict[str, str] = {}
+        self._normalised_texts: dict[str, str] = {}
 
-    def move(self, sample: Sample) -> Moved | str:
-        """Return the chunks that a sample needs now, or the reason why there are none."""
+    def remap(self, sample: Sample) -> NewContexts | str:
+        """Return the new chunks of a sample, or the reason why they are missing."""
         focus = sample.metadata.get("focus") or ()
         sentences = [focus] if isinstance(focus, str) else list(focus)
         contexts: dict[str, Chunk] = {}
         for chunk in sample.contexts:
-            found = self._find(chunk, sentences)
-            if found is None:
-                return self._why_gone(chunk, sentences)
-            contexts[found.chunk_id] = found
+            match = self._find(chunk, sentences)
+            if match is None:
+                return self._missing_reason(chunk, sentences)
+            contexts[match.chunk_id] = match
         groups: dict[tuple[str, ...], None] = {}
         for group in sample.retrieval_gt:
-            ids = [found.chunk_id for name in group if (found := self._find(self._before[name], sentences))]
+            ids = [match.chunk_id for name in group if (match := self._find(self._old_chunks[name], sentences))]
             if not ids:
-                return self._why_gone(self._before[group[0]], sentences)
+                return self._missing_reason(self._old_chunks[group[0]], sentences)
             groups[tuple(dict.fromkeys(ids))] = None
-        return Moved(tuple(contexts.values()), tuple(groups))
+        return NewContexts(tuple(contexts.values()), tuple(groups))
 
     def _find(self, chunk: Chunk, sentences: Sequence[str]) -> Chunk | None:
-        document = self._same[chunk.doc_id]
-        own = self._by_document[document.doc_id] if document else []
-        alike = [other for other in own if other.text == chunk.text] or self._by_text[chunk.text]
-        if not alike:
-            needed = self._needed(chunk, sentences)
-            alike = [other for other in own if needed in self._flattened(other.chunk_id, other.text)]
-        return min(alike, key=lambda other: abs(other.start - chunk.start), default=None)
+        document = self._new_documents[chunk.doc_id]
+        candidates = self._by_document[document.doc_id] if document else []
+        matches = [other for other in candidates if other.text == chunk.text] or self._by_text[chunk.text]
+        if not matches:
+            required = self._required_text(chunk, sentences)
+            matches = [other for other in candidates if required in self._cached(other.chunk_id, other.text)]
+        return min(matches, key=lambda other: abs(other.start - chunk.start), default=None)
 
-    def _needed(self, chunk: Chunk, sentences: Sequence[str]) -> str:
-        """Return what must still be there of a chunk: the first of the sentences that it holds, or all of it."""
-        whole = _flat(chunk.text)
-        return next((flat for flat in map(_flat, sentences) if flat and flat in whole), whole)
+    def _required_text(self, chunk: Chunk, sentences: Sequence[str]) -> str:
+        """Return the first of the sentences that a chunk contains, else its whole text."""
+        text = _normalised(chunk.text)
+        return next((sentence for sentence in map(_normalised, sentences) if sentence and sentence in text), text)
 
-    def _why_gone(self, chunk: Chunk, sentences: Sequence[str]) -> str:
-        """Return why no chunk stands for this one; the path follows a colon, so that reasons can be counted."""
-        document = self._same[chunk.doc_id]
+    def _missing_reason(self, chunk: Chunk, sentences: Sequence[str]) -> str:
+        """Return why a chunk has no match; the path follows a colon, so that reasons can be counted."""
+        document = self._new_documents[chunk.doc_id]
         if document is None:
             return f"document gone: {chunk.path}"
-        needed = self._needed(chunk, sentences)
-        if needed in self._flattened(f"document {document.doc_id}", document.text):
+        required = self._required_text(chunk, sentences)
+        if required in self._cached(f"document {document.doc_id}", document.text):
             return f"passage in no one chunk any more: {document.path}"
         return f"passage gone from its document: {document.path}"
 
-    def _flattened(self, name: str, text: str) -> str:
-        if name not in self._flat:
-            self._flat[name] = _flat(text)
-        return self._flat[name]
+    def _cached(self, name: str, text: str) -> str:
+        if name not in self._normalised_texts:
+            self._normalised_texts[name] = _normalised(text)
+        return self._normalised_texts[name]
 
 
-def _flat(text: str) -> str:
-    """Return a text without markup and with single spaces, as sentences are noted."""
+def _normalised(text: str) -> str:
+    """Remove markup and collapse white space, as in stored foci."""
     return " ".join(plain(text).split())
 
 
-def _moved(run: Run, remap: Remap) -> tuple[Run, list[tuple[Sample, str]]]:
-    """Return the run with the samples that can be moved, and the others with reasons."""
-    places, samples, dropped = [], [], []
-    for place, sample in enumerate(run.samples):
-        found = remap.move(sample)
-        if isinstance(found, Moved):
-            places.append(place)
-            samples.append(sample.model_copy(update={"contexts": found.contexts, "retrieval_gt": found.groups}))
+def _remapped(run: Run, remap: Remap) -> tuple[Run, list[tuple[Sample, str]]]:
+    """Return the run with remapped samples, and the dropped samples with reasons."""
+    indices, samples, dropped = [], [], []
+    for index, sample in enumerate(run.samples):
+        result = remap.remap(sample)
+        if isinstance(result, NewContexts):
+            indices.append(index)
+            samples.append(sample.model_copy(update={"contexts": result.contexts, "retrieval_gt": result.groups}))
         else:
-            dropped.append((sample, found))
-    return run.only(places).replace(samples=samples), dropped
+            dropped.append((sample, result))
+    return run.only(indices).replace(samples=samples), dropped
 
 
-def _count_documents(before: Texts, now: Texts) -> dict[str, int]:
-    texts = {document.text: document.path for document in before.documents}
-    paths = {document.path for document in before.documents}
+def _count_documents(old: CorpusTexts, new: CorpusTexts) -> dict[str, int]:
+    old_paths = {document.text: document.path for document in old.documents}
+    paths = {document.path for document in old.documents}
     counts = Counter(
-        ("unchanged" if texts[document.text] == document.path else "renamed")
-        if document.text in texts
+        ("unchanged" if old_paths[document.text] == document.path else "renamed")
+        if document.text in old_paths
         else ("changed" if document.path in paths else "new")
-        for document in now.documents
+        for document in new.documents
     )
-    # A path that another known document has taken over says nothing of the one that had it.
-    here = {document.text for document in now.documents}
-    anew = {document.path for document in now.documents if document.text not in texts}
-    gone = sum(document.text not in here and document.path not in anew for document in before.documents)
+    # A document moved to the path of another does not count as a change of the other.
+    new_texts = {document.text for document in new.documents}
+    changed = {document.path for document in new.documents if document.text not in old_paths}
+    gone = sum(document.text not in new_texts and document.path not in changed for document in old.documents)
     return {name: counts[name] for name in ("unchanged", "renamed", "changed", "new")} | {"gone": gone}

@@ -1,4 +1,4 @@
-"""English: its words, and what is read off the syntax of its sentences."""
+"""English: its words and its syntax."""
 
 from dataclasses import replace
 

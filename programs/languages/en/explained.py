@@ -1,6 +1,6 @@
-"""What a parsed English sentence explains: what a thing is, why something is so, what it is made of or named after.
+"""Questions whose answers are phrases and clauses of a parsed English sentence: definitions, reasons, materials.
 
-The answers are phrases and clauses, where those of ``askable`` are names, times and amounts.
+Other answers, names, times and amounts, are in ``askable``.
 """
 
 import re
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 from programs.languages.en.syntax import (
     PLACES,
-    SAYS_LITTLE,
     TIMES,
+    VAGUE_NOUNS,
     Clause,
     Verb,
     clauses,
-    ends_at_sign,
+    ends_at_punctuation,
+    is_informative,
     leading,
     rest_of,
     subject_of,
-    tells,
     text_of,
     verb_of,
 )
@@ -30,36 +30,36 @@ _AFTER_ACTIVE = frozenset({"of", "on"})
 _REASON_WORDS = range(4, 26)
 _DEFINITION_WORDS = range(4, 26)
 _PHRASE_WORDS = range(2, 11)
-# Set by hand while samples of data/samples and of 16 articles of several kinds were read; fitted to nothing.
-_MOST_DEFINED_WORDS = 6
+# Set by hand on samples from data/samples and 16 articles; not fitted.
+_MAX_DEFINED_WORDS = 6
 
 
-class Explained(NamedTuple):
-    """An answer, the question for it, its clause, how promising it is, and whether it says what something is."""
+class Explanation(NamedTuple):
+    """An answer with its question, clause, score, and whether it is a definition."""
 
     answer: str
     opening: str
     clause: Clause
-    worth: float
+    score: float
     defines: bool = False
 
 
-def explained(sentence: Any, title: str) -> Iterator[Explained]:
-    """Yield what the clauses of a sentence explain; subjects as in ``askable``."""
+def explanations(sentence: Any, title: str) -> Iterator[Explanation]:
+    """Yield the explanations in the clauses of a sentence; for ``title`` see ``subject_of``."""
     for clause in clauses(sentence):
         verb, subject = verb_of(clause.verb), subject_of(clause.subject, title)
         if verb is None or not subject or subject[0].isdigit():
             continue
-        for found in (_definition, _reasons, _phrases):
-            yield from found(clause, verb, subject)
+        for find in (_definitions, _reasons, _phrases):
+            yield from find(clause, verb, subject)
 
 
-def _definition(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
+def _definitions(clause: Clause, verb: Verb, subject: str) -> Iterator[Explanation]:
     """Ask what a thing is: "What is Gridfold?"."""
-    if clause.verb.lemma_ != "be" or verb.rest or len(subject.split()) > _MOST_DEFINED_WORDS:
+    if clause.verb.lemma_ != "be" or verb.rest or len(subject.split()) > _MAX_DEFINED_WORDS:
         return
     for noun in clause.verb.children:
-        if noun.dep_ != "attr" or noun.i < clause.verb.i or noun.pos_ != "NOUN" or noun.lemma_ in SAYS_LITTLE:
+        if noun.dep_ != "attr" or noun.i < clause.verb.i or noun.pos_ != "NOUN" or noun.lemma_ in VAGUE_NOUNS:
             continue
         articles = [child.lower_ for child in noun.children if child.dep_ == "det"]
         bare = noun.tag_ == "NNS" and not articles
@@ -68,26 +68,27 @@ def _definition(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]
         fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
         if fits and (bare or _ARTICLES.issuperset(articles)):
             person = clause.subject.ent_type_ == "PERSON"
-            # What a thing was is only one of the things that it was; a single word is too often no person at all.
+            # In the past tense there are many possible answers; single words are often wrongly labelled as persons.
             if (person and " " in subject) or (not person and clause.verb.tag_ != "VBD"):
-                yield Explained(answer, f"{'Who' if person else 'What'} {verb.auxiliary} {subject}", clause, 1.3, True)
+                word = "Who" if person else "What"
+                yield Explanation(answer, f"{word} {verb.auxiliary} {subject}", clause, 1.3, True)
 
 
-def _reasons(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
-    """Ask why: for a clause with "because" or "so that", a phrase with "due to", a purpose."""
+def _reasons(clause: Clause, verb: Verb, subject: str) -> Iterator[Explanation]:
+    """Ask why, for a clause with "because" or "so that", a phrase with "due to", or a purpose."""
     for child in clause.verb.children:
         if child.i < clause.verb.i or child.dep_ not in ("advcl", "prep") or not _gives_reason(clause, child):
             continue
         answer, rest = text_of(child.subtree), rest_of(clause, child.i)
         fits = len(answer.split()) in _REASON_WORDS and not ENGLISH.context_reference.search(answer)
         if fits and (verb.rest or rest):
-            yield Explained(answer, f"Why {verb.auxiliary} {subject} {verb.rest} {rest}", clause, 1.4)
+            yield Explanation(answer, f"Why {verb.auxiliary} {subject} {verb.rest} {rest}", clause, 1.4)
 
 
 def _gives_reason(clause: Clause, part: Any) -> bool:
-    """Return whether a part of a clause tells why; "so that it can hide" does, "so that it is deaf" does not."""
+    """Return whether a part of a clause is a reason: "so that it can hide" is one, "so that it is deaf" is not."""
     first, second = (token.lower_ for token in part.doc[part.left_edge.i : part.left_edge.i + 2])
-    if not ends_at_sign(part.right_edge) or re.search("[;:]", part.doc[clause.verb.i : part.left_edge.i].text):
+    if not ends_at_punctuation(part.right_edge) or re.search("[;:]", part.doc[clause.verb.i : part.left_edge.i].text):
         return False
     if first == "because" or (first, second) == ("due", "to"):
         return True
@@ -97,8 +98,8 @@ def _gives_reason(clause: Clause, part: Any) -> bool:
     return part.tag_ == "VB" and (first == "to" or (first, second) == ("in", "order")) and not easy
 
 
-def _phrases(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
-    """Ask for what follows the preposition of a verb: "What are the lanterns made from?"."""
+def _phrases(clause: Clause, verb: Verb, subject: str) -> Iterator[Explanation]:
+    """Ask for the object of a verb's preposition: "What are the lanterns made from?"."""
     if not verb.rest:
         return
     known = _AFTER_PASSIVE if verb.passive else _AFTER_ACTIVE
@@ -109,9 +110,9 @@ def _phrases(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
             label = noun.ent_type_
             answer = leading(noun)
             listed = label and any(child.dep_ == "conj" for child in noun.children)
-            if noun.dep_ != "pobj" or not tells(noun.subtree) or label in TIMES | PLACES or listed:
+            if noun.dep_ != "pobj" or not is_informative(noun.subtree) or label in TIMES | PLACES or listed:
                 continue
             if len(answer.split()) in _PHRASE_WORDS:
                 word = "Who" if label == "PERSON" else "What"
-                asked = f"{word} {verb.auxiliary} {subject} {verb.rest} {preposition.text}"
-                yield Explained(answer, f"{asked} {rest_of(clause, preposition.i)}", clause, 1.1)
+                opening = f"{word} {verb.auxiliary} {subject} {verb.rest} {preposition.text}"
+                yield Explanation(answer, f"{opening} {rest_of(clause, preposition.i)}", clause, 1.1)

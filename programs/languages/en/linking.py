@@ -1,7 +1,6 @@
-"""What ties a name in a question to another sentence of the passage, for evolution ``reasoning``.
+"""Descriptions of names in other sentences of the passage, for the evolution ``reasoning``.
 
-Read off the syntax of English sentences. Elsewhere a description that takes a name's place would have to agree with it
-in gender and case.
+English only: in other languages, a description must agree with the name that it replaces in gender and case.
 """
 
 import re
@@ -9,65 +8,65 @@ from collections.abc import Iterator
 from typing import Any
 
 from programs.languages.base import Link
-from programs.languages.en.antecedent import resolved
-from programs.languages.en.syntax import SAYS_LITTLE, Read, clauses, leading, rest_of, text_of, verb_of
+from programs.languages.en.antecedent import resolve_subjects
+from programs.languages.en.syntax import VAGUE_NOUNS, EnglishParser, clauses, leading, rest_of, text_of, verb_of
 from programs.languages.en.words import WORDS as ENGLISH
 from programs.text import tokens, without_brackets
 from programs.types import Focus
 
 _NAME = re.compile(r"(?:[^\W\d_a-zß-ÿ][\w’'-]*)(?:(?: (?:of|the|and|von|der|de|du|del|la))* [^\W\d_a-zß-ÿ][\w’'-]*)*")
 _WORDS = range(3, 15)
-# Set by hand while samples of data/samples and of 16 articles of several kinds were read; fitted to nothing.
-_FEWEST_CONTENT_WORDS = 3
+# Set by hand on samples from data/samples and 16 articles; not fitted.
+_MIN_CONTENT_WORDS = 3
 _PERSON = "person"
-_FEWEST_OTHER_WORDS = 2  # a question that asks only what a name is has no room for a description of it
+_MIN_OTHER_WORDS = 2  # words of the question beside the name
 
 
-def link(passage: str, topic: str, focus: Focus, question: str, read: Read) -> Link | None:
-    """Return what ties a name in the question to a sentence of the passage, the longest name first.
+def link(passage: str, topic: str, focus: Focus, question: str, read: EnglishParser) -> Link | None:
+    """Return a sentence of the passage that describes a name in the question, preferring long names.
 
-    A sentence tells of a name that is its subject, or that a phrase or a clause with "who" or "which" follows. What it
-    says must be understood alone and must not hold the answer; the sentence that is asked about counts only where
-    what it says is an aside.
+    A sentence describes its subject, and names followed by an apposition or a clause with "who" or "which". The
+    description must be understandable alone and must not contain the answer. In the sentence asked about, only
+    appositions and clauses count.
     """
     names = _names(read(question), focus)
     parsed_all = list(_parsed(passage, topic, read)) if names else []
     for name in names:
         for sentence, parsed in parsed_all:
-            for linked in _said(parsed, name, sentence, aside=sentence == focus.sentence):
-                if _describes(linked, focus.answer, question):
+            for linked in _descriptions(parsed, name, sentence, asides_only=sentence == focus.sentence):
+                if _is_usable(linked, focus.answer, question):
                     person = linked.predicate and _is_person(name, parsed_all)
                     return linked._replace(kind=_PERSON) if person else linked
     return None
 
 
-def predicates(passage: str, topic: str, read: Read) -> list[Link]:
-    """Return what the sentences of a passage say of names, where a kind has to be found for it."""
+def predicates(passage: str, topic: str, read: EnglishParser) -> list[Link]:
+    """Return the predicates about names in a passage that need a kind from the model."""
     found = [
         linked
         for sentence, parsed in _parsed(passage, topic, read)
         for name in dict.fromkeys(_NAME.findall(parsed.text))
         if any(token.pos_ == "PROPN" and token.text in name for token in parsed)
-        for linked in _said(parsed, name, sentence, aside=False)
+        for linked in _descriptions(parsed, name, sentence, asides_only=False)
         if linked.predicate
         and not linked.kind
-        and _describes(linked, "-", name)
+        and _is_usable(linked, "-", name)
         and not set(tokens(name)) <= ENGLISH.stop_words
     ]
     return list(dict.fromkeys(found))
 
 
-def _parsed(passage: str, topic: str, read: Read) -> Iterator[tuple[str, Any]]:
-    """Yield the sentences of a passage, each parsed with names for pronouns and without brackets."""
+def _parsed(passage: str, topic: str, read: EnglishParser) -> Iterator[tuple[str, Any]]:
+    """Yield the sentences of a passage, each parsed with its subject named and without brackets."""
     sentences = ENGLISH.sentences(passage)
-    alone = resolved(sentences, topic, read)
-    facts = [without_brackets(alone.get(sentence, sentence)) for sentence in sentences]
+    resolved = resolve_subjects(sentences, topic, read)
+    facts = [without_brackets(resolved.get(sentence, sentence)) for sentence in sentences]
     read.ahead(facts)
     yield from zip(sentences, map(read, facts), strict=True)
 
 
 def _names(question: Any, focus: Focus) -> list[str]:
-    """Return the names in a question that a description can take the place of."""
+    """Return the names in a question that can be replaced by a description."""
     found = []
     for match in _NAME.finditer(question.text):
         name = match.group()
@@ -79,13 +78,13 @@ def _names(question: Any, focus: Focus) -> list[str]:
         before = question[span.start - 1].lower_ if span.start else ""
         part = after is not None and (after.tag_ == "POS" or after.pos_ in ("NOUN", "PROPN", "NUM"))
         part = part or (before not in ("the", "") and question[span.start - 1].pos_ in ("DET", "ADJ", "NOUN", "PROPN"))
-        if not part and question.text.count(name) == 1 and len(others) >= _FEWEST_OTHER_WORDS:
+        if not part and question.text.count(name) == 1 and len(others) >= _MIN_OTHER_WORDS:
             found.append(name)
     return sorted(found, key=lambda name: (-len(name), name))
 
 
-def _said(parsed: Any, name: str, sentence: str, *, aside: bool) -> Iterator[Link]:
-    """Yield what a parsed sentence says of a name."""
+def _descriptions(parsed: Any, name: str, sentence: str, *, asides_only: bool) -> Iterator[Link]:
+    """Yield the descriptions of a name in a parsed sentence."""
     for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", parsed.text):
         span = parsed.char_span(*match.span())
         if span is None or any(child.i < span.start and child.lower_ != "the" for child in span.root.children):
@@ -100,7 +99,7 @@ def _said(parsed: Any, name: str, sentence: str, *, aside: bool) -> Iterator[Lin
                 yield Link(name, sentence, text_of(inner[1:]), _PERSON if inner[0].lower_ == "who" else "")
         for clause in clauses(parsed):
             verb = verb_of(clause.verb)
-            if aside or verb is None or clause.subject.i != span.root.i or clause.subject.i > clause.verb.i:
+            if asides_only or verb is None or clause.subject.i != span.root.i or clause.subject.i > clause.verb.i:
                 continue
             nouns = [child for child in clause.verb.children if child.dep_ == "attr" and child.pos_ == "NOUN"]
             if clause.verb.lemma_ == "be" and nouns:
@@ -110,29 +109,29 @@ def _said(parsed: Any, name: str, sentence: str, *, aside: bool) -> Iterator[Lin
 
 
 def _kind(noun: Any) -> str:
-    """Return what a noun and its phrase say, without an article; nothing where another determiner counts or points."""
+    """Return a noun phrase without its article; empty if it has another determiner."""
     found = re.fullmatch(r"(?:an?|the) (.+)", leading(noun))
-    return found[1] if found and noun.lemma_ not in SAYS_LITTLE else ""
+    return found[1] if found and noun.lemma_ not in VAGUE_NOUNS else ""
 
 
-def _describes(linked: Link, answer: str, question: str) -> bool:
-    said = f"{linked.kind} {linked.predicate}".strip()
-    words, asked = ENGLISH.content_words(said), set(ENGLISH.content_words(question))
+def _is_usable(linked: Link, answer: str, question: str) -> bool:
+    text = f"{linked.kind} {linked.predicate}".strip()
+    words = set(ENGLISH.content_words(text))
     return (
-        len(tokens(said)) in _WORDS
-        and len(set(words)) >= _FEWEST_CONTENT_WORDS
-        and not asked.intersection(words)
-        and answer.casefold() not in said.casefold()
-        and not set(ENGLISH.content_words(answer)) & set(words)
-        and not ENGLISH.loose_pronouns(said)
-        and not re.search(r"\w+sel(?:f|ves)\b", said)
-        and not ENGLISH.context_reference.search(said)
-        and not re.search(r"[()\[\]:;\"“”]", said)
+        len(tokens(text)) in _WORDS
+        and len(words) >= _MIN_CONTENT_WORDS
+        and not words.intersection(ENGLISH.content_words(question))
+        and answer.casefold() not in text.casefold()
+        and not words.intersection(ENGLISH.content_words(answer))
+        and not ENGLISH.loose_pronouns(text)
+        and not re.search(r"\w+sel(?:f|ves)\b", text)
+        and not ENGLISH.context_reference.search(text)
+        and not re.search(r"[()\[\]:;\"“”]", text)
     )
 
 
 def _is_person(name: str, parsed_all: list[tuple[str, Any]]) -> bool:
-    """Return whether the passage calls the bearer of a name he or she; recognised persons may be ships."""
+    """Return whether another sentence with the name uses "he" or "she"; entity labels confuse persons and ships."""
     return any(
         name not in sentence and re.search(r"\b(?:[Hh]e|[Ss]he)\b", sentence) and name in parsed.text
         for sentence, parsed in parsed_all
@@ -140,7 +139,7 @@ def _is_person(name: str, parsed_all: list[tuple[str, Any]]) -> bool:
 
 
 def describe(question: str, link: Link, kind: str) -> str | None:
-    """Return the question with the name replaced by its kind and what is said of it; None for a useless kind."""
+    """Return the question with the name replaced by its description; None if the kind is unusable."""
     if link.kind:
         description = f"{link.kind} who {link.predicate}" if link.predicate else link.kind
     else:

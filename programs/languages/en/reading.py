@@ -1,11 +1,11 @@
-"""The syntax of English, bound to what parses its sentences."""
+"""The syntax of English, on top of a parser."""
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from programs.languages.base import Askable, Condition, Link
-from programs.languages.en.antecedent import resolved
+from programs.languages.en.antecedent import resolve_subjects
 from programs.languages.en.askable import askable
 from programs.languages.en.linking import describe, link, predicates
 from programs.languages.en.syntax import clauses, text_of
@@ -18,9 +18,9 @@ _ASKS_TIME = r"(?:when|(?:in|on|at) (?:what|which) (?:year|date|time))\b"
 
 
 def conditions(sentence: Any, question: str) -> Iterator[Condition]:
-    """Yield each adverbial clause of a sentence that a question about it can be put under, with that question.
+    """Yield the adverbial clauses of a sentence that can be joined to a question, with that question.
 
-    For no question, each such clause is yielded as it is.
+    If the question is empty, each such clause is yielded as it is.
     """
     for clause in clauses(sentence):
         for child in clause.verb.children:
@@ -31,7 +31,7 @@ def conditions(sentence: Any, question: str) -> Iterator[Condition]:
 
 
 def _of_clause(verb: Any) -> str:
-    """Return the text of an adverbial clause that something depends on; nothing for any other token."""
+    """Return the text of an adverbial clause by its verb; empty for any other token."""
     opens = verb.left_edge.lower_
     if verb.dep_ != "advcl" or not (opens in _MARKERS or (opens == "while" and verb.tag_ == "VBG")):
         return ""
@@ -46,21 +46,21 @@ def _subject(verb: Any) -> Any:
 
 
 def _compose(verb: Any, condition: str, question: str) -> str:
-    """Return the question under the condition, which comes last where its subject is that of the question."""
+    """Return the question with the condition, which comes last if they have the same subject."""
     if not question:
-        return condition  # only whether there is one
+        return condition
     if re.match(_ASKS_TIME, question, re.IGNORECASE) and condition.startswith(("when", "as ")):
-        return ""  # it asks for the time that the condition is
+        return ""  # the condition would be the answer
     pronouns, subject = ENGLISH.loose_pronouns(condition), _subject(verb)
     if pronouns or subject is None:
-        own = subject is None or subject.pos_ == "PRON"
-        return f"{question.rstrip('?')} {condition}?" if pronouns <= 1 and own else ""
+        same_subject = subject is None or subject.pos_ == "PRON"
+        return f"{question.rstrip('?')} {condition}?" if pronouns <= 1 and same_subject else ""
     lowered = question[:1].lower() + question[1:]
     return f"{condition[:1].upper()}{condition[1:]}, {lowered}"
 
 
-class _English:
-    """Parses English sentences; see :class:`programs.languages.en.syntax.Read`."""
+class _Parser:
+    """Parses English sentences; see :class:`programs.languages.en.syntax.EnglishParser`."""
 
     def __init__(self, parse: Parse) -> None:
         self._parse = parse
@@ -73,36 +73,36 @@ class _English:
 
 
 class EnglishSyntax:
-    """What is read off English sentences; see :class:`programs.languages.base.Syntax`."""
+    """Analyses English sentences; for its methods see :class:`programs.languages.base.Syntax`."""
 
     def __init__(self, parse: Parse) -> None:
-        """Build the syntax from a parser of English sentences, with tags, dependencies and entities."""
-        self._read = _English(parse)
+        """Build the syntax from a parser with tags, dependencies and entities."""
+        self._read = _Parser(parse)
 
     def read_ahead(self, facts: Iterable[str]) -> None:
-        """Parse together what ``askable`` is going to be asked one by one."""
+        """Parse sentences in one batch."""
         self._read.ahead(without_brackets(fact) for fact in facts)
 
-    def resolved(self, sentences: Iterable[str], topic: str) -> dict[str, str]:
-        """Return each sentence whose subject is "it", "he" or "she" with what that stands for in its place."""
-        return resolved(sentences, topic, self._read)
+    def resolve_subjects(self, sentences: Iterable[str], topic: str) -> dict[str, str]:
+        """Return sentences with a name instead of their pronoun."""
+        return resolve_subjects(sentences, topic, self._read)
 
     def askable(self, fact: str, topic: str, passage: str) -> list[Askable]:
-        """Return what a sentence can be asked, the most promising first."""
+        """Return the possible questions about a sentence."""
         return askable(self._read(without_brackets(fact)), topic, passage)
 
     def conditions(self, fact: str, question: str) -> Iterator[Condition]:
-        """Yield the adverbial clauses of a sentence that a question can be put under."""
+        """Yield the conditions in a sentence."""
         return conditions(self._read(without_brackets(fact)), question)
 
     def link(self, passage: str, topic: str, focus: Focus, question: str) -> Link | None:
-        """Return what ties a name in the question to a sentence of the passage, the longest name first."""
+        """Return a description of a name in the question."""
         return link(passage, topic, focus, question, self._read)
 
     def predicates(self, passage: str, topic: str) -> list[Link]:
-        """Return what the sentences of a passage say of names, where a kind has to be found for it."""
+        """Return the predicates about names."""
         return predicates(passage, topic, self._read)
 
     def describe(self, question: str, link: Link, kind: str) -> str | None:
-        """Return the question with the name replaced by its kind and what is said of it; None for a useless kind."""
+        """Return the question with a name replaced by its description."""
         return describe(question, link, kind)

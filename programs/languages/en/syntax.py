@@ -1,7 +1,7 @@
-"""Reading a parsed sentence: its clauses, their verbs and subjects, and the text of their parts.
+"""Parsed sentences: their clauses, verbs and subjects, and the text of their parts.
 
-Sentences and tokens are spaCy's, with the labels of its English pipelines (Penn Treebank tags, ClearNLP dependencies,
-OntoNotes entities).
+Sentences and tokens are those of spaCy's English pipelines (Penn Treebank tags, ClearNLP dependencies, OntoNotes
+entities).
 """
 
 import re
@@ -12,8 +12,8 @@ from programs.text import tokens as split_words
 
 TIMES = frozenset({"DATE", "TIME"})
 PLACES = frozenset({"GPE", "LOC", "FAC"})
-NAMING = frozenset({"compound", "poss", "nmod", "appos", "amod", "nummod", "prep"})  # what says which one is meant
-SAYS_LITTLE = frozenset(  # nouns that take their meaning from what stands beside them
+NAMING = frozenset({"compound", "poss", "nmod", "appos", "amod", "nummod", "prep"})  # modifiers that identify a noun
+VAGUE_NOUNS = frozenset(
     {
         *("advantage", "aim", "case", "concern", "drawback", "example", "fact", "goal", "issue", "kind", "limitation"),
         *("lot", "matter", "number", "one", "part", "point", "problem", "question", "reason", "result", "subject"),
@@ -29,24 +29,24 @@ _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
 _NEARLY_NOT = frozenset({"seldom", "rarely", "hardly", "barely", "scarcely", "never", "nearly", "almost"})
 _POINTING = frozenset({"this", "that", "these", "those", "such", "both", "another", "other", "others"})
 _DASHES = ("–", "—")
-# Set by hand while samples of data/samples and of 16 articles of several kinds were read; fitted to nothing.
-_MOST_SUBJECT_WORDS = 14
+# Set by hand on samples from data/samples and 16 articles; not fitted.
+_MAX_SUBJECT_WORDS = 14
 
 
-class Read(Protocol):
+class EnglishParser(Protocol):
     """Parses English sentences."""
 
     def __call__(self, sentence: str) -> Any:
-        """Return a sentence as it was parsed."""
+        """Return a parsed sentence."""
         ...
 
     def ahead(self, sentences: Iterable[str]) -> None:
-        """Parse sentences in one batch, before they are asked for one by one."""
+        """Parse and cache sentences in one batch."""
         ...
 
 
 class Verb(NamedTuple):
-    """A verb as a question has it, in two parts around the subject, and as a statement has it."""
+    """A verb in a question, as two parts around the subject, and in a statement."""
 
     auxiliary: str
     rest: str
@@ -55,30 +55,30 @@ class Verb(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """A clause: the token of its verb and the one at the head of its subject."""
+    """A clause: the tokens of its verb and of the head of its subject."""
 
     verb: Any
     subject: Any
 
 
 def clauses(sentence: Any) -> Iterator[Clause]:
-    """Yield the main clause and those joined to it; one without a subject of its own has the first one's."""
+    """Yield the main clause and those joined to it by conjunctions; the latter may share the first subject."""
     roots = [token for token in sentence if token.dep_ == "ROOT"]
     first, todo = None, roots if len(roots) == 1 else []
     while todo:
         verb = todo.pop(0)
-        own = [child for child in verb.children if child.dep_ in _SUBJECTS and child.i < verb.i]
-        if verb.pos_ not in ("VERB", "AUX") or len(own) > 1 or not (own or first):
+        subjects = [child for child in verb.children if child.dep_ in _SUBJECTS and child.i < verb.i]
+        if verb.pos_ not in ("VERB", "AUX") or len(subjects) > 1 or not (subjects or first):
             return
-        subject = own[0] if own else first
+        subject = subjects[0] if subjects else first
         first = first or subject
-        if own or verb.tag_ in _DO:  # "was sold and moved": the second verb borrows its auxiliary, so it is left out
+        if subjects or verb.tag_ in _DO:  # "was sold and moved": verbs that share an auxiliary are skipped
             yield Clause(verb, subject)
         todo += [child for child in verb.children if child.dep_ == "conj"]
 
 
 def path_to(token: Any, verb: Any) -> list[Any] | None:
-    """Return the tokens from one up to below a verb; None if it does not depend on the verb."""
+    """Return the tokens from one up to a child of a verb; None if it does not depend on the verb."""
     found = []
     while token.i != verb.i:
         found.append(token)
@@ -89,7 +89,7 @@ def path_to(token: Any, verb: Any) -> list[Any] | None:
 
 
 def verb_of(verb: Any) -> Verb | None:
-    """Return the parts of a finite verb with its auxiliaries; None where they do not tell how to ask."""
+    """Return the parts of a finite verb with its auxiliaries; None if no question can be built from them."""
     auxiliaries = [child for child in verb.children if child.dep_ in ("aux", "auxpass") and child.i < verb.i]
     negated = any(child.dep_ == "neg" for child in verb.children)
     particle = "".join(f" {child.text}" for child in verb.children if _is_particle(child, verb))
@@ -108,32 +108,32 @@ def verb_of(verb: Any) -> Verb | None:
 
 def _is_particle(token: Any, verb: Any) -> bool:
     """Return whether a token belongs to the verb before it ("took over") and not to a date ("broke on 12 May")."""
-    times = {each.i for entity in token.doc.ents if entity.label_ in TIMES for each in entity}
+    times = {other.i for entity in token.doc.ents if entity.label_ in TIMES for other in entity}
     return bool(token.dep_ == "prt" and token.i == verb.i + 1 and token.i + 1 not in times)
 
 
 def subject_of(subject: Any, title: str) -> str:
-    """Return the words of a subject, the title for a bare noun that is part of it; nothing for "it" or "such a"."""
+    """Return the words of a subject, or the title if the subject is a bare noun in it; empty for "it" or "such a"."""
     if subject.pos_ == "PRON":
         return ""
     tokens = _without_asides(subject)
     text = text_of(tokens)
-    if len(tokens) > _MOST_SUBJECT_WORDS or tokens[0].lower_ in _POINTING:
+    if len(tokens) > _MAX_SUBJECT_WORDS or tokens[0].lower_ in _POINTING:
         return ""
     first = tokens[0]
     plain = first.pos_ != "PROPN" and not first.ent_type_ and first.text[1:] == first.lower_[1:]
     if first.i == 0 and (plain or first.pos_ == "DET"):
         text = text[:1].lower() + text[1:]
     noun = re.fullmatch(r"the ([a-z]+)", text)
-    stands_for = noun and ":" not in title and noun[1] in split_words(title) and len(title.split()) < 7
-    return title if stands_for else text
+    is_title = noun and ":" not in title and noun[1] in split_words(title) and len(title.split()) < 7
+    return title if is_title else text
 
 
-def rest_of(clause: Clause, answered: int) -> str:
-    """Return what the clause says beside subject, verb and the phrase at ``answered``, which is asked for."""
+def rest_of(clause: Clause, answer: int) -> str:
+    """Return a clause without its subject, its verb and the phrase at index ``answer``."""
     before, after = [], []
     for child in clause.verb.children:
-        if child.i == answered or child.dep_ in _LEFT_OUT or _after_dash(child, clause.verb):
+        if child.i == answer or child.dep_ in _LEFT_OUT or _after_dash(child, clause.verb):
             continue
         text = text_of(_without_asides(child))
         if child.i > clause.verb.i:
@@ -144,16 +144,16 @@ def rest_of(clause: Clause, answered: int) -> str:
 
 
 def _after_dash(part: Any, verb: Any) -> bool:
-    """Return whether a dash sets a part of a clause off from its verb: "sold ovens - its patents bought by others"."""
+    """Return whether a dash precedes a part of a clause: "sold ovens - its patents bought by others"."""
     return bool(part.left_edge.i > verb.i and part.doc[part.left_edge.i - 1].text in _DASHES)
 
 
 def _without_asides(head: Any) -> list[Any]:
-    """Return the tokens under a head, without what commas or brackets set off."""
+    """Return the tokens under a head, without asides between commas or brackets."""
     dropped: set[int] = set()
     for token in head.subtree:
         if token.dep_ in _ASIDES and token.i > head.i:
-            inner = [each.i for each in token.subtree]
+            inner = [other.i for other in token.subtree]
             before, after = head.doc[inner[0] - 1], head.doc[min(inner[-1] + 1, len(head.doc) - 1)]
             opens = before.text in (",", "(") or (before.text in _DASHES and head.doc[before.i - 1].whitespace_)
             closes = after.i > head.right_edge.i or (after.is_punct and after.text != ":")
@@ -163,28 +163,28 @@ def _without_asides(head: Any) -> list[Any]:
 
 
 def leading(head: Any) -> str:
-    """Return the words under a head in a row, up to the first sign that sets something off.
+    """Return the words under a head up to the first aside.
 
-    Nothing if they break off elsewhere: what is read wrongly ends in the middle of a phrase.
+    Empty if they do not end at punctuation, because then the sentence was probably parsed wrongly.
     """
     tokens = _without_asides(head)
-    gaps = [place for place in range(1, len(tokens)) if tokens[place].i != tokens[place - 1].i + 1]
+    gaps = [n for n in range(1, len(tokens)) if tokens[n].i != tokens[n - 1].i + 1]
     kept = tokens[: gaps[0]] if gaps else tokens
-    return text_of(kept) if ends_at_sign(kept[-1]) else ""
+    return text_of(kept) if ends_at_punctuation(kept[-1]) else ""
 
 
-def tells(tokens: Iterable[Any]) -> bool:
-    """Return whether a phrase has more than one noun or adjective; hardly anything else but a name is an answer."""
+def is_informative(tokens: Iterable[Any]) -> bool:
+    """Return whether a phrase has more than one noun or adjective; other phrases are rarely good answers."""
     return sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in tokens) > 1
 
 
-def ends_at_sign(token: Any) -> bool:
-    """Return whether a sign or the end of the sentence follows a token, or it is one."""
+def ends_at_punctuation(token: Any) -> bool:
+    """Return whether a token is punctuation, or punctuation or the end of the sentence follows it."""
     return bool(token.is_punct or token.i + 1 >= len(token.doc) or token.doc[token.i + 1].is_punct)
 
 
 def is_general(clause: Clause) -> bool:
-    """Return whether a clause speaks of things of a kind, so that its subject needs no name: "folded proteins can"."""
+    """Return whether a clause is a general statement, whose subject needs no name: "folded proteins can"."""
     subject, verb = clause.subject, clause.verb
     tense = next((token for token in verb.children if token.dep_ in ("aux", "auxpass") and token.i < verb.i), verb)
     kinds = subject.tag_ == "NNS" and not any(child.dep_ in ("det", "poss", "nummod") for child in subject.children)
@@ -193,20 +193,20 @@ def is_general(clause: Clause) -> bool:
 
 
 def is_bare(noun: Any) -> bool:
-    """Return whether nothing but an article stands with a noun, so that only its passage says which one is meant."""
+    """Return whether a noun has only an article, so that only its passage identifies it."""
     after = noun.doc[noun.i + 1 : noun.i + 2]
     joined = any(token.pos_ in ("NOUN", "PROPN", "NUM") for token in after)
     return not joined and not any(child.dep_ in NAMING or child.i < noun.i - 1 for child in noun.children)
 
 
 def text_of(tokens: Iterable[Any]) -> str:
-    """Return tokens as running text, without the signs around it."""
+    """Return tokens as text, without surrounding punctuation."""
     joined = " ".join("".join(token.text_with_ws for token in tokens).split())
     text = re.sub(r"\s+([,.;)]|[’'](?!\w)|[’']s\b)", r"\1", joined).strip(" ,;:.–—")
-    left_open = text.count('"') % 2 and re.search(r'(?:^|\s)"[^"]*$', text)  # the sign hangs on another word
-    return f'{text}"' if left_open else text
+    unclosed = text.count('"') % 2 and re.search(r'(?:^|\s)"[^"]*$', text)  # the closing quote is on another token
+    return f'{text}"' if unclosed else text
 
 
 def label_of(span: Any) -> str:
-    """Return what kind of name, time or amount a span is part of; nothing if it is none."""
+    """Return the label of the entity that contains the root of a span; empty if there is none."""
     return next((entity.label_ for entity in span.doc.ents if entity.start <= span.root.i < entity.end), "")

@@ -103,7 +103,7 @@ WORDS = Language(
             r"\bhow (?:many|much|long|old|far|tall|high|often|deep|wide|large|big|fast|heavy)\b|"
             r"\bwhat (?:percentage|proportion|share)\b"
         ),
-        # "When the mill burned, who owned it?" asks for a person.
+        # Not "When the mill burned, who owned it?"
         "time": rf"\bwhen (?={_AUXILIARY})|\b(?:what|which) (?:year|date|day|month|decade|century|time)\b",
         "person": r"\b(?:who|whom|whose)\b",
         "place": r"\bwhere\b",

@@ -39,14 +39,14 @@ def run_narrow(run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> Call
         lines = [line.rstrip() for line in ran.out.splitlines()]
         assert lines
         assert max(map(len, lines)) <= 60
-        assert "…" not in ran.out, "nothing was cut off"
+        assert "…" not in ran.out, "nothing is truncated"
         return lines
 
     return run_narrow
 
 
 class Terminal(io.StringIO):
-    """A terminal where somebody has typed something."""
+    """Input of a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -54,5 +54,5 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Let somebody type at a terminal."""
+    """Set the terminal input."""
     return lambda text: monkeypatch.setattr("sys.stdin", Terminal(text))

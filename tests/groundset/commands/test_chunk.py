@@ -24,7 +24,7 @@ def read(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def test_chunks_index_into_the_document_texts(run, docs, tmp_path):
+def test_chunk_offsets_match_the_documents(run, docs, tmp_path):
     out = tmp_path / "chunks.jsonl"
     ran = run("chunk", docs, "--out", out, "--chunk-size", 400, "--min-length", 50)
     assert ran.status == 0
@@ -39,7 +39,7 @@ def test_chunks_index_into_the_document_texts(run, docs, tmp_path):
     assert ran.err.startswith("Skipped empty.txt: ")
 
 
-def test_wrong_input_writes_nothing(run, docs, tmp_path):
+def test_wrong_input(run, docs, tmp_path):
     out = tmp_path / "chunks.jsonl"
     cases = [
         ([tmp_path / "nowhere"], "nowhere"),
@@ -55,17 +55,17 @@ def test_wrong_input_writes_nothing(run, docs, tmp_path):
         assert not out.exists()
 
 
-def test_the_command_offers_every_chunker():
+def test_chunker_choices():
     assert get_args(ChunkerName) == tuple(CHUNKERS)
 
 
-def test_defaults_are_those_of_the_corpus(run):
+def test_defaults_match_the_corpus(run):
     ran = run("chunk", "--help")
     for chunker in CHUNKERS.values():
         assert f"{chunker.default_size} {chunker.unit}" in " ".join(ran.out.split())
 
 
-def test_only_so_many_skipped_files_are_named(run, docs, tmp_path, monkeypatch):
+def test_skipped_files_are_listed_up_to_a_limit(run, docs, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "_NAMED_FILES", 2)
     for number in range(4):
         (docs / f"void{number}.txt").write_text("", encoding="utf-8")
@@ -74,7 +74,7 @@ def test_only_so_many_skipped_files_are_named(run, docs, tmp_path, monkeypatch):
     assert ran.err.endswith("Skipped 3 more files.\n")
 
 
-def test_standard_output_gets_the_chunks_and_nothing_else(run, docs, tmp_path, monkeypatch):
+def test_chunks_on_standard_output(run, docs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     ran = run("chunk", docs, "--out", "-")
@@ -83,19 +83,19 @@ def test_standard_output_gets_the_chunks_and_nothing_else(run, docs, tmp_path, m
     assert rows
     assert all(row["text"] for row in rows)
     assert f"{len(rows)} chunks from 1 documents" in ran.err
-    assert "Chunks: standard output. Document texts: left out, because they go beside a file." in ran.err
+    assert "Chunks: standard output. Document texts: not written" in ran.err
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_device_is_written_to_and_stays(run, docs):
+def test_output_to_a_device(run, docs):
     ran = run("chunk", docs, "--out", "/dev/null")
     assert ran.status == 0
-    assert "Chunks: /dev/null. Document texts: left out" in ran.out
+    assert "Chunks: /dev/null. Document texts: not written" in ran.out
     assert Path("/dev/null").is_char_device()
     assert not Path("/dev/null.docs.jsonl").exists()
 
 
-def test_other_endings_are_refused(run, docs, tmp_path):
+def test_other_suffixes_are_refused(run, docs, tmp_path):
     for name in ("chunks.csv", "chunks.parquet", "chunks"):
         ran = run("chunk", docs, "--out", tmp_path / name)
         assert (ran.status, ran.err.count("\n")) == (2, 1)
@@ -103,7 +103,7 @@ def test_other_endings_are_refused(run, docs, tmp_path):
         assert not (tmp_path / name).exists()
 
 
-def test_a_folder_is_no_target_and_a_new_one_is_made(run, docs, tmp_path):
+def test_target_folders(run, docs, tmp_path):
     folder = tmp_path / "folder.jsonl"
     folder.mkdir()
     ran = run("chunk", docs, "--out", folder)
@@ -123,7 +123,7 @@ OWN = {"doc_id": "d", "contents": "The ferry leaves Tollvik at nine."}
         ({"chunk_id": "c", "doc_id": "d", "text": "Tollvik."}, "c"),
     ],
 )
-def test_own_chunks_have_their_text_under_either_name(run, tmp_path, row, name):
+def test_user_supplied_chunks(run, tmp_path, row, name):
     file, out = tmp_path / "own.jsonl", tmp_path / "out.jsonl"
     file.write_text(json.dumps(row) + "\n", encoding="utf-8")
     assert run("chunk", file, "--out", out).status == 0
@@ -133,13 +133,13 @@ def test_own_chunks_have_their_text_under_either_name(run, tmp_path, row, name):
 
 @pytest.fixture
 def own(tmp_path):
-    """Chunks of the user's own, which are input where they are named."""
+    """A file of user-supplied chunks."""
     file = tmp_path / "own.jsonl"
     file.write_text(json.dumps(OWN) + "\n", encoding="utf-8")
     return file
 
 
-def test_an_input_is_not_replaced(run, docs, own, tmp_path):
+def test_inputs_are_not_replaced(run, docs, own, tmp_path):
     linked = tmp_path / "linked.jsonl"
     linked.symlink_to(docs / "ferry.md")
     texts = tmp_path / "a.docs.jsonl"
@@ -158,7 +158,7 @@ def test_an_input_is_not_replaced(run, docs, own, tmp_path):
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_chunks_of_an_earlier_call_are_replaced_though_they_lie_beside_the_documents(run, docs):
+def test_earlier_output_beside_documents_is_replaced(run, docs):
     out = docs / "chunks.jsonl"
     for _ in range(2):
         assert run("chunk", docs, "--out", out).status == 0
@@ -166,7 +166,7 @@ def test_chunks_of_an_earlier_call_are_replaced_though_they_lie_beside_the_docum
 
 
 @pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 2), ("\n", 2)])
-def test_on_a_terminal_it_is_asked_whether_to_replace_an_input(run, own, type_in, answer, status):
+def test_replacing_an_input_is_confirmed(run, own, type_in, answer, status):
     before = own.read_bytes()
     type_in(answer)
     ran = run("chunk", own, "--out", own)
@@ -177,7 +177,7 @@ def test_on_a_terminal_it_is_asked_whether_to_replace_an_input(run, own, type_in
 
 @pytest.mark.model
 @pytest.mark.parametrize("chunker", ["semantic", "token"])
-def test_chunkers_that_need_a_model_get_it(run, docs, tmp_path, chunker):
+def test_chunkers_with_an_embedder(run, docs, tmp_path, chunker):
     out = tmp_path / "chunks.jsonl"
     assert run("chunk", docs, "--out", out, "--chunker", chunker, "--chunk-size", 200).status == 0
     assert read(out)

@@ -12,7 +12,7 @@ from optimizers.strategies import finetune, fit_ensemble
 from programs.errors import EngineError
 
 
-def test_wrong_labels_are_refused_and_nothing_is_written(run, tmp_path):
+def test_invalid_labels_are_rejected_before_writing(run, tmp_path):
     wrong, few = tmp_path / "mine.jsonl", tmp_path / "few.json"
     wrong.write_text('{"id": "c1"}\n', encoding="utf-8")
     few.write_text('{"data": []}', encoding="utf-8")
@@ -20,7 +20,8 @@ def test_wrong_labels_are_refused_and_nothing_is_written(run, tmp_path):
         (wrong, f"{wrong}, line 1: "),
         (tmp_path / "none.jsonl", f"--labels {tmp_path / 'none.jsonl'}: no such file"),
         (f"squad:{tmp_path / 'none.json'}", "no such file"),
-        (f"squad:{few}", "no question of it can be learned from"),
+        (f"nq:{few}", "unknown set nq"),
+        (f"squad:{few}", "no usable questions"),
     ):
         options = ("--optimizer", "finetune", "--lm", "smollm2-135m", "--labels", labels)
         ran = run("compile", "all", *options, "--out", tmp_path / "out")
@@ -28,26 +29,26 @@ def test_wrong_labels_are_refused_and_nothing_is_written(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_compile_says_what_it_kept_and_what_it_took(run, compile_for, tmp_path):
+def test_compile_prints_progress_report_and_files(run, compile_for, tmp_path):
     compile_for()
     ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out")
     assert ran.status == 0
     assert "Compiling answer: about 182 calls." in ran.err
-    assert "labeled: the step as it was is the best (1 of 1 candidates compared on all dev rows); a gain of" in ran.out
+    assert "(1 of 1 candidates compared on all dev rows)" in ran.out
     # One dev row less than 24 is asked anew: no demo of its language was drawn, so its prompt is the one by hand.
-    assert "could have been told from noise; 111 calls" in ran.out
+    assert "; 111 calls" in ran.out
     assert "measure  before" in ran.out
-    assert "Tracked as " in ran.out
+    assert "Logged to MLflow as run " in ran.out
     assert f"States: {tmp_path / 'out' / 'tiny' / 'answer.json'}." in ran.out
     assert json.loads((tmp_path / "out" / "tiny" / "answer.json").read_text(encoding="utf-8"))["optimizer"] == "labeled"
 
 
-def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, compile_for, tmp_path):
+def test_interrupted_compile_keeps_best_candidate_and_continues(run, compile_for, tmp_path):
     engine = compile_for(40)
     options = ("--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out", "--no-track")
     ran = run("compile", "answer", *options)
     assert ran.status == 130
-    assert "Interrupted: the best so far is kept" in ran.out
+    assert "Interrupted: the best candidate so far is kept" in ran.out
     assert "Tracked" not in ran.out
     assert (tmp_path / "out" / "tiny" / "answer.json").exists()
     engine.fail_at = 0
@@ -63,7 +64,7 @@ def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, compile_f
         ((40, RuntimeError("out of memory")), 1, "FAILED", "out of memory"),
     ],
 )
-def test_a_compile_that_ends_early_leaves_its_run_and_is_not_promoted(
+def test_unfinished_compile_is_tracked_and_not_promoted(
     run, compile_for, tmp_path, monkeypatch, fails, exit_status, status, error
 ):
     compile_for(*fails)
@@ -76,15 +77,15 @@ def test_a_compile_that_ends_early_leaves_its_run_and_is_not_promoted(
     assert error in entry.error
     refused = run("promote", entry.run_id)
     assert refused.status == 2
-    assert f"{entry.run_id} did not finish ({status.lower()}" in refused.err
-    assert run("experiments").out == f"Not finished: 1 {status.lower()}. groundset ui shows them.\n"
+    assert f"{entry.run_id}: compile did not finish ({status.lower()}" in refused.err
+    assert f"1 {status.lower()}" in run("experiments").out
 
 
 @pytest.mark.parametrize(
     ("raised", "exit_status", "status"),
     [(KeyboardInterrupt(), 130, "KILLED"), (EngineError("no such layer"), 1, "FAILED")],
 )
-def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monkeypatch, raised, exit_status, status):
+def test_unfinished_training_is_tracked_for_each_step(run, tmp_path, monkeypatch, raised, exit_status, status):
     def train(*arguments):
         raise raised
 
@@ -105,19 +106,22 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("colour",), "colour: no such step to compile; choose of agree, answer"),
-        (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of finetune"),
-        (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm"),
-        (("answer",), "--optimizer fit-head compiles chunk, grounding, judge, same; answer is not fitted"),
-        (("agree",), "agree is not fitted"),
-        (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--optimizer mipro needs a second model"),
-        (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),
-        (("judge", "--optimizer", "fit-ensemble"), "--optimizer fit-ensemble compiles for a language model"),
-        (("reasoning", "--optimizer", "knn", "--lm", "tiny"), "the labels hold no example outputs for reasoning"),
+        (("colour",), "STEP colour: unknown step"),
+        (("answer", "--optimizer", "magic"), "--optimizer magic: unknown strategy"),
+        (("answer", "--optimizer", "gepa"), "name it with --lm"),
+        (("answer",), "fit-head cannot compile answer; it compiles chunk, grounding, judge, same"),
+        (("agree",), "fit-head cannot compile agree"),
+        (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--teacher"),
+        (
+            ("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"),
+            "cannot compile chunk; it compiles judge",
+        ),
+        (("judge", "--optimizer", "fit-ensemble"), "name it with --lm"),
+        (("reasoning", "--optimizer", "knn", "--lm", "tiny"), "no example outputs for reasoning"),
         (("mode", "--lm", "tiny"), "--teacher"),
     ],
 )
-def test_what_a_strategy_lacks_is_said_in_one_line(run, compile_for, tmp_path, monkeypatch, options, message):
+def test_invalid_options_are_rejected(run, compile_for, tmp_path, monkeypatch, options, message):
     engine = compile_for()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     ran = run("compile", *options, "--out", tmp_path / "out")
@@ -127,7 +131,7 @@ def test_what_a_strategy_lacks_is_said_in_one_line(run, compile_for, tmp_path, m
 
 
 @pytest.mark.parametrize(("step", "optimizer"), [("answer", "labeled"), ("judge", "fit-ensemble")])
-def test_a_server_that_does_not_answer_is_found_before_anything_is_written(run, tmp_path, step, optimizer):
+def test_unreachable_server_is_reported_before_writing(run, tmp_path, step, optimizer):
     server = "openai/tiny@http://127.0.0.1:9/v1"
     ran = run("compile", step, "--optimizer", optimizer, "--lm", server, "--out", tmp_path / "out")
     assert ran.status == 2
@@ -135,25 +139,25 @@ def test_a_server_that_does_not_answer_is_found_before_anything_is_written(run, 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_store_that_fails_costs_no_state(run, compile_for, tmp_path, monkeypatch):
+def test_failing_tracking_store_does_not_lose_the_state(run, compile_for, tmp_path, monkeypatch):
     compile_for()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////dev/null/mlflow.db")
     ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 24, "--out", tmp_path)
     assert ran.status == 0
-    said = "Not tracked: the tracking store sqlite:////dev/null/mlflow.db failed"
-    assert ran.err.count(said) == 1
-    assert ran.err.index(said) < ran.err.index("Compiling answer"), "said before the compile, not after it"
+    message = "tracking store sqlite:////dev/null/mlflow.db failed"
+    assert ran.err.count(message) == 1
+    assert ran.err.index(message) < ran.err.index("Compiling answer"), "reported before the compile"
     assert (tmp_path / "tiny" / "answer.json").exists()
 
 
-def test_the_help_tells_the_precision_that_each_head_is_fitted_for():
+def test_help_lists_default_target_precisions():
     shown = CompileOptions.model_fields["target_precision"].json_schema_extra["show_default"]
     precisions = {name: fitting.target_precision for name, fitting in FITTED.items()}
     precisions["fit-ensemble"] = fit_ensemble.TARGET_PRECISION
     assert shown == ", ".join(f"{name} {precision:g}" for name, precision in precisions.items())
 
 
-def test_a_mode_is_measured_where_a_judge_is_named(run, monkeypatch, tmp_path):
+def test_mode_is_measured_with_lm_and_teacher(run, monkeypatch, tmp_path):
     def measure_modes(lm, judging_lm, *, out, **options):
         measures = (modes.ModeMeasure("free", 24, 20, 15), modes.ModeMeasure("guided", 24, 8, 4))
         return modes.ModeReport(lm, measures), out / "small" / "mode.json"

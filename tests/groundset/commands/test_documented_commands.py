@@ -1,4 +1,4 @@
-"""What the documentation says of commands, options and strategies is true of the real ones. Nothing is run."""
+"""Commands, options and strategies mentioned in the documentation exist. No command is run."""
 
 import re
 import shlex
@@ -26,7 +26,7 @@ def root() -> Any:
 
 
 def lines_of(page: str) -> Iterator[str]:
-    """Yield the command lines of a page's blocks: those of shells as they stand, of terminals after the prompt."""
+    """Yield the command lines of ``sh`` and ``console`` blocks, without prompts."""
     for kind, block in FENCE.findall(page):
         for line in block.replace("\\\n", " ").split("\n"):
             if kind == "sh" or line.startswith("$ "):
@@ -34,7 +34,7 @@ def lines_of(page: str) -> Iterator[str]:
 
 
 def calls_in(line: str) -> Iterator[list[str]]:
-    """Yield the arguments of each `groundset` that a line calls."""
+    """Yield the arguments of each call of `groundset` in a line."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     called: list[list[str]] = [[]]
@@ -49,7 +49,7 @@ def calls_in(line: str) -> Iterator[list[str]]:
 
 
 def parse(root: Any, words: list[str]) -> None:
-    """Let the real parsers read arguments; what they do not know they raise."""
+    """Parse arguments with the real parsers, which raise on unknown ones."""
     command, name, parent = root, "groundset", None
     while hasattr(command, "commands"):
         parent = command.make_context(name, words, parent=parent)
@@ -67,10 +67,10 @@ def options_of(command: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_commands_that_are_shown_can_be_parsed(root: Any, page: Path) -> None:
+def test_example_commands_parse(root: Any, page: Path) -> None:
     for line in lines_of(page.read_text(encoding="utf-8")):
         for words in calls_in(line):
-            if "--help" not in words:  # quoted help is compared word by word
+            if "--help" not in words:  # see test_help_texts.py
                 try:
                     parse(root, words)
                 except typer.TyperException as error:
@@ -78,7 +78,7 @@ def test_commands_that_are_shown_can_be_parsed(root: Any, page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_commands_and_options_that_are_mentioned_exist(root: Any, page: Path) -> None:
+def test_mentioned_commands_and_options_exist(root: Any, page: Path) -> None:
     known = {*options_of(root), "--help", "-h"}
     for span in SPAN.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
         words = span.split()
@@ -97,21 +97,21 @@ def test_commands_and_options_that_are_mentioned_exist(root: Any, page: Path) ->
                 assert word.split("=")[0].rstrip(",") in known_here, f"{page.name}: {span}"
 
 
-def test_there_are_commands_to_check() -> None:
+def test_example_commands_are_found() -> None:
     calls = [words for page in PAGES for line in lines_of(page.read_text(encoding="utf-8")) for words in calls_in(line)]
     assert len([words for words in calls if "--help" not in words]) > 20
-    assert ["promote", "RUN_ID"] in calls, "the first of two commands in one line"
+    assert ["promote", "RUN_ID"] in calls, "first of two commands in one line"
 
 
 @pytest.mark.parametrize(
     "words", [["chunk", "x.md"], ["colour"], ["compile", "judge", "--dev", "3"], ["models", "lst"], ["judge", "x", "y"]]
 )
-def test_what_is_wrong_is_found(root: Any, words: list[str]) -> None:
+def test_wrong_commands_do_not_parse(root: Any, words: list[str]) -> None:
     with pytest.raises(typer.TyperException):
         parse(root, words)
 
 
-def test_every_strategy_is_in_the_table() -> None:
+def test_documented_strategies() -> None:
     page = (ROOT / "docs" / "compilation.md").read_text(encoding="utf-8")
     table = page.split("| strategy | what it does |")[1].split("\n\n")[0]
     assert sorted(re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)) == sorted(STRATEGIES)

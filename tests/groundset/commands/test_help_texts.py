@@ -1,6 +1,6 @@
-"""The command help quoted in the documentation is what the commands say.
+"""The help quoted in the documentation is up to date.
 
-Run this file as a script to put the present help into the documentation.
+Run this file as a script to update it.
 """
 
 import os
@@ -30,7 +30,7 @@ def help_text(arguments: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_quoted_help_is_the_real_help(page):
+def test_quoted_help(page):
     for quote in QUOTE.finditer(page.read_text(encoding="utf-8")):
         hint = f"run {Path(__file__).relative_to(ROOT)} to renew the documentation"
         assert quote["text"] == help_text(quote["arguments"]), hint
@@ -45,7 +45,7 @@ def test_every_command_is_quoted():
 
 
 def renew() -> None:
-    """Put the present help into the documentation."""
+    """Update the quoted help."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         page.write_text(

@@ -20,8 +20,10 @@ ROWS = [
 
 
 def decision(good):
-    said = {"fit": 0.9, "clear": 0.95, "answerable": 0.97} if good else {"fit": 0.125, "clear": 0.8, "answerable": 0.3}
-    return Decision(values={"fit": good}, probabilities=said, levels={"depth": 1.25})
+    probabilities = (
+        {"fit": 0.9, "clear": 0.95, "answerable": 0.97} if good else {"fit": 0.125, "clear": 0.8, "answerable": 0.3}
+    )
+    return Decision(values={"fit": good}, probabilities=probabilities, levels={"depth": 1.25})
 
 
 GOOD = {
@@ -49,7 +51,7 @@ def read(path):
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Stand in for the critics: whatever holds "bad" is bad; the list tells what was opened and asked."""
+    """Replace the critics by one that refuses texts with "bad"; return the list of its calls."""
     seen = []
 
     @contextmanager
@@ -66,7 +68,7 @@ def calls(monkeypatch):
     return seen
 
 
-def test_rows_keep_their_keys_in_order(run, calls, tmp_path):
+def test_rows_keep_their_keys(run, calls, tmp_path):
     file, out = write(tmp_path / "in.jsonl", ROWS), tmp_path / "new" / "out.jsonl"
     ran = run("judge", "chunks", file, "--out", out)
     assert ran.status == 0
@@ -78,7 +80,7 @@ def test_rows_keep_their_keys_in_order(run, calls, tmp_path):
     assert calls[0] == ("chunks", "head", None, "all-minilm-l6-v2", "shipped")
 
 
-def test_questions_need_a_question_and_a_passage(run, calls, tmp_path):
+def test_required_keys_of_questions(run, calls, tmp_path):
     rows = [{"question": "When?", "passage": "At nine.", "note": 1}]
     out = tmp_path / "out.jsonl"
     assert run("judge", "questions", write(tmp_path / "in.jsonl", rows), "--out", out).status == 0
@@ -90,7 +92,7 @@ def test_questions_need_a_question_and_a_passage(run, calls, tmp_path):
 
 @pytest.fixture
 def passages(monkeypatch):
-    """Stand in for the critics; the list tells which passages were asked about."""
+    """Replace the critics; return the list of judged passages."""
     seen = []
 
     @contextmanager
@@ -105,7 +107,7 @@ def passages(monkeypatch):
     return seen
 
 
-def test_samples_of_a_run_are_judged_on_their_contexts(run, passages, tmp_path):
+def test_samples_are_judged_on_their_contexts(run, passages, tmp_path):
     sample = {
         "question": "When?",
         "contexts": [{"chunk_id": "c1", "text": "At **nine** [daily](#d)."}, {"text": "Or at ten."}],
@@ -120,7 +122,7 @@ def test_samples_of_a_run_are_judged_on_their_contexts(run, passages, tmp_path):
         assert (ran.status, "line 1: `passage` is missing, empty or not a text" in ran.err) == (2, True)
 
 
-def test_standard_output_gets_the_rows_and_nothing_else(run, calls, tmp_path, monkeypatch):
+def test_rows_on_standard_output(run, calls, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = write(tmp_path / "in.jsonl", ROWS)
     ran = run("judge", "chunks", file, "--out", "-")
@@ -130,7 +132,7 @@ def test_standard_output_gets_the_rows_and_nothing_else(run, calls, tmp_path, mo
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_pipe_gets_the_rows(run, calls, tmp_path):
+def test_output_to_a_pipe(run, calls, tmp_path):
     file, pipe, got = write(tmp_path / "in.jsonl", ROWS), tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: got.extend(read(pipe)), daemon=True)
@@ -142,7 +144,7 @@ def test_a_pipe_gets_the_rows(run, calls, tmp_path):
 
 
 @pytest.mark.parametrize("linked", ["", "soft", "hard"])
-def test_an_input_is_not_replaced_unasked(run, calls, tmp_path, linked):
+def test_inputs_are_not_replaced(run, calls, tmp_path, linked):
     file = write(tmp_path / "rows.jsonl", ROWS)
     out = tmp_path / "link.jsonl" if linked else file
     if linked == "soft":
@@ -156,7 +158,7 @@ def test_an_input_is_not_replaced_unasked(run, calls, tmp_path, linked):
 
 
 @pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 2)])
-def test_on_a_terminal_it_is_asked_whether_to_judge_in_place(run, calls, tmp_path, type_in, answer, status):
+def test_judging_in_place_is_confirmed(run, calls, tmp_path, type_in, answer, status):
     file = write(tmp_path / "rows.jsonl", ROWS)
     type_in(answer)
     assert run("judge", "chunks", file, "--out", file).status == status
@@ -164,13 +166,13 @@ def test_on_a_terminal_it_is_asked_whether_to_judge_in_place(run, calls, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
-def test_other_endings_are_refused_before_anything_is_judged(run, calls, tmp_path):
+def test_other_suffixes_are_refused_first(run, calls, tmp_path):
     ran = run("judge", "chunks", write(tmp_path / "in.jsonl", ROWS), "--out", tmp_path / "out.csv")
     assert (ran.status, "give it a name that ends with .jsonl" in ran.err, calls) == (2, True, [])
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-def test_many_rows_go_in_batches_and_tell_how_many_they_are(run, calls, tmp_path):
+def test_rows_are_judged_in_batches(run, calls, tmp_path):
     file = write(tmp_path / "in.jsonl", [{"text": f"row {number}"} for number in range(1500)])
     out = tmp_path / "out.jsonl"
     ran = run("judge", "chunks", file, "--out", out)
@@ -197,7 +199,7 @@ def test_many_rows_go_in_batches_and_tell_how_many_they_are(run, calls, tmp_path
         (b"\n \n", "holds no rows"),
     ],
 )
-def test_bad_rows_are_refused_by_their_line(run, calls, tmp_path, content, message):
+def test_bad_rows_are_named_by_line(run, calls, tmp_path, content, message):
     file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     file.write_bytes(content)
     ran = run("judge", "chunks", file, "--out", out)
@@ -208,14 +210,14 @@ def test_bad_rows_are_refused_by_their_line(run, calls, tmp_path, content, messa
     assert not out.exists()
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_fine(run, calls, tmp_path):
+def test_byte_order_mark_and_windows_line_ends(run, calls, tmp_path):
     file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     file.write_bytes(b'\xef\xbb\xbf{"text": "a"}\r\n{"text": "b"}\r\n')
     assert run("judge", "chunks", file, "--out", out).status == 0
     assert len(read(out)) == 2
 
 
-def test_files_that_cannot_be_read_or_written_are_named(run, calls, tmp_path):
+def test_unreadable_and_unwritable_files(run, calls, tmp_path):
     ran = run("judge", "chunks", tmp_path / "none.jsonl", "--out", tmp_path / "out.jsonl")
     assert (ran.status, "cannot read" in ran.err) == (2, True)
     file = write(tmp_path / "in.jsonl", ROWS)
@@ -225,7 +227,7 @@ def test_files_that_cannot_be_read_or_written_are_named(run, calls, tmp_path):
     assert (ran.status, "is a file, not a folder" in ran.err, calls) == (2, True, [])
 
 
-def test_a_failure_halfway_leaves_no_output(run, monkeypatch, tmp_path):
+def test_failure_leaves_no_output(run, monkeypatch, tmp_path):
     @contextmanager
     def open_judge(*args):
         def decide(rows):
@@ -239,7 +241,7 @@ def test_a_failure_halfway_leaves_no_output(run, monkeypatch, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-def test_an_unknown_critic_and_a_critic_without_its_model_are_wrong_input(run, tmp_path):
+def test_unknown_critic_and_missing_model(run, tmp_path):
     file = write(tmp_path / "in.jsonl", ROWS)
     for options in (["--critic", "oracle"], ["--critic", "lm"]):
         ran = run("judge", "chunks", file, "--out", tmp_path / "out.jsonl", *options)
@@ -248,7 +250,7 @@ def test_an_unknown_critic_and_a_critic_without_its_model_are_wrong_input(run, t
 
 
 @pytest.mark.model
-def test_the_head_critic_tells_a_good_question_from_a_bad_one(run, tmp_path):
+def test_head_critic(run, tmp_path):
     passage = "The ferry Henn has linked Tollvik and Osthavn since 1931. It leaves Tollvik at nine every morning."
     rows = [
         {"question": "Since which year has the ferry Henn linked Tollvik and Osthavn?", "passage": passage},
@@ -264,14 +266,14 @@ def test_the_head_critic_tells_a_good_question_from_a_bad_one(run, tmp_path):
 
 
 @pytest.mark.parametrize(("critic", "sizes"), [("head", [2]), ("lm", [1, 1]), ("ensemble", [1, 1])])
-def test_what_a_language_model_judges_is_told_row_by_row(run, calls, tmp_path, critic, sizes):
+def test_language_model_critic(run, calls, tmp_path, critic, sizes):
     file = write(tmp_path / "in.jsonl", ROWS)
     assert run("judge", "chunks", file, "--critic", critic, "--out", tmp_path / "out.jsonl").status == 0
     assert calls[1:] == sizes
 
 
 class Reader:
-    """A language model that finds every question good, and is cut off at one of its calls."""
+    """A language model that accepts every question and fails at one call."""
 
     def __init__(self, fails_at=0):
         self.calls, self.fails_at = 0, fails_at
@@ -286,7 +288,7 @@ class Reader:
         return Response(id=None, model="remote/w", message=Message.assistant(text), finish_reason="stop", usage=usage)
 
 
-def test_what_a_model_judged_before_it_failed_is_not_asked_again(run, monkeypatch, tmp_path):
+def test_judgements_before_a_failure_are_reused(run, monkeypatch, tmp_path):
     rows = [{"question": f"What is the height of tower {n}?", "passage": f"Tower {n} is 30 m high."} for n in range(4)]
     file, out = write(tmp_path / "rows.jsonl", rows), tmp_path / "judged.jsonl"
 

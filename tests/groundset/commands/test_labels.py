@@ -22,24 +22,24 @@ def write(path, *rows):
     return path
 
 
-def test_every_problem_is_named_and_the_status_is_2(run, tmp_path):
+def test_check_lists_all_problems_with_status_2(run, tmp_path):
     ran = run("labels", "check", write(tmp_path / "a.jsonl", ROW, BAD))
-    assert (ran.status, ran.out) == (0, "2 rows in 1 files: nothing wrong.\n")
+    assert (ran.status, ran.out) == (0, "2 rows in 1 file: no problems.\n")
     wrong = ({**BAD, "reason": "ok"}, {**ROW, "split": "dev", "id": "c3"}, {**BAD, "reasn": "citation"})
     file = write(tmp_path / "a.jsonl", ROW, *wrong)
     ran = run("labels", "check", file)
     assert ran.status == 2
     assert ran.out.splitlines() == [
-        f"{file}, line 2: label bad does not go with reason ok",
+        f"{file}, line 2: label bad conflicts with reason ok",
         f"{file}, line 3: document tide-mill is in two splits: train and dev",
-        f"{file}, line 4: reasn: there is no such key",
+        f"{file}, line 4: reasn: unknown key",
     ]
     assert "3 problems in 1 file" in ran.err
     for unreadable in (tmp_path / "none.jsonl", file):
         assert run("labels", "stats", unreadable).status == 2
 
 
-def test_stats_count_and_tell_the_agreement_of_two_passes(run, tmp_path):
+def test_stats_show_agreement_of_two_passes(run, tmp_path):
     first = write(tmp_path / "a.jsonl", ROW, BAD)
     again = write(tmp_path / "b.jsonl", {**ROW, "annotation_pass": 2}, {**BAD, "annotation_pass": 2})
     ran = run("labels", "stats", first, again)
@@ -68,12 +68,12 @@ def test_gold_rows_are_checked_and_counted_beside_labels(run, tmp_path):
     again["questions"] = ["Who built the tide mill of Orsle?", GOLD.get("short_question")]
     again = {key: value for key, value in again.items() if key not in ("document", "chunk", "short_question")}
     gold = write(tmp_path / "g.jsonl", GOLD, again)
-    assert run("labels", "check", labels, gold).out == "4 rows in 2 files: nothing wrong.\n"
+    assert run("labels", "check", labels, gold).out == "4 rows in 2 files: no problems.\n"
     counted = run("labels", "stats", labels, gold).out
     assert "\n\n1 gold rows of 1 documents for step compress.\n\nlanguage  train" in counted
     assert counted.index("2 labels") < counted.index("step compress") < counted.index("step split")
-    astray = run("labels", "check", labels, write(tmp_path / "g.jsonl", {**GOLD, "split": "test"}))
-    assert (astray.status, "is in two splits: train and test" in astray.out) == (2, True)
+    leak = run("labels", "check", labels, write(tmp_path / "g.jsonl", {**GOLD, "split": "test"}))
+    assert (leak.status, "is in two splits: train and test" in leak.out) == (2, True)
 
 
 def test_gold_rows_alone_are_counted_by_kind(run, tmp_path):
@@ -105,8 +105,8 @@ def test_json_is_one_document(run, tmp_path):
         },
         "gold": {"compress": {"rows": 1, "documents": 1, "kinds": {"": one}, "languages": {"en": one}}},
     }
-    told = run("labels", "stats", first, second).out
-    assert "1 rows were labelled twice: Cohen's kappa undefined for good or bad" in told
+    output = run("labels", "stats", first, second).out
+    assert "1 rows were labelled twice: Cohen's kappa undefined for good or bad" in output
     alone = json.loads(run("labels", "stats", tmp_path / "g.jsonl", "--json").out)
     assert (alone["labels"], list(alone["gold"])) == (None, ["compress"])
     without = json.loads(run("labels", "stats", first, "--json").out)
@@ -121,7 +121,7 @@ def test_sixty_columns_are_enough(run_narrow):
     assert lines[-1].startswith("bad, ")
 
 
-def test_what_readers_said_becomes_a_file_that_is_right(run, tmp_path):
+def test_labels_from_reviews_are_valid(run, tmp_path):
     folder, out = make_run(tmp_path / "run"), tmp_path / "mine.jsonl"
     say(folder, "q-ferry", "good")
     say(folder, "q-mill", "bad", "vague")
@@ -131,7 +131,7 @@ def test_what_readers_said_becomes_a_file_that_is_right(run, tmp_path):
     assert (ran.status, ran.err) == (0, "")
     assert ran.out == (
         f"3 labels of 3 documents: 1 good, 2 bad; 1 train, 2 dev, 0 test. Labels: {out}.\n"
-        "Left out: 1 refused without a reason.\n"
+        "Skipped: rejected without a reason (1).\n"
     )
     shipped = sorted(data_path("labels").glob("*s.jsonl"))
     assert run("labels", "check", *shipped, out).status == 0
@@ -145,13 +145,13 @@ def test_what_readers_said_becomes_a_file_that_is_right(run, tmp_path):
     assert ran.err.startswith("3 labels of 3 documents")
 
 
-def test_no_labels_are_no_file(run, tmp_path):
+def test_labels_from_without_labels_writes_no_file(run, tmp_path):
     folder, out = make_run(tmp_path / "run"), tmp_path / "mine.jsonl"
     ran = run("labels", "from", folder, "--out", out)
-    assert (ran.status, ran.out, "nothing was read yet in" in ran.err) == (2, "", True)
+    assert (ran.status, ran.out, "no reviews yet" in ran.err) == (2, "", True)
     say(folder, "q-mill", "bad")
     ran = run("labels", "from", folder, "--out", out)
-    assert (ran.status, "becomes a label (1 refused without a reason)" in ran.err) == (2, True)
+    assert (ran.status, "rejected without a reason (1)" in ran.err) == (2, True)
     assert run("labels", "from", tmp_path, "--out", out).status == 2
     say(folder, "q-ferry", "good")
     assert run("labels", "from", folder, "--out", tmp_path / "mine.csv").status == 2
@@ -159,4 +159,4 @@ def test_no_labels_are_no_file(run, tmp_path):
     ran = run("labels", "from", folder, "--out", folder / "samples.jsonl")
     assert (ran.status, "--out would replace the input" in ran.err) == (2, True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
-    assert "None is in the split train" in run("labels", "from", folder, "--out", out).out
+    assert "No label is in the split train" in run("labels", "from", folder, "--out", out).out

@@ -1,4 +1,4 @@
-"""Paths on the command line: empty ones, and those that nothing can be read from or written to, are refused at once."""
+"""Paths on the command line that are empty, unreadable or unwritable."""
 
 import os
 
@@ -31,15 +31,15 @@ NEW_FILES = [
         ([""], "groundset"),
     ],
 )
-def test_an_empty_argument_is_refused(run, tmp_path, monkeypatch, arguments, before):
+def test_empty_argument(run, tmp_path, monkeypatch, arguments, before):
     monkeypatch.chdir(tmp_path)
     ran = run(*arguments)
     assert (ran.status, ran.out) == (2, "")
-    assert ran.err == f"groundset: error: what follows {before} is empty; give a value, or leave it out\n"
+    assert ran.err.startswith(f"groundset: error: {before}: ")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_path_is_refused_from_python_and_from_a_file(tmp_path):
+def test_empty_path_from_python_and_config(tmp_path):
     with pytest.raises(groundset.InputError, match=r"^docs: the path is empty; name a file or a folder$"):
         groundset.chunk(["a", ""])
     with pytest.raises(groundset.InputError, match=r"^out: the path is empty"):
@@ -54,31 +54,31 @@ def test_an_empty_path_is_refused_from_python_and_from_a_file(tmp_path):
 
 @pytest.mark.parametrize("command", [*NEW_FOLDERS, *NEW_FILES], ids=lambda command: command[0])
 @pytest.mark.parametrize("where", ["below a file", "with a long name", "without permission"])
-def test_a_target_that_cannot_be_made_is_refused_before_anything_is_read(run, tmp_path, monkeypatch, command, where):
+def test_unwritable_target_is_refused_first(run, tmp_path, monkeypatch, command, where):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     ending = "" if command in NEW_FOLDERS else ".html" if command[0] in ("report", "compare") else ".jsonl"
-    out, says = f"file/x{ending}", "file is a file, not a folder"
+    out, message = f"file/x{ending}", "file is a file, not a folder"
     if where == "with a long name":
-        out, says = f"new/{'n' * 300}{ending}", "File name too long"
+        out, message = f"new/{'n' * 300}{ending}", "File name too long"
     elif where == "without permission":
         monkeypatch.setattr("os.access", lambda *_: False)
-        out, says = f"new/x{ending}", f"{tmp_path} cannot be written"
+        out, message = f"new/x{ending}", f"{tmp_path} cannot be written"
     ran = run(*command, "--out", out)
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith("groundset: error: ")
-    assert says in ran.err
+    assert message in ran.err
     assert out.partition("/")[0] in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_what_has_no_end_is_not_read(run, tmp_path):
+def test_pipes_are_refused(run, tmp_path):
     pipe = tmp_path / "pipe"
-    says = f"{pipe} is a pipe or a device; name a regular file"
     os.mkfifo(pipe)
-    ran = run("judge", "chunks", pipe, "--out", tmp_path / "out.jsonl")
-    assert (ran.status, ran.err) == (2, f"groundset: error: {says}\n")
-    ran = run("generate", tmp_path, "--config", pipe, "--out", tmp_path / "run")
-    assert (ran.status, ran.err) == (2, f"groundset: error: --config {says}\n")
-    ran = run("labels", "check", pipe)
-    assert (ran.status, ran.err) == (2, f"groundset: error: {says}\n")
+    for arguments in (
+        ("judge", "chunks", pipe, "--out", tmp_path / "out.jsonl"),
+        ("generate", tmp_path, "--config", pipe, "--out", tmp_path / "run"),
+        ("labels", "check", pipe),
+    ):
+        ran = run(*arguments)
+        assert (ran.status, f"{pipe} is a pipe or a device" in ran.err) == (2, True)

@@ -1,4 +1,4 @@
-"""`groundset ui`: the pages of a real store over HTTP, and what stands in the way of them."""
+"""`groundset ui` with a real store."""
 
 import json
 import signal
@@ -28,7 +28,7 @@ def listening(port: int) -> bool:
         return attempt.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_pages_and_files_of_a_store_are_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_serves_pages_and_artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = f"sqlite:///{tmp_path / 'mlflow.db'}"
     samples = tmp_path / "samples.jsonl"
     row = {"id": "s1", "question": "Who?", "answer": "Ada", "evolution": "simple", "language": "en", "probability": 0.7}
@@ -43,7 +43,7 @@ def test_pages_and_files_of_a_store_are_served(tmp_path: Path, monkeypatch: pyte
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline() == f"Open http://127.0.0.1:{port} in a browser. Ctrl-C ends it.\n"
+            assert f"http://127.0.0.1:{port} " in process.stdout.readline()
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
                 assert "<title>MLflow</title>" in client.get("/").text
                 found = client.get("/get-artifact", params={"run_id": run_id, "path": "samples.jsonl"})
@@ -54,7 +54,7 @@ def test_pages_and_files_of_a_store_are_served(tmp_path: Path, monkeypatch: pyte
     assert not listening(port)
 
 
-def test_a_password_is_not_in_the_command_that_every_user_can_read(run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_is_not_an_argument(run, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[list[str], dict[str, str]]] = []
 
     def start(command: list[str], *, env: dict[str, str], **options: object) -> None:
@@ -71,15 +71,15 @@ def test_a_password_is_not_in_the_command_that_every_user_can_read(run, monkeypa
     assert environment["MLFLOW_BACKEND_STORE_URI"] == uri
 
 
-def test_a_port_in_use_is_named(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int) -> None:
+def test_port_in_use(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     ran = run("ui", "--port", str(taken))
     assert ran.status == 2
-    assert f"--port: something answers on {taken} already; name another" in ran.err
+    assert f"--port {taken}: already in use" in ran.err
 
 
-def test_a_server_is_opened_in_the_browser_itself(run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_store_is_refused(run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://example.org")
     ran = run("ui")
     assert ran.status == 2
-    assert "the tracking store https://example.org is a server: open it in a browser" in ran.err
+    assert "https://example.org is a server" in ran.err

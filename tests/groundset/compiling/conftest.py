@@ -1,4 +1,4 @@
-"""What tests of compiles are handed."""
+"""Fixtures for tests of compiles."""
 
 import json
 import sys
@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-# With --import-mode=importlib a test cannot import the modules beside it otherwise.
+# --import-mode=importlib does not put the folder of a test on the path.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from compile_ear import Ear
+from recording_listener import RecordingListener
 
 from groundset.compiling.compiler import compile_steps
 from groundset.compiling.options import CompileOptions
@@ -20,8 +20,8 @@ from optimizers.report import CompileReport
 
 
 @pytest.fixture
-def ear() -> Ear:
-    return Ear()
+def listener() -> RecordingListener:
+    return RecordingListener()
 
 
 @pytest.fixture
@@ -31,20 +31,20 @@ def shipped_sha256() -> str:
 
 
 @pytest.fixture
-def compiled(ear: Ear, tmp_path: Path) -> Callable[..., Any]:
+def compiled(listener: RecordingListener, tmp_path: Path) -> Callable[..., Any]:
     """Compile steps as the command does, into ``out`` of the test's folder, and return reports and files."""
 
     def compile_with(*steps: str, sizes: dict[str, int] | None = None, **options: Any) -> Any:
         options = {"out": tmp_path / "out", "embedder": "words", **options}
         started = options.pop("started", lambda *_: None)
-        return list(compile_steps(CompileOptions(steps=steps, **options), ear, started, **(sizes or {})))
+        return list(compile_steps(CompileOptions(steps=steps, **options), listener, started, **(sizes or {})))
 
     return compile_with
 
 
 @pytest.fixture
 def compile_answer(compiled: Callable[..., Any]) -> Callable[..., tuple[CompileReport, Path]]:
-    """Compile the prompt of ``answer`` for a small model with few rows."""
+    """Compile the prompt of ``answer`` for a small model on few rows."""
 
     def compile_with(**options: Any) -> tuple[CompileReport, Path]:
         options = {"optimizer": "labeled", "lm": "tiny", "budget": 8, **options}

@@ -1,4 +1,4 @@
-"""Training weights, through the smallest real model: few rows, few layers, a high rate."""
+"""Training weights of the smallest real model: few rows and layers, a high rate."""
 
 import copy
 import json
@@ -9,23 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compile_ear import Ear
 from dspy.lm15 import Config, Message, Request
+from recording_listener import RecordingListener
 
 from groundset.compiling import resources
 from groundset.compiling.compiler import compile_steps
 from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
-from groundset.engine import states as engine_states
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine import compiled as engine_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import open_lm
 from groundset.tracking.compiles import CompileRuns, CompileStore
 from optimizers.finetuning import training
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.training import Trainer
-from optimizers.gold import GOLD
-from optimizers.steps import COMPILABLE
+from optimizers.steps import COMPILABLE, GOLD
 from optimizers.strategies import finetune
 from programs.errors import InputError, StateError, StrategyError
 from programs.languages import LANGUAGES
@@ -48,13 +47,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     twins = {row["id"]: row for row in _rows_of("twins")}
     languages = Languages(LANGUAGES)
     for kind, step in (("question", "pair"), ("answer", "answer")):
-        teaching = COMPILABLE[step].teaching
-        assert teaching is not None
+        finetuning = COMPILABLE[step].finetuning
+        assert finetuning is not None
         rows = [row for row in _rows_of(kind) if row["language"] == "en"]
         rows = [row for row in rows if kind == "answer" or f"{row['id']}-twin" in twins]
-        asked = [row for row in rows if teaching.inputs(GOLD[kind].model_validate(row), languages, random.Random(0))]
+        usable = [row for row in rows if finetuning.inputs(GOLD[kind].model_validate(row), languages, random.Random(0))]
         kept = [row for split, count in (("train", 2), ("dev", 1), ("test", 1)) for row in
-                [each for each in asked if each["split"] == split][:count]]  # fmt: skip
+                [each for each in usable if each["split"] == split][:count]]  # fmt: skip
         _write(folder / "gold" / f"{kind}.jsonl", kept)
         if kind == "question":
             _write(folder / "gold" / "twins.jsonl", [twins[f"{row['id']}-twin"] for row in kept])
@@ -71,40 +70,42 @@ def _write(file: Path, rows: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Ear]:
+def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, RecordingListener]:
     """Train once for all tests."""
-    out, ear = tmp_path_factory.mktemp("out"), Ear()
+    out, listener = tmp_path_factory.mktemp("out"), RecordingListener()
     options = CompileOptions(steps=STEPS, optimizer="finetune", lm=MODEL, out=out)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resources, "data_path", lambda *names: data.joinpath(*names))
-        patch.setattr(finetune, "TrainingOptions", lambda **asked: OPTIONS.model_copy(update=asked))
-        made = list(compile_steps(options, ear))
+        patch.setattr(finetune, "TrainingOptions", lambda **options: OPTIONS.model_copy(update=options))
+        made = list(compile_steps(options, listener))
     assert [file for _, file in made] == [out / MODEL / f"{step}.json" for step in STEPS]
-    return [report for report, _ in made], out, ear
+    return [report for report, _ in made], out, listener
 
 
 @pytest.fixture(scope="module")
 def loaded(smollm2: Path) -> Trainer:
-    """Read the weights once: that takes longer than all training here."""
+    """Load the weights once, which takes longer than the training."""
     return Trainer(smollm2, OPTIONS)
 
 
 @pytest.fixture
 def fresh(loaded: Trainer) -> Callable[[], Trainer]:
-    """Return what makes a trainer that has learned nothing yet."""
+    """Return a factory of untrained trainers."""
     return lambda: copy.deepcopy(loaded)
 
 
-def users(sha256: str | None = None) -> Users:
+def users(sha256: str | None = None) -> StateConsumers:
     spec = parse_spec(MODEL)
     assert isinstance(spec, LocalSpec)
-    return Users("lm", None, MODEL, sha256 or spec.sha256)
+    return StateConsumers("lm", None, MODEL, sha256 or spec.sha256)
 
 
-def test_what_was_trained_is_written_measured_and_tracked(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
-    (report, *others), out, ear = trained
-    assert ear.calls == 8
-    assert "pair-answer-sound: 8 batches" in ear.messages
+def test_training_writes_state_measures_and_mlflow_run(
+    trained: tuple[Any, Path, RecordingListener], tmp_path: Path
+) -> None:
+    (report, *others), out, listener = trained
+    assert listener.calls == 8
+    assert "pair-answer-sound: 8 batches" in listener.messages
     assert {other.state.adapter for other in others} == {report.state.adapter}
     losses = [loss for _, loss in report.curves["loss"]]
     assert losses[-1] < losses[0]
@@ -121,7 +122,9 @@ def test_what_was_trained_is_written_measured_and_tracked(trained: tuple[Any, Pa
     assert (run, entry.optimizer, entry.step) == (f"{entry.run_id} in {tmp_path}", "finetune", "pair")
 
 
-def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], fresh: Callable[[], Trainer]) -> None:
+def test_llama_cpp_agrees_with_torch(
+    trained: tuple[Any, Path, RecordingListener], fresh: Callable[[], Trainer]
+) -> None:
     _, out, _ = trained
     states = load_compiled(str(out), users())
     [name] = set(states.adapters.values())
@@ -129,16 +132,16 @@ def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], fre
     import torch
 
     checkpoint = torch.load(out / MODEL / "pair-answer-sound.training" / "checkpoint.pt", weights_only=True)
-    trainer._take(checkpoint["learned"])
+    trainer._restore(checkpoint["learned"])
     turns = [Turn([{"role": "system", "content": "Ask."}, {"role": "user", "content": text}], "Who?") for text in
              ("Fact: The ferry sank in 1931.", "Fact: Ada Bell built the mill.", "Answer: a red lamp")]  # fmt: skip
     with open_lm(MODEL, adapters=states.files) as model, open_lm(MODEL) as plain:
         for turn in turns:
-            taught = first_tokens(model, turn, adapter=name)
-            assert largest_gap(taught, trainer, turn) < AGREEMENT
-            untaught = first_tokens(model, turn)
-            assert untaught == first_tokens(plain, turn), "a call that asks for no adapter has none"
-            assert largest_gap(untaught, trainer, turn) > AGREEMENT
+            with_adapter = first_tokens(model, turn, adapter=name)
+            assert largest_gap(with_adapter, trainer, turn) < AGREEMENT
+            without_adapter = first_tokens(model, turn)
+            assert without_adapter == first_tokens(plain, turn)
+            assert largest_gap(without_adapter, trainer, turn) > AGREEMENT
 
 
 def first_tokens(model: Any, turn: Turn, **extensions: str) -> dict[str, float]:
@@ -151,19 +154,19 @@ def first_tokens(model: Any, turn: Turn, **extensions: str) -> dict[str, float]:
     return {each.token: each.logprob for each in model._inner.complete(request).logprobs[0].top}
 
 
-def largest_gap(said: dict[str, float], trainer: Trainer, turn: Turn) -> float:
+def largest_gap(logprobs: dict[str, float], trainer: Trainer, turn: Turn) -> float:
     import torch
 
     prompt = trainer._row(turn)
     trainer.model.eval()
     with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-        asked = torch.tensor([prompt.tokens[: prompt.target]])
-        computed = trainer.model(input_ids=asked).logits[0, -1].float().log_softmax(-1)
-    tokens = {token: trainer.tokenizer(token, add_special_tokens=False)["input_ids"] for token in said}
-    return max(abs(said[token] - computed[ids[0]].item()) for token, ids in tokens.items() if len(ids) == 1)
+        tokens = torch.tensor([prompt.tokens[: prompt.target]])
+        computed = trainer.model(input_ids=tokens).logits[0, -1].float().log_softmax(-1)
+    ids_of = {token: trainer.tokenizer(token, add_special_tokens=False)["input_ids"] for token in logprobs}
+    return max(abs(logprobs[token] - computed[ids[0]].item()) for token, ids in ids_of.items() if len(ids) == 1)
 
 
-def test_training_that_was_ended_goes_on(fresh: Callable[[], Trainer], tmp_path: Path) -> None:
+def test_interrupted_training_resumes_from_checkpoint(fresh: Callable[[], Trainer], tmp_path: Path) -> None:
     turns = [Turn([{"role": "user", "content": f"Number {number}"}], "One?") for number in range(6)]
     seen: list[TrainingStep] = []
 
@@ -180,12 +183,12 @@ def test_training_that_was_ended_goes_on(fresh: Callable[[], Trainer], tmp_path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "_sha256_of", lambda file: "0" * 64)
         assert not train(again, lambda: True)
-    assert seen[0].step == 1, "other weights are another training, even under the same name"
+    assert seen[0].step == 1, "other weights restart the training"
     assert not train(again, lambda: True, turns[:2])
-    assert seen[0].step == 1, "other rows are another training"
+    assert seen[0].step == 1, "other rows restart the training"
 
 
-def test_rows_that_go_through_in_parts_teach_the_same(
+def test_gradient_accumulation_gives_same_weights(
     fresh: Callable[[], Trainer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = [Turn([{"role": "user", "content": "One. " * 9 * number}], "Two? " * (5 - number)) for number in (1, 2, 4)]
@@ -213,7 +216,7 @@ def test_rows_that_go_through_in_parts_teach_the_same(
     assert signs > 0.9, "Adam's first step is the sign of the gradient; rounding turns the smallest ones"
 
 
-def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
+def test_missing_or_changed_weights_are_rejected(trained: tuple[Any, Path, RecordingListener], tmp_path: Path) -> None:
     _, out, _ = trained
     shutil.copytree(out, tmp_path / "copy", ignore=shutil.ignore_patterns("*.training"))
     [file] = (tmp_path / "copy" / MODEL).glob("pair-answer-sound-*.gguf")
@@ -227,14 +230,14 @@ def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], 
         load_compiled(str(tmp_path / "copy"), users("0" * 64))
 
 
-def test_what_ships_serves_beside_states_of_ones_own(
-    trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_shipped_states_complete_user_states(
+    trained: tuple[Any, Path, RecordingListener], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, out, _ = trained
     shutil.copytree(out, tmp_path / "own", ignore=shutil.ignore_patterns("*.training", "sound.json"))
-    monkeypatch.setattr(engine_states, "data_path", lambda *names: tmp_path / "none")
+    monkeypatch.setattr(engine_compiled, "data_path", lambda *names: tmp_path / "none")
     assert set(load_compiled(str(tmp_path / "own"), users()).states) == {"pair", "answer"}
-    monkeypatch.setattr(engine_states, "data_path", lambda *names: out)
+    monkeypatch.setattr(engine_compiled, "data_path", lambda *names: out)
     found = load_compiled(str(tmp_path / "own"), users())
     assert set(found.states) == {"pair", "answer", "sound"}
     assert set(found.adapters.values()) == set(found.files)
@@ -245,7 +248,11 @@ def test_what_ships_serves_beside_states_of_ones_own(
     ("step", "lm", "error"),
     [("pair", "openai/x@http://127.0.0.1:9/v1", InputError), ("reasoning", MODEL, StrategyError)],
 )
-def test_what_cannot_be_trained_is_refused(tmp_path: Path, step: str, lm: str, error: type[Exception]) -> None:
-    with pytest.raises(error, match=r"on this machine|compiles .*pair.*; reasoning is not taught"):
-        list(compile_steps(CompileOptions(steps=(step,), optimizer="finetune", lm=lm, out=tmp_path), Ear()))
+def test_remote_model_and_unsupported_step_are_rejected(
+    tmp_path: Path, step: str, lm: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=r"local weights|cannot compile reasoning; it compiles .*pair"):
+        list(
+            compile_steps(CompileOptions(steps=(step,), optimizer="finetune", lm=lm, out=tmp_path), RecordingListener())
+        )
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""From labels to a folder of states, and from the folder to a critic that uses them."""
+"""Compiling heads from labels, and loading the states."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 
 from groundset.compiling import labels, resources
 from groundset.data_files import data_path
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.retrieval.embedder import load_embedder
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
@@ -31,9 +31,9 @@ def folder(
     monkeypatch: pytest.MonkeyPatch,
     word_encoder: Callable[[str], Any],
     compiled: Callable[..., Any],
-    ear: Any,
+    listener: Any,
 ) -> Path:
-    """A folder with a head for chunks, compiled from rows of this test."""
+    """A folder with a compiled head of ``chunk``."""
     rows = []
     for n in range(120):
         good = n % 2 == 0
@@ -53,12 +53,12 @@ def folder(
     assert file == tmp_path / "out" / "head" / "chunk.json"
     assert report.measures["after"]["test_auc"].value > 0.9
     assert {row["split"] for row in report.rows} == {"train", "dev", "test"}
-    assert "Fitting fit" in ear.messages
+    assert "Fitting fit" in listener.messages
     return tmp_path / "out"
 
 
 def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any]) -> None:
-    compiled = load_compiled(str(folder), Users("head", SHA))
+    compiled = load_compiled(str(folder), StateConsumers("head", SHA))
     critics = open_critics("head", languages=Languages(LANGUAGES), embedder=word_encoder(SHA), heads=compiled.heads)
     assert compiled.fitted == "chunk"
     good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
@@ -70,12 +70,12 @@ def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any])
     assert compiled.record()["chunk"]["measured_on"] > 10, "labelled rows"
 
 
-def test_the_same_labels_give_the_same_states(folder: Path, tmp_path: Path, compiled: Callable[..., Any]) -> None:
+def test_compile_is_deterministic(folder: Path, tmp_path: Path, compiled: Callable[..., Any]) -> None:
     [(_, again)] = compiled("chunk", target_precision=0.8, out=tmp_path / "again")
     assert again.read_bytes() == (folder / "head" / "chunk.json").read_bytes()
 
 
-def test_states_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_incompatible_states_are_rejected(folder: Path, tmp_path: Path) -> None:
     file = folder / "head" / "chunk.json"
     for place, sha256, reason in (
         (folder, "d" * 64, "another --embedder"),
@@ -83,20 +83,20 @@ def test_states_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> Non
         (tmp_path / "labels", SHA, "no compiled states"),
     ):
         with pytest.raises(InputError, match=reason):
-            load_compiled(str(place), Users("head", sha256))
+            load_compiled(str(place), StateConsumers("head", sha256))
     file.write_text(file.read_text(encoding="utf-8").replace('"dspy": "', '"dspy": "0'), encoding="utf-8")
     with pytest.raises(StateError, match="version of DSPy"):
-        load_compiled(str(folder), Users("head", SHA))
+        load_compiled(str(folder), StateConsumers("head", SHA))
 
 
-def test_heads_for_vectors_of_another_length_are_refused_by_their_file(tmp_path: Path) -> None:
+def test_heads_with_wrong_vector_length_are_rejected(tmp_path: Path) -> None:
     own = tmp_path / "head" / "chunk.json"
     own.parent.mkdir()
     shipped = json.loads(data_path("compiled", "head", "chunk.json").read_text(encoding="utf-8"))
     for head in shipped["heads"]["heads"].values():
         head["embedding"] = [0.5] * 7
     own.write_text(json.dumps(shipped), encoding="utf-8")
-    users = Users("head", shipped["model_sha256"], dimension=384)
+    users = StateConsumers("head", shipped["model_sha256"], dimension=384)
     with pytest.raises(StateError, match=r"chunk\.json: weighs vectors of 7 numbers, those of --embedder have 384"):
         load_compiled(str(tmp_path), users)
     shipped["heads"]["heads"]["fit"]["embedding"] = [0.5] * 8
@@ -106,18 +106,23 @@ def test_heads_for_vectors_of_another_length_are_refused_by_their_file(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("choice", "users"), [("none", Users("head", SHA)), ("shipped", Users("head", SHA)), ("shipped", Users("lm"))]
+    ("choice", "users"),
+    [
+        ("none", StateConsumers("head", SHA)),
+        ("shipped", StateConsumers("head", SHA)),
+        ("shipped", StateConsumers("lm")),
+    ],
 )
-def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand(choice: str, users: Users) -> None:
+def test_none_and_other_embedder_load_no_states(choice: str, users: StateConsumers) -> None:
     assert not load_compiled(choice, users).states
 
 
-def test_what_a_folder_lacks_is_taken_from_what_ships(tmp_path: Path) -> None:
+def test_shipped_states_complete_a_folder(tmp_path: Path) -> None:
     own = tmp_path / "own" / "head" / "chunk.json"
     own.parent.mkdir(parents=True)
     shipped = json.loads(data_path("compiled", "head", "chunk.json").read_text(encoding="utf-8"))
     own.write_text(json.dumps(shipped | {"optimizer": "own"}), encoding="utf-8")
-    found = load_compiled(str(tmp_path / "own"), Users("head", shipped["model_sha256"]))
+    found = load_compiled(str(tmp_path / "own"), StateConsumers("head", shipped["model_sha256"]))
     assert {step: state.optimizer for step, state in found.states.items()} == {
         "chunk": "own",
         "judge": "fit-head",
@@ -143,22 +148,23 @@ def test_shipped_states_were_made_from_the_shipped_labels(step: str, files: list
 
 
 @pytest.mark.parametrize(("model", "step"), [("qwen2.5-coder-0.5b", "sound"), ("qwen2.5-coder-1.5b", "pair")])
-def test_shipped_weights_fit_their_model_and_were_taught_with_the_shipped_rows(model: str, step: str) -> None:
+def test_shipped_weights_match_model_and_gold_rows(model: str, step: str) -> None:
     spec = parse_spec(model)
     assert isinstance(spec, LocalSpec)
-    compiled = load_compiled("shipped", Users("lm", None, spec.name, spec.sha256))
+    compiled = load_compiled("shipped", StateConsumers("lm", None, spec.name, spec.sha256))
     assert list(compiled.adapters) == [step]
     assert compiled.files[compiled.adapters[step]].stat().st_size < 20e6
-    teaching = COMPILABLE[step].teaching
-    assert teaching is not None
-    told = compiled.states[step].record["labels"]
-    assert told == hashes_of([data_path("gold", f"{name}.jsonl") for name in teaching.files])
+    finetuning = COMPILABLE[step].finetuning
+    assert finetuning is not None
+    assert compiled.states[step].record["labels"] == hashes_of(
+        [data_path("gold", f"{name}.jsonl") for name in finetuning.files]
+    )
 
 
 @pytest.mark.model
-def test_the_shipped_critic_orders_test_rows_that_it_never_saw() -> None:
+def test_shipped_critics_rank_test_rows() -> None:
     encoder = load_embedder("all-minilm-l6-v2")
-    compiled = load_compiled("shipped", Users("head", encoder.sha256))
+    compiled = load_compiled("shipped", StateConsumers("head", encoder.sha256))
     critics = open_critics("head", languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)
     chunks = [row for row in read_labels(ChunkLabel, [data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
     found = judge_chunks([row.text for row in chunks], critics["chunk"], compiled.predictors["chunk"])

@@ -1,4 +1,4 @@
-"""What readers say becomes labels: of which texts, in which split, and what is left out."""
+"""Labels made from reviews: texts, splits and skipped reviews."""
 
 import json
 from pathlib import Path
@@ -18,14 +18,14 @@ FERRY, MILL = "The ferry leaves Tollvik at nine and comes back at noon.", TEXTS[
 
 @pytest.fixture(autouse=True)
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """No labels ship, until a test calls this with some."""
+    """Replace the shipped labels; tests may call this with rows."""
     file = tmp_path / "shipped.jsonl"
 
     def ship(*rows: dict[str, Any]) -> None:
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     ship({"id": "c", "document": "d", "split": "dev", "text": "Another text.", "label": "good", "reason": "ok"})
-    monkeypatch.setattr(compile_labels, "label_files", lambda own: [file, *own])
+    monkeypatch.setattr(compile_labels, "label_files", lambda user_files: [file, *user_files])
     return ship
 
 
@@ -34,47 +34,46 @@ def folder(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run")
 
 
-def found_in(*runs: Path) -> list[tuple[str, str]]:
+def reasons_in(*runs: Path) -> list[tuple[str, str]]:
     return [(getattr(label, "question", ""), label.reason) for label in labels_from(runs).labels]
 
 
-def question_in(folder: Path) -> Any:
-    """The one label of a run, which is one of a question."""
+def only_question_label(folder: Path) -> Any:
     [label], left_out = labels_from([folder])
     assert isinstance(label, QuestionLabel)
     assert not left_out
     return label
 
 
-def test_a_signed_sample_is_a_good_label_with_its_answer(folder: Path) -> None:
+def test_accepted_sample_becomes_good_label_with_answer(folder: Path) -> None:
     say(folder, "q-ferry", "good")
-    label = question_in(folder)
-    assert (label.question, label.passage, label.good) == (SAMPLES[0].question, FERRY, True), "without markup"
+    label = only_question_label(folder)
+    assert (label.question, label.passage, label.good) == (SAMPLES[0].question, FERRY, True)
     assert (label.answer.text, label.answer.label) == ("at nine", "correct")
     assert (label.document, label.topic, label.origin, label.language) == ("ferry", "Ferry", "smollm2-135m", "en")
     assert label.split == split_of("ferry")
     assert label.explanation == "Sample q-ferry of the run run."
-    assert label.kind is None, "no threshold is measured on what a head let pass"
+    assert label.kind is None
 
 
-def test_a_mended_question_is_good_and_its_old_wording_bad_only_for_a_reason(folder: Path) -> None:
+def test_corrected_question_is_good_and_old_wording_bad_if_reason_given(folder: Path) -> None:
     corrected, old = "At what hour does the ferry leave Tollvik?", SAMPLES[0].question
     say(folder, "q-ferry", "good", question=corrected, answer="nine")
-    label = question_in(folder)
+    label = only_question_label(folder)
     assert (label.question, label.origin, label.kind, label.answer.text) == (corrected, "written", None, "nine")
     say(folder, "q-ferry", "good", "vague", question=corrected)
-    assert found_in(folder) == [(corrected, "ok"), (old, "vague")]
+    assert reasons_in(folder) == [(corrected, "ok"), (old, "vague")]
     say(folder, "q-ferry", "good", "incomplete", answer="at nine sharp")
-    assert found_in(folder) == [(old, "ok")], "only the answer was corrected"
+    assert reasons_in(folder) == [(old, "ok")]
 
 
-def test_a_question_whose_answer_alone_was_refused_is_good(folder: Path) -> None:
+def test_rejected_answer_leaves_question_good(folder: Path) -> None:
     say(folder, "q-mill", "bad", "unsupported")
-    label = question_in(folder)
+    label = only_question_label(folder)
     assert (label.good, label.answer.text, label.answer.label) == (True, "1712", "unsupported")
 
 
-def test_rejects_are_labels_too_and_their_answers_count_for_nothing(folder: Path, shipped: Any) -> None:
+def test_reviewed_rejects_become_labels_without_answers(folder: Path, shipped: Any) -> None:
     row = {"text": "A text.", "label": "good", "reason": "ok", "split": "train"}
     shipped({**row, "id": "a", "document": "mill"}, {**row, "id": "b", "document": "ferry"})
     say(folder, "1", "bad", "citation")
@@ -87,10 +86,10 @@ def test_rejects_are_labels_too_and_their_answers_count_for_nothing(folder: Path
     assert isinstance(vague, QuestionLabel)
     assert (vague.question, vague.passage, vague.reason) == ("Who built it?", MILL, "context_reference")
     assert isinstance(both, QuestionLabel)
-    assert (both.passage, both.good, both.answer) == (f"{MILL}\n\n{FERRY}", True, None), "all chunks of its attempt"
+    assert (both.passage, both.good, both.answer) == (f"{MILL}\n\n{FERRY}", True, None)
 
 
-def test_what_readers_disagree_on_and_refuse_without_a_reason_is_left_out_and_counted(folder: Path) -> None:
+def test_skipped_reviews_are_counted_by_reason(folder: Path) -> None:
     say(folder, "q-ferry", "good", reader="ann")
     say(folder, "q-ferry", "bad", "vague", reader="bob")
     say(folder, "q-mill", "bad", reader="ann")
@@ -102,42 +101,40 @@ def test_what_readers_disagree_on_and_refuse_without_a_reason_is_left_out_and_co
     labels, left_out = labels_from([folder])
     assert labels == []
     assert left_out == {
-        "on which readers disagree": 1,
-        "refused without a reason": 2,
-        "no longer in the run": 1,
-        "with a reason or a text that labels do not take": 1,
+        compile_labels._DISPUTED: 1,
+        compile_labels._NO_REASON: 2,
+        compile_labels._GONE: 1,
+        compile_labels._INVALID: 1,
     }
     say(folder, "q-ferry", "good", reader="bob")
-    assert found_in(folder) == [(SAMPLES[0].question, "ok")], "what was said last"
+    assert reasons_in(folder) == [(SAMPLES[0].question, "ok")], "the latest review counts"
 
 
-def test_reviewers_who_agree_on_the_question_and_not_on_the_answer_leave_the_answer_out(folder: Path) -> None:
+def test_answer_is_dropped_if_reviewers_disagree_on_it(folder: Path) -> None:
     say(folder, "q-ferry", "good", reader="ann")
     say(folder, "q-ferry", "bad", "incomplete", reader="bob")
-    label = question_in(folder)
+    label = only_question_label(folder)
     assert (label.good, label.answer) == (True, None)
 
 
-def test_one_question_of_two_runs_is_one_label_and_those_that_ship_are_none(
-    folder: Path, tmp_path: Path, shipped: Any
-) -> None:
+def test_duplicates_across_runs_and_shipped_labels_are_removed(folder: Path, tmp_path: Path, shipped: Any) -> None:
     again = make_run(tmp_path / "again")
     for run in (folder, again):
         say(run, "q-ferry", "good")
     assert len(labels_from([folder, again]).labels) == 1
     say(again, "q-ferry", "bad", "vague")
-    assert labels_from([folder, again]) == ([], {"on which readers disagree": 1})
+    assert labels_from([folder, again]) == ([], {compile_labels._DISPUTED: 1})
     row = {"id": "a", "document": "mill", "split": "test", "passage": MILL, "label": "good", "reason": "ok"}
     shipped({**row, "question": "Who was  Maria Kolb?"}, {**row, "id": "b", "question": "who built it?"})
     say(folder, "q-ferry", None)
     say(folder, "q-mill", "good")
     say(folder, "2", "good")
     [label], left_out = labels_from([folder])
-    assert (label.document, label.split) == ("mill", "test"), "the split of its document, not of its name"
-    assert left_out == {"among the labels that ship": 1}
+    assert (label.document, label.split) == ("mill", "test")
+    assert left_out == {compile_labels._KNOWN: 1}
 
 
-def test_a_document_that_was_edited_or_moved_stays_in_its_split(tmp_path: Path) -> None:
+def test_edited_or_moved_document_stays_in_its_split(tmp_path: Path) -> None:
     found = []
     for place, text in (("a/Old mill.md", "A mill."), ("b/old-mill.md", "A mill of Orsle.")):
         first = SAMPLES[0].contexts[0]
@@ -149,7 +146,7 @@ def test_a_document_that_was_edited_or_moved_stays_in_its_split(tmp_path: Path) 
     assert found[0] == found[1] == ("old-mill", split_of("old-mill"))
 
 
-def test_a_question_about_documents_of_two_splits_is_left_out(tmp_path: Path, shipped: Any) -> None:
+def test_question_about_documents_of_two_splits_is_skipped(tmp_path: Path, shipped: Any) -> None:
     row = {"id": "a", "text": "A text.", "label": "good", "reason": "ok"}
     both = sample("q-both", "Which is older, the mill of Orsle or the ferry of Tollvik?", "the mill", "mill", "ferry")
     folder = make_run(tmp_path / "run", [both])
@@ -157,16 +154,16 @@ def test_a_question_about_documents_of_two_splits_is_left_out(tmp_path: Path, sh
     for split, found in (("test", 0), ("dev", 1)):
         shipped({**row, "document": "mill", "split": "dev"}, {**row, "id": "b", "document": "ferry", "split": split})
         labels, left_out = labels_from([folder])
-        assert (len(labels), left_out) == (found, {} if found else {"about documents of two splits": 1})
+        assert (len(labels), left_out) == (found, {} if found else {compile_labels._TWO_SPLITS: 1})
 
 
-def test_a_run_is_counted_once(folder: Path) -> None:
+def test_run_named_twice_is_rejected(folder: Path) -> None:
     say(folder, "q-ferry", "bad")
     with pytest.raises(InputError, match="named twice"):
         labels_from([folder, folder / "." / ".." / folder.name])
 
 
-def test_a_run_that_no_model_made_has_labels_too(tmp_path: Path) -> None:
+def test_labels_of_run_without_model_have_unknown_origin(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", models=None)
     say(folder, "q-ferry", "good")
-    assert question_in(folder).origin == "unknown"
+    assert only_question_label(folder).origin == "unknown"

@@ -1,4 +1,4 @@
-"""Measuring the asking modes of a model: which passages, what is counted, and what is written."""
+"""Measuring the asking modes of a model."""
 
 import json
 from types import SimpleNamespace
@@ -15,8 +15,8 @@ LM, JUDGE = "openai/small@http://127.0.0.1:9/v1", "openai/strong@http://127.0.0.
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """Let each mode make samples of as many passages as its name has letters, of which those of free are good."""
+def generated(monkeypatch):
+    """Generate as many samples in each mode as its name has letters; only those of mode free are good."""
     calls = []
 
     def samples_of(options, out):
@@ -33,15 +33,15 @@ def asked(monkeypatch):
     return calls
 
 
-def test_the_mode_that_gives_most_good_samples_is_written_and_taken(asked, tmp_path):
+def test_best_mode_is_written_and_used(generated, tmp_path):
     report, file = modes.measure_modes(LM, JUDGE, passages=10, out=tmp_path)
     assert [(each.mode, each.passages, each.made, each.good) for each in report.measures] == [
         ("free", 10, 4, 4),
         ("guided", 10, 6, 0),
         ("sentence", 10, 8, 0),
     ]
-    assert {options["mode"] for options in asked} == set(MODES)
-    assert {options["compiled"] for options in asked} == {None}
+    assert {options["mode"] for options in generated} == set(MODES)
+    assert {options["compiled"] for options in generated} == {None}
     written = json.loads(file.read_text(encoding="utf-8"))
     assert (written["mode"], written["critic"]) == ("free", "verdict")
     assert "free 0.40 (0.17-0.69) (4 good of 4 made on 10 passages)" in written["measured"]
@@ -50,9 +50,9 @@ def test_the_mode_that_gives_most_good_samples_is_written_and_taken(asked, tmp_p
     assert chosen.why == f"the mode of {LM}"
 
 
-def test_passages_are_good_ones_of_dev_and_come_from_every_document(asked, tmp_path):
+def test_passages_come_evenly_from_documents(generated, tmp_path):
     modes.measure_modes(LM, JUDGE, passages=16, out=tmp_path)
-    rows = [json.loads(line) for line in asked[0]["chunks"].read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in generated[0]["chunks"].read_text(encoding="utf-8").splitlines()]
     assert len(rows) == len({row["doc_id"] for row in rows}) == 16
     assert all(row["title"] and row["text"] for row in rows)
     _, again = modes.measure_modes(LM, JUDGE, passages=16, seed=1, out=tmp_path / "other")
@@ -60,9 +60,9 @@ def test_passages_are_good_ones_of_dev_and_come_from_every_document(asked, tmp_p
     assert [row["chunk_id"] for row in other] != [row["chunk_id"] for row in rows]
 
 
-def test_states_that_were_compiled_before_are_used(asked, tmp_path):
+def test_compiled_states_are_used(generated, tmp_path):
     state = tmp_path / folder_of(parse_spec(LM).name) / "ask.json"
     state.parent.mkdir()
     state.write_text("{}", encoding="utf-8")
     modes.measure_modes(LM, JUDGE, passages=12, out=tmp_path)
-    assert {options["compiled"] for options in asked} == {str(tmp_path)}
+    assert {options["compiled"] for options in generated} == {str(tmp_path)}

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from groundset.corpus.chunkers import CHUNKERS, Chunker, ChunkerName, ChunkingTools, fill, pack
+from groundset.corpus.chunkers import CHUNKERS, ChunkerName, ChunkingTools, fill, pack
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.parsing.markdown import parse_markdown
 from groundset.corpus.parsing.text import clean
@@ -72,7 +72,7 @@ TEXTS = st.lists(st.one_of(PIECES, NOISE), max_size=12).map("\n\n".join).map(cle
 @pytest.mark.parametrize("name", list(CHUNKERS))
 @settings(max_examples=60, deadline=None)
 @given(text=TEXTS, size=st.integers(1, 500), merge=st.integers(1, 3), min_length=st.integers(0, 100), data=st.data())
-def test_offsets_are_exact(
+def test_chunks_match_their_offsets_and_cover_the_text(
     name: ChunkerName, text: str, size: int, merge: int, min_length: int, data: st.DataObject
 ) -> None:
     overlap = data.draw(st.integers(0, size - 1))
@@ -95,44 +95,44 @@ def test_recursive_respects_the_size(text: str, size: int) -> None:
 
 
 class TestRecursive:
-    def test_cuts_between_sentences(self) -> None:
+    def test_splits_between_sentences(self) -> None:
         found = chunks(" ".join([SENTENCE] * 20))
         assert all(chunk.text.endswith("1887.") and chunk.text.startswith("The mill") for chunk in found)
         assert max(len(chunk.text) for chunk in found) <= 300
 
-    def test_prefers_paragraphs_and_balances(self) -> None:
+    def test_prefers_paragraphs(self) -> None:
         paragraph = " ".join([SENTENCE] * 3)
         assert [chunk.text for chunk in chunks("\n\n".join([paragraph] * 4))] == [paragraph] * 4
 
-    def test_keeps_to_sections_with_their_headings(self) -> None:
+    def test_splits_at_headings(self) -> None:
         text = f"# T\n\n## A\n\n{SENTENCE}\n\n## B\n\n{SENTENCE}\n\n### C\n\n{SENTENCE}"
         found = chunks(text)
         assert [chunk.headings for chunk in found] == [("T", "A"), ("T", "B"), ("T", "B", "C")]
         assert found[0].text.startswith("# T\n\n## A")
         assert found[2].text.startswith("### C")
 
-    def test_a_heading_never_ends_a_chunk(self) -> None:
+    def test_heading_never_ends_a_chunk(self) -> None:
         text = "\n\n".join(f"## Heading {n}\n\n" + " ".join([SENTENCE] * n) for n in range(1, 9))
         assert not any(chunk.text.split("\n")[-1].startswith("#") for chunk in chunks(text))
 
-    def test_code_and_tables_stay_whole_where_they_fit(self) -> None:
+    def test_code_and_tables_stay_whole_if_they_fit(self) -> None:
         code = "```python\n# a comment\nx = 1\n\n\ny = 2\n```"
         table = "| Item | Cost |\n|---|---|\n| Road | 5 |\n| Gate | 7 |"
         found = chunks(f"{SENTENCE * 3}\n\n{code}\n\n{SENTENCE * 3}\n\n{table}")
         assert any(code in chunk.text for chunk in found)
         assert any(table in chunk.text for chunk in found)
 
-    def test_a_long_table_keeps_its_header_with_the_first_rows(self) -> None:
+    def test_long_table_keeps_its_header_with_the_first_rows(self) -> None:
         rows = "\n".join(f"| Row {n} | {n * 1000} crowns of the year {n} |" for n in range(30))
         found = chunks(f"| Name | Value |\n|---|---|\n{rows}")
         assert all(chunk.text.startswith("|") and chunk.text.endswith("|") for chunk in found)
         assert "| Row 0 |" in found[0].text
 
-    def test_an_introduction_stays_with_its_list(self) -> None:
+    def test_list_stays_with_its_introduction(self) -> None:
         found = chunks(f"{SENTENCE}\n\n{SENTENCE} {SENTENCE}\n\nDo not take it:\n\n- {SENTENCE}\n- {SENTENCE}")
         assert any(chunk.text.startswith("Do not take it:\n\n- ") for chunk in found)
 
-    def test_one_endless_line(self) -> None:
+    def test_very_long_line_is_split(self) -> None:
         found = chunks("word " * 20_000 + "x" * 5_000)
         assert max(len(chunk.text) for chunk in found) <= 300
         assert sum(len(chunk.text.replace(" ", "")) for chunk in found) == 85_000
@@ -144,20 +144,20 @@ class TestRecursive:
             assert other.text.startswith("The mill")
 
 
-class TestShort:
-    def test_joined_to_a_neighbour_in_the_same_section(self) -> None:
+class TestShortChunks:
+    def test_join_a_neighbour_in_the_same_section(self) -> None:
         text = f"# T\n\n## A\n\n### A1\n\nTiny.\n\n### A2\n\n{SENTENCE}"
         found = chunks(text, min_length=60)
         assert len(found) == 1
         assert found[0].headings == ("T", "A", "A1")
 
-    def test_dropped_and_counted_where_it_stands_alone(self) -> None:
+    def test_are_dropped_and_counted_without_a_neighbour(self) -> None:
         source = document(f"# T\n\n## A\n\nTiny.\n\n## B\n\n{SENTENCE}")
         found, dropped = chunk_document(source, CHUNKERS["recursive"], 300, 0, 1, 60, ChunkingTools())
         assert [chunk.headings for chunk in found] == [("T", "B")]
         assert dropped == 1
 
-    def test_the_last_words_join_the_chunk_before(self) -> None:
+    def test_last_words_join_the_previous_chunk(self) -> None:
         assert len(chunks(f"{SENTENCE} Odd end.", "word", size=14, min_length=60)) == 1
 
 
@@ -168,12 +168,12 @@ def test_merge_joins_consecutive_chunks() -> None:
     assert merged[0].end == single[2].end
 
 
-def test_words_and_tokens_are_counted() -> None:
+def test_word_and_token_chunkers_count_their_units() -> None:
     assert [chunk.text for chunk in chunks("a b c d e", "word", 2, 1)] == ["a b", "b c", "c d", "d e"]
     assert [chunk.text for chunk in chunks("Is it? Yes.", "token", 3)] == ["Is it?", "Yes."]
 
 
-def test_a_tokenizer_that_lowercases_and_truncates_does_no_harm() -> None:
+def test_token_chunker_ignores_lowercasing_and_truncation() -> None:
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.enable_truncation(2)
@@ -182,7 +182,7 @@ def test_a_tokenizer_that_lowercases_and_truncates_does_no_harm() -> None:
     assert tokenizer.truncation is not None
 
 
-def test_semantic_cuts_where_the_subject_changes() -> None:
+def test_semantic_splits_where_the_subject_changes() -> None:
     cats = " ".join(f"The cat number {n} sleeps all day long in the warm sun." for n in range(8))
     dogs = " ".join(f"The dog number {n} barks all night long at the moon." for n in range(8))
     found = chunks(f"{cats} {dogs}", "semantic", size=500)
@@ -206,12 +206,12 @@ def test_sentences_stay_whole(text: str) -> None:
     assert sentence_spans(text) == [(0, len(text))]
 
 
-def test_an_open_bracket_does_not_swallow_the_page() -> None:
+def test_unmatched_bracket_does_not_stop_sentence_splitting() -> None:
     assert len(sentence_spans(f"(1 {SENTENCE} " + " ".join([SENTENCE] * 20))) > 15
 
 
 @given(costs=st.lists(st.tuples(st.integers(1, 40), st.floats(0, 5)), max_size=9), size=st.integers(10, 80))
-def test_packing_is_optimal(costs: list[tuple[int, float]], size: int) -> None:
+def test_pack_finds_the_minimum_cost(costs: list[tuple[int, float]], size: int) -> None:
     atoms, start = [], 0
     for length, cost in costs:
         atoms.append(Atom(start, start + length, cost))
@@ -236,15 +236,11 @@ def test_packing_is_optimal(costs: list[tuple[int, float]], size: int) -> None:
     assert price(packed) == pytest.approx(min(map(price, all_groupings(atoms))))
 
 
-def test_fill_ends_even_if_every_atom_is_too_long() -> None:
+def test_fill_terminates_if_every_atom_is_too_long() -> None:
     atoms = [Atom(n * 10, n * 10 + 10, 0.0) for n in range(5)]
     assert [tuple(span) for span in fill(atoms, 5, 4)] == [(n * 10, n * 10 + 10) for n in range(5)]
 
 
-def test_empty_headings_travel_with_the_next_text() -> None:
+def test_headings_without_text_join_the_next_section() -> None:
     found = sections(document("# T\n\n## A\n\n### B\n\ntext\n\n## C"), 100)
     assert [section.path for section in found] == [(0, 1, 2), (0, 3)]
-
-
-def test_every_chunker_has_a_sane_default() -> None:
-    assert all(isinstance(chunker, Chunker) and chunker.default_size > 0 for chunker in CHUNKERS.values())

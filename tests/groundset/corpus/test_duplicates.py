@@ -33,11 +33,11 @@ def kept(*texts: str, threshold: float = 0.85) -> list[str]:
     return [chunk.text for chunk in found]
 
 
-def test_case_space_and_punctuation_do_not_matter() -> None:
+def test_case_space_and_punctuation_are_ignored() -> None:
     assert kept("The mill, 1887.", "the  mill 1887", "another") == ["The mill, 1887.", "another"]
 
 
-def test_nearly_the_same_goes_and_the_first_stays() -> None:
+def test_first_of_near_duplicates_is_kept() -> None:
     text = prose(1)
     assert kept(text, text + " addendum", prose(2)) == [text, prose(2)]
 
@@ -49,12 +49,12 @@ def test_numbers_are_significant() -> None:
     assert kept(*swapped) == swapped
 
 
-def test_a_threshold_of_one_leaves_only_exact_duplicates() -> None:
+def test_threshold_of_one_drops_only_exact_duplicates() -> None:
     text = prose(1)
     assert kept(text, text + " addendum", text, threshold=1) == [text, text + " addendum"]
 
 
-def test_chunks_that_were_asked_to_overlap_stay() -> None:
+def test_overlapping_chunks_are_kept() -> None:
     text = prose(1)
     overlapping = [chunk(text, 1, "d", 0), chunk(text, 2, "d", 10)]
     assert drop_duplicates(overlapping) == (overlapping, 0)
@@ -64,9 +64,9 @@ def test_short_and_wordless_chunks() -> None:
     assert kept("one", "two words", "one", "***", "—") == ["one", "two words", "***"]
 
 
-def test_memory_is_a_small_part_of_what_comparing_takes() -> None:
+def test_peak_memory() -> None:
     chunks = [chunk(prose(number, 200), number) for number in range(400)]
-    drop_duplicates(chunks[:2])  # what is imported does not count
+    drop_duplicates(chunks[:2])  # imports
     tracemalloc.start()
     try:
         drop_duplicates(chunks)
@@ -77,9 +77,8 @@ def test_memory_is_a_small_part_of_what_comparing_takes() -> None:
 
 
 @pytest.mark.parametrize("different", ["numbers", "words"])
-def test_time_does_not_grow_with_the_square(different: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forms: most words are the same in all, but no two are duplicates."""
-    monkeypatch.setattr(duplicates, "_MAX_ALIKE", 10)  # soon reached
+def test_time_is_not_quadratic_for_forms(different: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplicates, "_MAX_CANDIDATES", 10)
 
     def best(count: int) -> float:
         texts = [
@@ -98,6 +97,6 @@ def test_time_does_not_grow_with_the_square(different: str, monkeypatch: pytest.
     assert best(1_000) / best(500) < 3
 
 
-def test_of_very_many_that_look_alike_exact_ones_still_go() -> None:
+def test_exact_duplicates_are_dropped_beyond_the_candidate_limit() -> None:
     texts = [f"{prose(1, 100)} {prose(number, 40)}" for number in range(2, 130)]
     assert kept(*texts, texts[-1], texts[0]) == texts

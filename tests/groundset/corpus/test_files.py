@@ -16,7 +16,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path / "docs"
 
 
-def test_folder_is_recursive_sorted_and_without_hidden_files(tree: Path) -> None:
+def test_folder_is_searched_recursively_without_hidden_files(tree: Path) -> None:
     assert [f.path for f in find_documents([tree]).files] == ["a.txt", "b.md", "sub/c.md", "sub/deep/d.html"]
 
 
@@ -33,17 +33,17 @@ def test_globs(tree: Path, pattern: str, expected: list[str]) -> None:
     assert [f.path for f in find_documents([tree / pattern]).files] == expected
 
 
-def test_a_file_has_the_same_path_alone_as_in_its_folder(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_of_a_single_file(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tree.parent)
     for argument in (tree / "b.md", Path("docs/b.md"), Path("docs/../docs/b.md")):
         assert [f.path for f in find_documents([argument]).files] == ["b.md"]
 
 
-def test_the_same_file_is_found_once(tree: Path) -> None:
+def test_duplicate_arguments(tree: Path) -> None:
     assert len(find_documents([tree, tree / "b.md", str(tree / "*.md")]).files) == 4
 
 
-def test_equal_names_are_told_apart_by_the_folders_above(tmp_path: Path) -> None:
+def test_equal_names_are_distinguished_by_their_folders(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "index.md").write_text(folder)
@@ -51,7 +51,7 @@ def test_equal_names_are_told_apart_by_the_folders_above(tmp_path: Path) -> None
     assert [f.path for f in found.files] == ["one/index.md", "two/index.md"]
 
 
-def test_a_file_whose_name_looks_like_a_glob(tmp_path: Path) -> None:
+def test_file_name_with_glob_characters(tmp_path: Path) -> None:
     (tmp_path / "a[1].md").write_text("x")
     assert [f.path for f in find_documents([tmp_path / "a[1].md"]).files] == ["a[1].md"]
 
@@ -62,12 +62,12 @@ def test_missing_path_is_named(tmp_path: Path, name: str) -> None:
         find_documents([tmp_path / name])
 
 
-def test_no_path_at_all() -> None:
+def test_no_arguments() -> None:
     with pytest.raises(InputError, match="no documents were named"):
         find_documents([])
 
 
-def test_a_folder_that_cannot_be_listed_is_skipped(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unlistable_folder_is_skipped(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scandir = os.scandir
 
     def refuse(path: str) -> object:
@@ -81,18 +81,18 @@ def test_a_folder_that_cannot_be_listed_is_skipped(tree: Path, monkeypatch: pyte
     assert [skipped.reason for skipped in found.skipped] == ["cannot be listed: Permission denied"]
 
 
-def test_links_in_a_circle_end(tree: Path) -> None:
+def test_circular_links(tree: Path) -> None:
     (tree / "sub" / "loop").symlink_to(tree)
     assert len(find_documents([tree]).files) == 4
 
 
-def test_paths_are_spelt_the_same_on_every_system(tmp_path: Path) -> None:
+def test_paths_are_normalised(tmp_path: Path) -> None:
     (tmp_path / "U\u0308ber.md").write_text("x")
     (Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.md"))).write_text("x")
     assert [f.path for f in find_documents([tmp_path]).files] == ["bad?.md", "\u00dcber.md"]
 
 
-def left_out(found: FoundFiles) -> list[tuple[str, str]]:
+def skipped_files(found: FoundFiles) -> list[tuple[str, str]]:
     return [(skipped.path, skipped.reason) for skipped in found.skipped]
 
 
@@ -106,7 +106,7 @@ def secret(tmp_path: Path) -> Path:
     return tmp_path / "private"
 
 
-def test_links_out_of_the_folder_are_left_out_and_said(tree: Path, secret: Path) -> None:
+def test_links_out_of_the_folder_are_skipped(tree: Path, secret: Path) -> None:
     (tree / "file.md").symlink_to(secret / "secret.md")
     (tree / "sub" / "relative.md").symlink_to("../../private/secret.md")
     (tree / "system.txt").symlink_to("/etc/hosts")
@@ -116,18 +116,18 @@ def test_links_out_of_the_folder_are_left_out_and_said(tree: Path, secret: Path)
     names = ["chain.md", "device.txt", "file.md", "folder", "sub/relative.md", "system.txt"]
     found = find_documents([tree])
     assert [f.path for f in found.files] == ["a.txt", "b.md", "sub/c.md", "sub/deep/d.html"]
-    assert sorted(left_out(found)) == [(name, OUTSIDE) for name in names]
+    assert sorted(skipped_files(found)) == [(name, OUTSIDE) for name in names]
     for pattern in ("**/*", "*", "*/secret.md"):
         found = find_documents([tree / pattern])
         assert not [f for f in found.files if f.file.read_text() == "secret"]
-        assert {reason for _, reason in left_out(found)} == {OUTSIDE}
+        assert {reason for _, reason in skipped_files(found)} == {OUTSIDE}
 
 
 def test_a_neighbour_whose_name_begins_like_the_folder_is_outside(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "docs-private").mkdir()
     (tmp_path / "docs-private" / "x.md").write_text("x")
     (tree / "x.md").symlink_to(tmp_path / "docs-private" / "x.md")
-    assert left_out(find_documents([tree])) == [("x.md", OUTSIDE)]
+    assert skipped_files(find_documents([tree])) == [("x.md", OUTSIDE)]
 
 
 def test_a_link_that_is_named_itself_is_followed(tree: Path, secret: Path, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_links_inside_the_folder_make_no_second_document(tree: Path) -> None:
     (tree / "shown.md").symlink_to(tree / ".hidden.md")
     found = find_documents([tree])
     assert [f.path for f in found.files] == ["a.txt", "b.md", "shown.md", "sub/c.md", "sub/deep/d.html"]
-    assert sorted(left_out(found)) == [
+    assert sorted(skipped_files(found)) == [
         ("a-link.md", "link to a file that is read by itself"),
         ("again", "links to folders are not followed"),
         ("sub/up", "links to folders are not followed"),

@@ -1,4 +1,4 @@
-"""Twice the input may take twice the time and a little more, never four times: else one file stops a whole run."""
+"""Parsing and chunking must not take quadratic time: else one file stops a whole run."""
 
 import gc
 from collections.abc import Callable
@@ -25,12 +25,8 @@ Make = Callable[[int], Any]
 
 
 def growth(run: Callable[[Any], object], make: Make, size: int) -> float:
-    """Return how many times longer it takes with twice the size, by the best of at least two runs of each.
-
-    Where others keep the processor busy, more runs tell: the best of them is what it takes.
-    """
+    """Return how many times longer twice the size takes, by the best of two to eight runs of each."""
     best = dict.fromkeys((size, 2 * size), float("inf"))
-    # The collector looks through all that other tests have left, at moments of its own.
     gc.collect()
     gc.disable()
     try:
@@ -48,7 +44,7 @@ def growth(run: Callable[[Any], object], make: Make, size: int) -> float:
 
 
 def repeat(piece: str, before: str = "", after: str = "") -> Callable[[int], str]:
-    """Return what makes a text of about so many characters of a piece."""
+    """Return a function that makes a text of a given length by repetition."""
     return lambda size: before + piece * (size // len(piece)) + after
 
 
@@ -82,7 +78,7 @@ def test_markdown(make: Make) -> None:
     assert growth(parse_markdown, make, 48_000) < 3
 
 
-def test_the_title_among_headings() -> None:
+def test_heading_title() -> None:
     def make(size: int) -> tuple[str, list[Heading]]:
         return "x\n" * (3 * size), [Heading(level=2, text="a", start=6 * number + 2) for number in range(size)]
 
@@ -108,7 +104,7 @@ def test_headings(piece: str) -> None:
     assert growth(cut, markdown(piece), 100_000) < 3
 
 
-def test_a_late_heading() -> None:
+def test_heading_after_a_long_text() -> None:
     make = markdown("word ", "# Abc\n\n", "\n\n# Def\n\nEnd.")
     assert growth(lambda document: cut(document, "word", 10), make, 500_000) < 3
 
@@ -129,21 +125,21 @@ def test_html(make: Make) -> None:
     assert growth(lambda text: parse_html(text.encode()), make, 20_000) < 3
 
 
-def test_a_long_list() -> None:
+def test_long_html_list() -> None:
     make = repeat("<li>abc</li>", "<ol>", "</ol>")
     assert growth(lambda text: parse_html(text.encode()), make, 28_000) < 3
 
 
-def test_taking_parts_out_of_a_page() -> None:
-    def take_out(tree: Any) -> None:
+def test_extracting_html_elements() -> None:
+    def extract(tree: Any) -> None:
         for part in tree.find_all("i"):
             part.extract()
 
-    assert growth(take_out, lambda size: parse_tree("<b>a</b><i>b</i>" * size), 4_000) < 3
+    assert growth(extract, lambda size: parse_tree("<b>a</b><i>b</i>" * size), 4_000) < 3
 
 
 @pytest.mark.parametrize(("shape", "size"), [("words", 500), ("frames", 300)])
-def test_a_crowded_page_of_a_pdf(shape: str, size: int) -> None:
+def test_pdf_page_with_many_elements(shape: str, size: int) -> None:
     def make(size: int) -> bytes:
         places = [(number % 40 * 14 + 5, number // 40 * 9 + 5) for number in range(size)]
         words = b"".join(b"1 0 0 1 %d %d Tm (abc) Tj " % place for place in places)
@@ -154,7 +150,7 @@ def test_a_crowded_page_of_a_pdf(shape: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["abc", "ab-"])
-def test_lines_of_a_pdf(text: str) -> None:
+def test_pdf_lines(text: str) -> None:
     def make(size: int) -> list[Page]:
         line = Line(text=text, box=0, x0=0, x1=9, top=400, bottom=392, size=8, bold=False)
         return [Page(800, [line] * size, [])]

@@ -1,4 +1,4 @@
-"""What parsing one file may cost: a file that takes more is skipped with the reason, and the others are read."""
+"""Limits for parsing a file: a file that exceeds them is skipped with a reason, and the others are read."""
 
 import sys
 import zlib
@@ -9,7 +9,6 @@ from foreign_files import docx, pdf
 
 from groundset.bounded import Limits
 from groundset.corpus import documents
-from groundset.corpus.corpus import build_corpus
 from groundset.corpus.documents import read_documents
 from groundset.corpus.files import find_documents
 from groundset.corpus.parsing import formats
@@ -39,7 +38,7 @@ def in_runs(drawing: bytes) -> bytes:
     return b"\x81 " * (len(drawing) // 128) + b"\x80"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to a limit of memory")
+@pytest.mark.skipif(sys.platform != "linux", reason="memory limits are only enforced on Linux")
 @pytest.mark.parametrize(
     ("name", "data", "reasons"),
     [
@@ -53,7 +52,7 @@ def in_runs(drawing: bytes) -> bytes:
         ("wide.csv", lambda: b"a," * 9_000 + b"\nb" * 9_000, {MEMORY, SECONDS}),
     ],
 )
-def test_what_would_take_all_memory_or_never_end(
+def test_file_that_exceeds_memory_or_time_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: object, reasons: set[str]
 ) -> None:
     monkeypatch.setattr(documents, "LIMITS", Limits(memory_mb=300, output_mb=9))
@@ -71,18 +70,18 @@ def test_what_would_take_all_memory_or_never_end(
         ("a.ipynb", b"[" * 100_000, "nested too deep"),
     ],
 )
-def test_a_text_that_is_too_long_is_skipped(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+def test_too_long_text_is_skipped(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
     assert skipped(tmp_path, name, data) == reason
 
 
-def test_a_large_file_is_not_even_opened(tmp_path: Path) -> None:
+def test_too_large_file_is_not_opened(tmp_path: Path) -> None:
     with (tmp_path / "a.pdf").open("wb") as stream:
-        stream.truncate(1 << 40)  # takes no room on the disk
+        stream.truncate(1 << 40)  # a sparse file
     reading = read_documents(find_documents([tmp_path]).files)
     assert [file.reason for file in reading.skipped] == ["larger than 256 MB"]
 
 
-def test_the_documentation_states_the_limits() -> None:
+def test_documentation_states_the_limits() -> None:
     stated = " ".join((Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8").split())
     limits = documents.LIMITS
     for limit in (
@@ -94,11 +93,3 @@ def test_the_documentation_states_the_limits() -> None:
         f"{documents.SECONDS_PER_MB} for each megabyte",
     ):
         assert limit in stated
-
-
-def test_the_corpus_names_the_file(tmp_path: Path) -> None:
-    (tmp_path / "good.md").write_text(GOOD)
-    (tmp_path / "large.txt").write_bytes(b"a b " * (9 << 20))
-    corpus = build_corpus([tmp_path])
-    assert [(file.path, file.reason) for file in corpus.skipped] == [("large.txt", "its text is longer than 32 MB")]
-    assert corpus.counts.chunks == 1

@@ -22,23 +22,23 @@ def jsonl(tmp_path: Path, *rows: Any) -> Path:
     return file
 
 
-def test_rows_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_rows_are_read_unchanged(tmp_path: Path) -> None:
     rows = [
         {**GOOD, "path": "x/the_mill.md", "metadata": {"page": 3}, "start_end_idx": [10, 16]},
         {"doc_id": 7, "contents": " spaced \u2028 ", "path": "x/the_mill.md", "title": "Other"},
         {"doc_id": "b", "contents": "Short."},
     ]
-    own = read_user_chunks(jsonl(tmp_path, *rows))
-    assert [chunk.chunk_id for chunk in own.chunks] == ["a", "7", "b"]
-    assert [chunk.text for chunk in own.chunks] == ["Short.", " spaced \u2028 ", "Short."]
-    assert [chunk.title for chunk in own.chunks] == ["the mill", "Other", ""]
-    assert own.chunks[0].metadata == {"page": 3, "start_end_idx": [10, 16]}
-    assert own.chunks[0].doc_id == own.chunks[1].doc_id != own.chunks[2].doc_id
-    texts = {document.doc_id: document.text for document in own.documents}
-    assert all(texts[chunk.doc_id][chunk.start : chunk.end] == chunk.text for chunk in own.chunks)
+    documents, chunks = read_user_chunks(jsonl(tmp_path, *rows))
+    assert [chunk.chunk_id for chunk in chunks] == ["a", "7", "b"]
+    assert [chunk.text for chunk in chunks] == ["Short.", " spaced \u2028 ", "Short."]
+    assert [chunk.title for chunk in chunks] == ["the mill", "Other", ""]
+    assert chunks[0].metadata == {"page": 3, "start_end_idx": [10, 16]}
+    assert chunks[0].doc_id == chunks[1].doc_id != chunks[2].doc_id
+    texts = {document.doc_id: document.text for document in documents}
+    assert all(texts[chunk.doc_id][chunk.start : chunk.end] == chunk.text for chunk in chunks)
 
 
-def test_parquet_with_its_own_types(tmp_path: Path) -> None:
+def test_parquet_types_are_converted_to_json(tmp_path: Path) -> None:
     file = tmp_path / "corpus.parquet"
     stamp = datetime(2024, 5, 17)
     table = pa.Table.from_pylist(
@@ -53,13 +53,13 @@ def deep(depth: int) -> Any:
     return {"a": deep(depth - 1)} if depth > 1 else {}
 
 
-def test_metadata_may_be_nested_as_deep_as_a_run_can_store_it(tmp_path: Path) -> None:
+def test_metadata_of_maximum_depth_can_be_stored(tmp_path: Path) -> None:
     [chunk] = read_user_chunks(jsonl(tmp_path, {**GOOD, "metadata": deep(100)})).chunks
     context = {"contexts": [{"chunk": json.loads(chunk.model_dump_json())}]}
     assert from_json(to_json(context))["contexts"][0]["chunk"]["metadata"] == deep(100)
 
 
-def test_whole_characters_above_the_basic_plane_are_kept(tmp_path: Path) -> None:
+def test_characters_beyond_the_basic_plane(tmp_path: Path) -> None:
     assert read_user_chunks(jsonl(tmp_path, {"doc_id": "a", "contents": "\U0001f642"})).chunks[0].text == "\U0001f642"
 
 
@@ -90,12 +90,12 @@ def test_whole_characters_above_the_basic_plane_are_kept(tmp_path: Path) -> None
         (GOOD, r"line 2: the id 'a' was used before, in .*line 1"),
     ],
 )
-def test_a_wrong_row_is_named(tmp_path: Path, row: Any, message: str) -> None:
+def test_error_names_line_and_column(tmp_path: Path, row: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_user_chunks(jsonl(tmp_path, GOOD, row))
 
 
-def test_wrong_files(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_user_chunks(tmp_path / "absent.jsonl")
     with pytest.raises(InputError, match="holds no chunks"):
@@ -110,7 +110,7 @@ def test_wrong_files(tmp_path: Path) -> None:
         read_user_chunks(latin)
 
 
-def test_what_groundset_wrote_can_be_read_again(tmp_path: Path) -> None:
+def test_written_chunks_can_be_read_again(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Mill\n\n## Past\n\n" + "The mill was built by two brothers in 1887. " * 20)
     corpus = build_corpus([tmp_path / "a.md"])
     out, _ = write_chunks(corpus, tmp_path / "chunks.jsonl")
@@ -120,7 +120,7 @@ def test_what_groundset_wrote_can_be_read_again(tmp_path: Path) -> None:
     ]
 
 
-def test_chunks_that_went_out_to_autorag_keep_documents_and_titles(tmp_path: Path) -> None:
+def test_autorag_export_keeps_documents_and_titles(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Mill\n\n" + "The mill was built by two brothers in 1887. " * 60)
     chunks = build_corpus([tmp_path / "a.md"], CorpusOptions(duplicate_threshold=None)).chunks
     file = tmp_path / "corpus.parquet"
@@ -130,13 +130,13 @@ def test_chunks_that_went_out_to_autorag_keep_documents_and_titles(tmp_path: Pat
     assert [(c.chunk_id, c.doc_id, c.title) for c in own.chunks] == [(c.chunk_id, c.doc_id, c.title) for c in chunks]
 
 
-def test_what_metadata_calls_a_title_is_no_title_of_ones_own_chunks(tmp_path: Path) -> None:
+def test_title_in_the_metadata_is_ignored_with_chunk_ids(tmp_path: Path) -> None:
     row = {"chunk_id": "a", "doc_id": "mill", "text": "Short.", "metadata": {"title": 3, "document_id": []}}
     [chunk] = read_user_chunks(jsonl(tmp_path, row)).chunks
     assert (chunk.doc_id, chunk.title, chunk.metadata) == ("mill", "", row["metadata"])
 
 
-def test_ids_shared_by_two_files(tmp_path: Path) -> None:
+def test_duplicate_ids_in_two_files(tmp_path: Path) -> None:
     (tmp_path / "two").mkdir()
-    with pytest.raises(InputError, match="two files give the document id 'a'"):
+    with pytest.raises(InputError, match="document id 'a'"):
         build_corpus([jsonl(tmp_path, GOOD), jsonl(tmp_path / "two", GOOD)])

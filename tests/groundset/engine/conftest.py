@@ -10,5 +10,5 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no line appear because the machine is slow; tests of such lines set their own patience."""
-    monkeypatch.setattr("groundset.commands.starting._PATIENCE_SECONDS", 600)
+    monkeypatch.setattr("groundset.commands._NOTICE_SECONDS", 600)
     monkeypatch.setattr("groundset.progress.PATIENCE_SECONDS", 600)

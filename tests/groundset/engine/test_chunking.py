@@ -28,7 +28,7 @@ def test_chunks_lead_to_the_texts_of_their_documents(docs: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"chunk_size": 0}, "chunk_size 0: input should be greater than or equal to 1"),
+        ({"chunk_size": 0}, "chunk_size 0: must be at least 1"),
         ({"chunk_size": 9, "chunk_overlap": 9}, r"chunk_overlap 9: must be smaller"),
         ({"chunker": "magic"}, "chunker magic: choose one of recursive"),
         ({"min_length": 99999}, "no chunk is left: .* see min_length"),

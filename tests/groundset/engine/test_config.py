@@ -97,7 +97,7 @@ def test_a_mix_may_be_a_table(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"size": 0}, r"^--size 0: input should be greater than or equal to 1$"),
+        ({"size": 0}, r"^--size 0: must be at least 1$"),
         ({"workers": 99}, r"^--workers 99: "),
         ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form name=weight$"),
         ({"mix": "clever=1"}, r"^--mix clever=1: no evolution is called 'clever'; there are simple, reasoning, cond"),
@@ -112,7 +112,7 @@ def test_a_mix_may_be_a_table(tmp_path):
         ({"mix": "simple=nan"}, r"weights must be 0 or more"),
         ({"chunker": "clever"}, r"^--chunker clever: choose one of recursive, "),
         ({"chunk_size": 10, "chunk_overlap": 10}, r"^--chunk-overlap 10: must be smaller"),
-        ({"chunks": Path("mine.csv")}, r"^--chunks mine.csv: own chunks come in files that end with .jsonl or .parq"),
+        ({"chunks": Path("mine.csv")}, r"^--chunks mine.csv: the name of a file of chunks ends with .jsonl or .parq"),
         ({"seed": -1}, r"^--seed -1: "),
         ({"size": 0, "merge": 0}, r"--merge 0: .*; --size 0: "),
     ],
@@ -123,7 +123,7 @@ def test_a_wrong_option_is_named(given, message):
 
 
 def test_documents_or_own_chunks_are_needed():
-    with pytest.raises(InputError, match="no documents were named"):
+    with pytest.raises(InputError, match="no documents; name files"):
         make_config({"documents": ()})
     assert make_config({"chunks": Path("mine.jsonl")}).sources == (Path("mine.jsonl"),)
 

@@ -55,7 +55,7 @@ def test_a_model_may_have_been_compiled_for_a_mode(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--mode loudly: no such mode; choose one of free"):
         chosen(compiled=str(tmp_path))
     (folder / "mode.json").write_text('{"mode": 3}')
-    with pytest.raises(StateError, match=r"mode\.json: not a mode of a model"):
+    with pytest.raises(StateError, match=r"mode\.json: not a mode file"):
         chosen(compiled=str(tmp_path))
 
 

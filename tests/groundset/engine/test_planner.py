@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.engine.planner import Demand, Planner, attempt_seed, make_sample
+from groundset.engine.planner import PlannedRequest, Planner, attempt_seed, make_sample
 from groundset.options import WINDOW
 from groundset.store.tables import Verdict
 from programs.recipes.base import Past
@@ -56,7 +56,7 @@ def test_seeds_differ_and_are_repeatable():
 
 
 def planning(agenda: Offering, shares: Mapping[str, int]) -> Planner:
-    return Planner([Demand(0, agenda, shares)], 0, encode)
+    return Planner([PlannedRequest(0, agenda, shares)], 0, encode)
 
 
 def key_of(attempt: Attempt) -> str:
@@ -71,13 +71,13 @@ def verdict_on(attempt: Attempt, luck: int) -> Verdict:
 
 
 def follow(
-    keys: int, luck: int, ahead: int, patience: random.Random, demands: Sequence[Demand] = (), known: int = 0
+    keys: int, luck: int, ahead: int, patience: random.Random, requests: Sequence[PlannedRequest] = (), known: int = 0
 ) -> list[Attempt]:
     """Plan up to `ahead` attempts before their verdicts come, as the threads and their luck would have it.
 
     ``known`` is the number of attempts that were decided by an earlier process.
     """
-    planner = Planner(demands, 0, encode) if demands else planning(Offering(keys), SHARES)
+    planner = Planner(requests, 0, encode) if requests else planning(Offering(keys), SHARES)
     attempts: list[Attempt] = []
     for _ in range(known):
         attempt = planner.next()
@@ -106,16 +106,19 @@ def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(keys, l
 def test_what_is_asked_for_later_changes_no_plan_before_and_is_planned_alike(keys, more, luck, ahead, patience, part):
     before = follow(keys, luck, 1, random.Random(0))
     first = round(part * len(before))
-    demands = (Demand(0, Offering(keys), SHARES), Demand(first, Offering(keys + more), dict.fromkeys(KINDS, 9)))
-    after = follow(keys, luck, ahead, patience, demands, known=first)
+    requests = (
+        PlannedRequest(0, Offering(keys), SHARES),
+        PlannedRequest(first, Offering(keys + more), dict.fromkeys(KINDS, 9)),
+    )
+    after = follow(keys, luck, ahead, patience, requests, known=first)
     assert after[:first] == before[:first]
-    assert after == follow(keys, luck, 1, random.Random(0), demands, known=len(after) if luck % 2 else first)
+    assert after == follow(keys, luck, 1, random.Random(0), requests, known=len(after) if luck % 2 else first)
     assert {key_of(attempt) for attempt in after} == set(Offering(keys + more).keys)
 
 
 def test_a_later_agenda_begins_with_what_was_not_drawn_and_comes_back_to_the_rest():
-    demands = (Demand(0, Offering(6), {"simple": 3}), Demand(3, Offering(8), {"simple": 99}))
-    planner, drawn = Planner(demands, 0, encode), []
+    requests = (PlannedRequest(0, Offering(6), {"simple": 3}), PlannedRequest(3, Offering(8), {"simple": 99}))
+    planner, drawn = Planner(requests, 0, encode), []
     while (attempt := planner.next()) is not None:
         drawn.append((key_of(attempt), attempt.round))
         planner.follow(Verdict(None, False))
@@ -242,7 +245,7 @@ def draft(question: str, evolution: str = "reasoning") -> Draft:
 
 
 def deciding(shares: Mapping[str, int], limits: Mapping[str, int]) -> Planner:
-    return Planner([Demand(0, Offering(1), shares)], 0, encode, limits=limits)
+    return Planner([PlannedRequest(0, Offering(1), shares)], 0, encode, limits=limits)
 
 
 @pytest.fixture
@@ -262,7 +265,7 @@ def test_the_seed_is_taken_where_the_draft_repeats_a_question(planner):
     planner.decide(ATTEMPT, Outcome(drafts=(draft("Asked?", "simple"),)))
     decision = planner.decide(ATTEMPT, Outcome(drafts=(draft("asked"), draft("Seed?", "simple"))))
     assert [reject.step for reject in decision.rejects] == ["duplicate"]
-    assert decision.verdict.put_off, "there are enough simple ones for now"
+    assert decision.verdict.postponed, "there are enough simple ones for now"
     assert decision.rejects[0].reason.startswith("repeats an accepted question: 'Asked?'")
     assert decision.rejects[0].probability == 0.75
     assert decision.sample is None
@@ -274,7 +277,7 @@ def test_the_seed_is_taken_where_the_draft_repeats_a_question(planner):
 def test_after_the_first_round_the_size_counts_for_more_than_the_mix(planner):
     conditional = Outcome(drafts=(draft("Condition?", "conditional"),))
     before = planner.decide(ATTEMPT, conditional)
-    assert (before.sample, before.rejects, before.verdict.put_off) == (None, (), True)
+    assert (before.sample, before.rejects, before.verdict.postponed) == (None, (), True)
     later = ATTEMPT.model_copy(update={"round": 1})
     assert planner.decide(later, conditional).verdict.accepted == "conditional"
 
@@ -283,7 +286,7 @@ def test_a_mix_without_simple_questions_never_gives_way(planner):
     strict = deciding({"simple": 0, "reasoning": 1, "conditional": 0}, {})
     refused = strict.decide(ATTEMPT.model_copy(update={"round": 1}), Outcome(drafts=(draft("Seed?", "simple"),)))
     assert [reject.step for reject in refused.rejects] == ["mix"]
-    assert not refused.verdict.put_off
+    assert not refused.verdict.postponed
 
 
 def test_rejects_of_the_program_come_first(planner):
@@ -321,17 +324,17 @@ def test_no_kind_of_question_takes_more_than_its_limit_while_others_may_come(pla
 
     assert decided("When?", "time").sample is not None
     later = decided("In which year?", "time")
-    assert (later.sample, later.rejects, later.verdict.put_off) == (None, (), True)
+    assert (later.sample, later.rejects, later.verdict.postponed) == (None, (), True)
     assert decided("Who?", "person").sample is not None
-    assert decided("In which year?", "time", round_=2).verdict.put_off, "something else may be left to ask"
+    assert decided("In which year?", "time", round_=2).verdict.postponed, "something else may be left to ask"
     assert decided("In which year?", "time", round_=3).sample is not None, "all chunks were drawn"
     unwanted = decided("Where?", "place", round_=1)
     assert [reject.reason for reject in unwanted.rejects] == ["there are enough questions that ask for a place"]
-    assert not unwanted.verdict.put_off
+    assert not unwanted.verdict.postponed
     assert decided("What?", "thing").sample is not None, "no limit was set"
 
 
 def test_kinds_of_an_earlier_process_count(planner):
     limited = deciding({"simple": 6}, {"time": 1})
     limited.restore([(make_sample(ATTEMPT, of_kind("When?", "time")), np.ones(64, dtype=np.float32) / 8)])
-    assert limited.decide(ATTEMPT, Outcome(drafts=(of_kind("In which year?", "time"),))).verdict.put_off
+    assert limited.decide(ATTEMPT, Outcome(drafts=(of_kind("In which year?", "time"),))).verdict.postponed

@@ -100,7 +100,7 @@ def test_vectors_are_those_of_a_run_that_was_never_ended(tmp_path: Path, monkeyp
         for batches in (9, 3):  # the first slice is stored, then none
             with pytest.raises(KeyboardInterrupt):
                 embed_chunks(store, Encoder(batches).encode_corpus, Shown(), never)
-            assert len(store.without("vector")) == 24
+            assert len(store.chunks_missing("vector")) == 24
     with RunStore.open(tmp_path / "killed") as store:
         embed_chunks(store, Encoder().encode_corpus, Shown(), never)
         assert np.array_equal(store.vectors(), whole)
@@ -172,14 +172,14 @@ def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pyt
         with store_of(tmp_path / folder, 100) as store:
             with pytest.raises(InterruptedError):
                 read_chunks(store, load_parser("en-core-web-sm"), Shown(), stop)
-            assert len(store.without("reading")) == 68
+            assert len(store.chunks_missing("reading")) == 68
             read_chunks(store, load_parser("en-core-web-sm"), Shown(), never)
             return store.contexts()
 
     alone = readings("alone", 1)
-    assert any(context.parsed and context.grows["conditional"] is not None for context in alone.values())
+    assert any(context.parsed and context.evolvable["conditional"] is not None for context in alone.values())
     assert {context.language for context in alone.values()} == {"de", "en"}
-    for name in ("_FEWEST_FOR_PROCESSES", "_FEWEST_FOR_EACH"):
+    for name in ("_MIN_CHUNKS", "_MIN_CHUNKS_EACH"):
         monkeypatch.setattr(preparation, name, 4)
     assert readings("processes", 2) == alone
 
@@ -234,7 +234,7 @@ def test_who_cleans_up_after_killed_processes_does_not_warn(monkeypatch, before)
     monkeypatch.delenv("PYTHONWARNINGS", raising=False)
     if before:
         monkeypatch.setenv("PYTHONWARNINGS", before)
-    with preparation._ends_unwarned():
+    with preparation._tracker_silenced():
         ran = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
     assert "resource_tracker" not in ran.stderr.replace(CODE, "")
     assert "another" in ran.stderr

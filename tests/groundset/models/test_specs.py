@@ -7,7 +7,7 @@ from groundset.models.specs import receiver
 from programs.errors import ModelError, UnknownModelError
 
 
-def test_a_catalogue_name_is_known_before_it_is_pulled(home):
+def test_catalogue_name(home):
     spec = parse_spec(" qwen2.5-coder-0.5b ")
     assert isinstance(spec, LocalSpec)
     assert spec.path == home / "models" / "qwen2.5-coder-0.5b" / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
@@ -16,7 +16,7 @@ def test_a_catalogue_name_is_known_before_it_is_pulled(home):
     assert not home.exists()
 
 
-def test_weights_of_your_own_carry_their_hash(tmp_path, monkeypatch):
+def test_local_weights(tmp_path, monkeypatch):
     path = tmp_path / "mine.GGUF"
     path.write_bytes(b"GGUF and more")
     digest = hashlib.sha256(b"GGUF and more").hexdigest()
@@ -26,7 +26,7 @@ def test_weights_of_your_own_carry_their_hash(tmp_path, monkeypatch):
     assert spec == LocalSpec(path, digest, "mine.GGUF")
     ensure_available(spec)
     path.write_bytes(b"GGUF but other")
-    with pytest.raises(ModelError, match="has changed or vanished"):
+    with pytest.raises(ModelError, match="was changed or deleted"):
         ensure_available(spec)
 
 
@@ -41,11 +41,11 @@ def test_weights_of_your_own_carry_their_hash(tmp_path, monkeypatch):
 def test_servers(text, model, url):
     spec = parse_spec(text)
     assert spec == OpenAISpec(model, url)
-    assert spec.name == f"openai/{model}@server", "what names a model does not depend on its address"
+    assert spec.name == f"openai/{model}@server"
 
 
 @pytest.mark.parametrize(
-    ("host", "here"),
+    ("host", "is_local"),
     [
         ("localhost:80", True),
         ("LOCALHOST.", True),
@@ -61,14 +61,14 @@ def test_servers(text, model, url):
         ("0.0.0.0:80", False),
     ],
 )
-def test_texts_stay_on_this_machine_only_at_a_loopback_address(host, here):
+def test_texts_stay_on_this_machine_only_at_a_loopback_address(host, is_local):
     spec = parse_spec(f"openai/m@http://{host}/v1")
     assert isinstance(spec, OpenAISpec)
-    assert spec.is_here is here
-    assert receiver(spec) == (None if here else host)
+    assert spec.is_local is is_local
+    assert receiver(spec) == (None if is_local else host)
 
 
-def test_who_gets_the_texts_of_other_models(monkeypatch):
+def test_receiver_of_other_models(monkeypatch):
     monkeypatch.delenv("OPENAI_API_BASE", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert receiver(parse_spec("qwen2.5-coder-0.5b")) is None
@@ -87,27 +87,27 @@ def test_hosted(text):
     ("text", "message"),
     [
         ("qwen2.5-coder-0.5", r"did you mean qwen2\.5-coder-0\.5b"),
-        ("", "no model is called ''"),
-        ("gpt-5", r"no model is called 'gpt-5'; name one of"),
+        ("", "unknown model ''"),
+        ("gpt-5", r"unknown model 'gpt-5'; use"),
         ("all-minilm-l6-v2", "is an embedder"),
         ("nowhere/weights.gguf", "nowhere/weights.gguf cannot be read: No such file"),
-        ("./folder/model", "is a path, but not one to a .gguf file"),
+        ("./folder/model", "not a path to a .gguf file"),
         ("openai/m@localhost:8080", "must start with http"),
-        ("openai/m@ftp://host/v1", "no base URL"),
-        ("openai/m@http://", "no base URL"),
-        ("openai/m@http://[::1", r"'http://\[::1' is no base URL"),
-        ("openai/m@http://me:key@[::1", r"'http://\[::1' is no base URL"),
-        ("openai/m@http://[zz]/v1", "no base URL"),
-        ("openai/m@http://host:port/v1", "no base URL"),
-        ("openai/m@http://host:99999/v1", "no base URL"),
-        ("openai/m@http://host:0/v1", "no base URL"),
-        ("openai/m@http://ho st/v1", "no base URL"),
-        ("openai/m@https://me:key@host/v1", "must not carry credentials"),
-        ("openai/m@https://host/v1?key=1", "must not carry credentials"),
-        ("two words/model", "no model is called"),
+        ("openai/m@ftp://host/v1", "not a base URL"),
+        ("openai/m@http://", "not a base URL"),
+        ("openai/m@http://[::1", r"'http://\[::1': not a base URL"),
+        ("openai/m@http://me:key@[::1", r"'http://\[::1': not a base URL"),
+        ("openai/m@http://[zz]/v1", "not a base URL"),
+        ("openai/m@http://host:port/v1", "not a base URL"),
+        ("openai/m@http://host:99999/v1", "not a base URL"),
+        ("openai/m@http://host:0/v1", "not a base URL"),
+        ("openai/m@http://ho st/v1", "not a base URL"),
+        ("openai/m@https://me:key@host/v1", "must not contain credentials"),
+        ("openai/m@https://host/v1?key=1", "must not contain credentials"),
+        ("two words/model", "unknown model"),
     ],
 )
-def test_what_names_nothing_is_refused(text, message):
+def test_invalid_specifications(text, message):
     with pytest.raises(UnknownModelError, match=message) as caught:
         parse_spec(text)
     assert "\n" not in str(caught.value)
@@ -115,7 +115,7 @@ def test_what_names_nothing_is_refused(text, message):
     assert "key@" not in str(caught.value)
 
 
-def test_a_file_that_is_no_gguf_is_refused(tmp_path):
+def test_file_that_is_not_gguf(tmp_path):
     path = tmp_path / "fake.gguf"
     path.write_bytes(b"PK\x03\x04")
     with pytest.raises(UnknownModelError, match="is not a GGUF file"):

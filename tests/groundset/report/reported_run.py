@@ -1,4 +1,4 @@
-"""Runs that reports are written of: a small one with hostile texts, and such as have little to tell."""
+"""Runs for report tests, optionally with hostile texts."""
 
 from collections.abc import Sequence
 from itertools import cycle
@@ -13,9 +13,9 @@ from groundset.store.tables import Verdict
 from programs.types import Attempt, Chunk, Context, Document, Reject, Retrieval, Sample, StepRecord
 
 EVIL = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
-# Direction, line separator and control; then a formula of matplotlib that is none.
-UNSEEN = "\u202egnp.exe\u2028\x1b[31m $\\frac{1$ "
-EVILS = (EVIL, UNSEEN, "]]></svg><b>", "$$$^_{", "{{ 7*7 }} `x`", 'id="made" url(#made)', "x" * 5000)
+# Direction, line separator and control characters; then a broken matplotlib formula.
+INVISIBLE = "\u202egnp.exe\u2028\x1b[31m $\\frac{1$ "
+EVILS = (EVIL, INVISIBLE, "]]></svg><b>", "$$$^_{", "{{ 7*7 }} `x`", 'id="made" url(#made)', "x" * 5000)
 TOPICS = ("ferry", "clock", "thistle", "loom")
 META: dict[str, Any] = {
     "asked": 10,
@@ -73,7 +73,7 @@ def sample(number: int, chunk: Chunk, evil: str = "", rank: int | None = 1) -> S
 
 
 def vectors(chunks: Sequence[Chunk]) -> np.ndarray:
-    """Return a vector for each chunk, those of one document near one another."""
+    """Return a vector for each chunk, clustered by document."""
     rng = np.random.default_rng(0)
     centres = {topic: rng.standard_normal(8) for topic in TOPICS}
     rows = np.array([centres[chunk.doc_id] + 0.3 * rng.standard_normal(8) for chunk in chunks])
@@ -81,13 +81,13 @@ def vectors(chunks: Sequence[Chunk]) -> np.ndarray:
 
 
 def make_run(folder: Path, samples: int = 6, evils: Sequence[str] = ("",), embedded: bool = True, **meta: Any) -> Path:
-    """Make a run: so many samples over twelve chunks of four documents, as many refused questions, three reviews."""
+    """Make a run of four documents with twelve chunks, as many rejects as samples, and three reviews."""
     documents, chunks = corpus(evils)
     rows = vectors(chunks)
     with RunStore.create(folder, meta={**META, **meta}, documents=documents, chunks=chunks) as store:
         passed = [Reject(step="chunk", reason="not content", chunk_id=chunk.chunk_id) for chunk in chunks[::4]]
         known = [(chunk.chunk_id, row.tobytes()) for chunk, row in zip(chunks, rows, strict=True)]
-        store.learn("vector", known if embedded else known[:3], passed)
+        store.store_column("vector", known if embedded else known[:3], passed)
         for number in range(2 * samples):
             place, evil = number // 2, evils[number // 2 % len(evils)]
             context = Context(chunk=chunks[place], passage=chunks[place].text, topic="", language="en")

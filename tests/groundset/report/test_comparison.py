@@ -1,4 +1,4 @@
-"""Runs side by side."""
+"""Comparison of runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ from programs.errors import InputError
 
 @pytest.fixture
 def two(tmp_path: Path) -> Callable[..., list[Path]]:
-    """Make two runs over the same documents; the second one is what the keywords say."""
+    """Make two runs over the same documents; keywords configure the second."""
 
     def two(**second: Any) -> list[Path]:
         return [make_run(tmp_path / "first", samples=12), make_run(tmp_path / "second", **{"samples": 8, **second})]
@@ -32,130 +32,132 @@ def row(comparison: Any, name: str) -> tuple[str, ...]:
     return next(cells[1:] for cells in comparison.figures() if cells[0] == name)
 
 
-def names(comparison: Any) -> set[str]:
-    """Return the measures that were tested."""
-    return {each.measure.name for each in comparison.differences}
+def measures_of(comparison: Any) -> set[str]:
+    return {difference.measure.name for difference in comparison.differences}
 
 
-def test_figures_stand_side_by_side(two: Callable[..., list[Path]]) -> None:
+def test_figures_of_each_run(two: Callable[..., list[Path]]) -> None:
     comparison = compare_runs(two())
     assert comparison.names == ["first", "second"]
     assert row(comparison, "samples") == ("12 of 10", "8 of 10")
     assert row(comparison, "expected good") == ("58 % (49 to 68 %)", "58 % (49 to 68 %)")
-    assert row(comparison, "attempts that gave a sample")[0] == "50 % (31 to 69 %, n=24)"
+    assert row(comparison, "attempts with a sample")[0] == "50 % (31 to 69 %, n=24)"
     assert row(comparison, "hit at 1") == ("25 % (9 to 53 %, n=12)", "25 % (7 to 59 %, n=8)")
     assert row(comparison, "rank")[0].startswith("4 (")
-    assert row(comparison, "calls for each sample") == ("1.0", "1.0")
+    assert row(comparison, "calls per sample") == ("1.0", "1.0")
     assert len(comparison.figures()) == len(MEASURES) + 6
 
 
-def test_what_differs_is_found_and_what_does_not_is_not(two: Callable[..., list[Path]]) -> None:
+def test_significant_differences(two: Callable[..., list[Path]]) -> None:
     runs = two()
     with RunStore.open(runs[1]) as store:
         store._database.execute("UPDATE samples SET record = json_set(record, '$.answer', 'a b c d e f g h i')")
     comparison = compare_runs(runs)
-    found = {each.measure.name: each for each in comparison.differences}
-    longer = found["words of an answer"]
-    assert longer.found.gain == 0.5, "every answer of the second is longer than every one of the first"
+    found = {difference.measure.name: difference for difference in comparison.differences}
+    longer = found["words per answer"]
+    assert longer.contrast.gain == 0.5, "every answer of the second run is longer than all of the first"
     assert longer.gain_text.startswith("higher in 100 of 100 pairs")
-    assert [name for name, each in found.items() if each.is_real] == ["words of an answer"]
+    assert [name for name, difference in found.items() if difference.is_significant] == ["words per answer"]
     first, rest = comparison.conclusions()
-    assert first.startswith("second differs from first in words of an answer: higher in 100 of 100 pairs")
-    assert rest.startswith(f"Of the others ({len(found) - 1}), none can be told from chance")
+    assert first.startswith("second differs from first in words per answer")
+    assert f"{len(found) - 1} other differences" in rest
 
 
-def test_p_values_are_corrected_for_all_tests(two: Callable[..., list[Path]]) -> None:
+def test_p_values_are_corrected(two: Callable[..., list[Path]]) -> None:
     comparison = compare_runs(two())
     assert len(comparison.differences) > 5
-    for each in comparison.differences:
-        assert each.p >= each.found.p
-        assert each.detectable >= each.found.detectable(1)
+    for difference in comparison.differences:
+        assert difference.p >= difference.contrast.p
+        assert difference.detectable >= difference.contrast.detectable(1)
     assert any(f"all {len(comparison.differences)} tests" in note for note in comparison.notes)
 
 
-def test_notes_say_whether_the_documents_are_the_same(two: Callable[..., list[Path]], tmp_path: Path) -> None:
+def test_notes_on_shared_documents(two: Callable[..., list[Path]], tmp_path: Path) -> None:
     runs = two()
     other = make_run(tmp_path / "other", samples=3, evils=("", "Else."))
     third = make_run(tmp_path / "third", samples=3, evils=("New.",))
-    notes = compare_runs([*runs, other, third]).notes
-    assert notes[0] == "second is over the same 4 documents as first, cut the same way."
-    assert notes[1].startswith("8 questions of second are in first too;")
-    assert "other shares 2 documents with first, of 4 and 4." in notes
-    assert "third shares no document with first: what differs may lie in the documents." in notes
+    notes = "\n".join(compare_runs([*runs, other, third]).notes)
+    for note in (
+        "second has the same 4 documents as first, with the same chunks",
+        "second shares 8 questions with first",
+        "other shares 2 documents with first, of 4 and 4",
+        "third shares no documents with first",
+    ):
+        assert note in notes
 
 
-def test_what_cannot_be_compared_is_not_tested(two: Callable[..., list[Path]]) -> None:
+def test_other_embedder_or_critic_is_not_tested(two: Callable[..., list[Path]]) -> None:
     other = {"lm": {"name": "x"}, "embedder": {"name": "y", "sha256": "e" * 64}}
     comparison = compare_runs(two(models=other, compiled={}))
-    tested = names(comparison)
-    assert tested.isdisjoint({"hit at 1", "hit at 5", "rank"}), "ranks are of a search with the embedder"
-    assert tested.isdisjoint({"likeness to the passage", "likeness to the nearest other", "score of the critic"})
-    note = "likeness to the passage of second is not tested: their embedders differ, or are not known."
-    assert note in comparison.notes
-    assert row(comparison, "likeness to the passage")[1] != "not known", "it is shown all the same"
+    untested = {
+        "hit at 1", "hit at 5", "rank",
+        "similarity to the passage", "similarity to the nearest question", "critic score",
+    }  # fmt: skip
+    assert measures_of(comparison).isdisjoint(untested)
+    assert {note.split(" of second")[0] for note in comparison.notes if "not tested" in note} == untested
+    assert row(comparison, "similarity to the passage")[1] != "unknown", "shown even if not tested"
 
 
-def test_ranks_among_chunks_of_other_texts_are_not_compared_though_their_ids_are_the_same(
+def test_ranks_are_not_tested_if_chunk_texts_differ(
     two: Callable[..., list[Path]],
 ) -> None:
     runs = two()
     with RunStore.open(runs[1]) as store:
-        store._database.execute("UPDATE chunks SET record = json_set(record, '$.text', 'cut elsewhere')")
+        store._database.execute("UPDATE chunks SET record = json_set(record, '$.text', 'cut remote')")
     comparison = compare_runs(runs)
-    assert comparison.notes[0] == "second is over the same 4 documents as first, cut in another way."
-    assert names(comparison).isdisjoint({"hit at 1", "hit at 5", "rank"})
+    assert "different chunks" in comparison.notes[0]
+    assert measures_of(comparison).isdisjoint({"hit at 1", "hit at 5", "rank"})
 
 
 @pytest.mark.parametrize(("threshold", "is_tested"), [(0.42, True), (0.9, False)])
-def test_a_critic_is_the_same_one_whatever_its_quality_estimate(
+def test_critics_are_compared_by_threshold_not_by_quality_estimate(
     two: Callable[..., list[Path]], threshold: float, is_tested: bool
 ) -> None:
     judge = {"model": "head", "optimizer": "fit-head", "threshold": threshold}
     comparison = compare_runs(two(compiled={"judge": judge}))
-    assert ("score of the critic" in names(comparison)) == is_tested
+    assert ("critic score" in measures_of(comparison)) == is_tested
 
 
 @pytest.mark.parametrize("samples", [0, 1])
-def test_a_run_of_hardly_any_samples_is_compared_as_far_as_it_goes(
-    two: Callable[..., list[Path]], samples: int
-) -> None:
+def test_compare_with_few_samples(two: Callable[..., list[Path]], samples: int) -> None:
     comparison = compare_runs(two(samples=samples, compiled={}))
-    assert row(comparison, "expected good")[1] == "not known"
-    assert all(each.measure.kind == "share" for each in comparison.differences)
+    assert row(comparison, "expected good")[1] == "unknown"
+    assert all(difference.measure.kind == "share" for difference in comparison.differences)
     assert len(comparison.to_dict()["measures"]) == len(MEASURES)
 
 
-def test_runs_of_no_samples_have_nothing_to_test(tmp_path: Path) -> None:
+def test_compare_empty_runs(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("models", "compiled", "configuration", "agenda", "asked"))
     lineage = {"command": "merge", "options": {}, "parents": []}
     runs = [make_run(tmp_path / name, samples=0, lineage=lineage, **nothing) for name in ("a", "b")]
     comparison = compare_runs(runs)
-    assert names(comparison) == {"documents asked about"}
+    assert measures_of(comparison) == {"documents covered"}
     assert row(comparison, "samples") == ("0", "0")
 
 
-def test_signed_shares_are_compared(two: Callable[..., list[Path]]) -> None:
+def test_signed_shares(two: Callable[..., list[Path]]) -> None:
     runs = two()
     with RunStore.review(runs[1]) as store:
         for number in range(8):
             store.reviews.add(Review(item=f"s{number}", verdict="bad"))
-    assert row(compare_runs(runs), "signed of those read") == ("67 % (21 to 94 %, n=3)", "0 % (0 to 32 %, n=8)")
+    assert row(compare_runs(runs), "signed of reviewed") == ("67 % (21 to 94 %, n=3)", "0 % (0 to 32 %, n=8)")
 
 
-def test_two_runs_are_the_fewest_and_none_comes_twice(two: Callable[..., list[Path]], tmp_path: Path) -> None:
+def test_invalid_and_equally_named_folders(two: Callable[..., list[Path]], tmp_path: Path) -> None:
     runs = two()
-    with pytest.raises(InputError, match="takes two runs or more"):
-        compare_runs(runs[:1])
     (tmp_path / "link").symlink_to(runs[0])
-    with pytest.raises(InputError, match="is named twice"):
-        compare_runs([*runs, tmp_path / "link"])
-    with pytest.raises(InputError, match="is not the folder of a run"):
-        compare_runs([*runs, tmp_path])
+    for folders, message in (
+        (runs[:1], "two or more runs"),
+        ([*runs, tmp_path / "link"], "is given twice"),
+        ([*runs, tmp_path], "is not the folder of a run"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare_runs(folders)
     runs = [make_run(tmp_path / name / "run", samples=2) for name in ("a", "b")]
-    assert compare_runs(runs).names == ["run", "run (2)"], "folders of one name are told apart"
+    assert compare_runs(runs).names == ["run", "run (2)"]
 
 
-def test_python_compares_folders_and_runs(two: Callable[..., list[Path]], tmp_path: Path) -> None:
+def test_compare_from_python(two: Callable[..., list[Path]], tmp_path: Path) -> None:
     runs = two(evils=EVILS)
     with RunStore.open(runs[1]) as store:
         store.set_meta("identity", META["identity"])
@@ -174,5 +176,5 @@ def test_python_compares_folders_and_runs(two: Callable[..., list[Path]], tmp_pa
     assert page.count("<svg") == 2
     with pytest.raises(InputError, match=r"^out .*c\.txt"):
         compared.report(tmp_path / "c.txt")
-    with pytest.raises(InputError, match="takes two runs or more"):
+    with pytest.raises(InputError, match="two or more runs"):
         groundset.compare(str(runs[0]))

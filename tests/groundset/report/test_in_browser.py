@@ -1,4 +1,4 @@
-"""A report as a reader sees it, in a browser."""
+"""Reports in a browser."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ WIDER = """() => [...document.querySelectorAll("body *")].filter(each => !each.c
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The addresses of a report and of a comparison, with all that is hostile in them."""
+    """The addresses of a report and a comparison with hostile texts."""
     folder = tmp_path_factory.mktemp("pages")
     runs = [make_run(folder / name, evils=EVILS) for name in ("one", EVIL.replace("/", "\u2044"))]
     write_report(runs[1], folder / "report.html")
@@ -40,7 +40,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture
 def shown(browser: Any) -> Iterator[Any]:
-    """A tab that notes its messages and its requests."""
+    """A tab that records its messages and requests."""
     with browser.new_context() as context:
         page = context.new_page()
         page.heard = []
@@ -51,7 +51,7 @@ def shown(browser: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("value", "raised"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception)])
-def test_without_a_browser_these_tests_fail_only_in_continuous_integration(
+def test_missing_browser_fails_only_in_ci(
     monkeypatch: pytest.MonkeyPatch, value: str, raised: type[BaseException]
 ) -> None:
     import browser
@@ -62,7 +62,7 @@ def test_without_a_browser_these_tests_fail_only_in_continuous_integration(
         pass
 
 
-def test_what_documents_hold_stays_text_and_nothing_is_asked_for(shown: Any, pages: list[str]) -> None:
+def test_hostile_text_is_escaped_and_nothing_is_requested(shown: Any, pages: list[str]) -> None:
     for address in pages:
         shown.heard.clear()
         shown.goto(address)
@@ -72,7 +72,7 @@ def test_what_documents_hold_stays_text_and_nothing_is_asked_for(shown: Any, pag
         assert shown.get_by_text("<script>document.title='taken'").count() > 0
 
 
-def test_a_script_that_got_in_would_not_run(shown: Any, pages: list[str], tmp_path: Path) -> None:
+def test_content_security_policy_blocks_scripts(shown: Any, pages: list[str], tmp_path: Path) -> None:
     report = Path(pages[0].removeprefix("file://")).read_text(encoding="utf-8")
     (tmp_path / "x.html").write_text(report.replace("<main>", f"<main>{EVIL}"), encoding="utf-8")
     shown.goto((tmp_path / "x.html").as_uri())
@@ -81,7 +81,7 @@ def test_a_script_that_got_in_would_not_run(shown: Any, pages: list[str], tmp_pa
 
 
 @pytest.mark.parametrize("width", [360, 1600])
-def test_nothing_is_wider_than_the_window(shown: Any, pages: list[str], width: int) -> None:
+def test_no_horizontal_overflow(shown: Any, pages: list[str], width: int) -> None:
     shown.set_viewport_size({"width": width, "height": 800})
     for address in pages:
         shown.goto(address)
@@ -91,7 +91,7 @@ def test_nothing_is_wider_than_the_window(shown: Any, pages: list[str], width: i
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_and_drawings_stand_out_from_the_paper(shown: Any, pages: list[str], scheme: str) -> None:
+def test_contrast(shown: Any, pages: list[str], scheme: str) -> None:
     shown.emulate_media(color_scheme=scheme)
     shown.goto(pages[0])
     text, drawn, shapes = shown.evaluate(CONTRAST)
@@ -100,14 +100,14 @@ def test_texts_and_drawings_stand_out_from_the_paper(shown: Any, pages: list[str
     assert shapes >= 3
 
 
-def test_drawings_are_named_for_those_who_do_not_see_them(shown: Any, pages: list[str]) -> None:
+def test_charts_are_accessible(shown: Any, pages: list[str]) -> None:
     shown.goto(pages[0])
     assert shown.get_by_role("img", name="Map of the chunks").count() == 1
     shown.locator("#coverage summary").first.click()
     assert shown.locator("#coverage details[open] table").first.is_visible()
 
 
-def test_it_prints(shown: Any, pages: list[str]) -> None:
+def test_print_layout(shown: Any, pages: list[str]) -> None:
     shown.goto(pages[0])
     printed = shown.pdf(format="A4", print_background=False)
     assert printed.startswith(b"%PDF")

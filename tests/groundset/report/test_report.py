@@ -1,4 +1,4 @@
-"""The report of a run: what it shows, of whatever run, and that nothing in it acts."""
+"""The report of a run: its figures, and the escaping of hostile texts."""
 
 import re
 import sqlite3
@@ -30,7 +30,7 @@ KEYS = ["made", "quality", "yield", "refused", "coverage", "questions", "diversi
 
 
 class Page(HTMLParser):
-    """The text of a page and its tags."""
+    """The text, tags and attributes of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -62,45 +62,45 @@ def metrics(run: Path) -> dict[str, Any]:
 
 
 def rows(run: Path, key: str) -> list[tuple[str, ...]]:
-    """Return the rows of the tables of a part, those of its charts first."""
-    part = sections(run)[key]
-    return [tuple(row) for table in (*(chart.table for chart in part.charts), *part.tables) for row in table.rows]
+    """Return the rows of all tables of a section, those of its charts first."""
+    section = sections(run)[key]
+    tables = (*(chart.table for chart in section.charts), *section.tables)
+    return [tuple(row) for table in tables for row in table.rows]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A run that nobody changes, and its report."""
+    """A read-only run and its report."""
     run = reported_run.make_run(tmp_path_factory.mktemp("written") / "run")
     return run, report_page(RunAnalysis(run))
 
 
-def test_every_part_is_there_and_reached_from_the_top(written: tuple[Path, str]) -> None:
+def test_sections_and_anchors(written: tuple[Path, str]) -> None:
     page = Page(written[1])
     ids = [value for name, value in page.attributes if name == "id"]
     assert [key for key in ids if key in KEYS] == KEYS
     assert {value for name, value in page.attributes if name == "href"} >= {f"#{key}" for key in KEYS}
-    assert len(ids) == len(set(ids)), "no name occurs twice, those of drawings among them"
+    assert len(ids) == len(set(ids)), "ids are unique, also in charts"
     counts = {tag: page.tags.count(tag) for tag in ("svg", "details", "desc")}
-    assert counts == {"svg": 13, "details": 13, "desc": 13}, "who cannot see a drawing reads what it shows"
-    assert report_page(RunAnalysis(written[0])) == written[1], "two reports of a run are the same"
+    assert counts == {"svg": 13, "details": 13, "desc": 13}
+    assert report_page(RunAnalysis(written[0])) == written[1], "reports are deterministic"
 
 
-def test_metrics_are_what_the_run_holds(written: tuple[Path, str]) -> None:
+def test_metrics(written: tuple[Path, str]) -> None:
     found = metrics(written[0])
     reciprocal = (1 + 1 / 2 + 1 / 7 + 0 + 1 + 1 / 2) / 6  # ranks are 1, 2, 7, None, 1, 2
     expected = {
-        "Samples": "6 of 10 asked for",
-        "State": "finished: as many samples as were asked for",
+        "Samples": "6 of 10 requested",
         "Corrected": "50 % (1)",
         "Kept of candidates": "50 % (6)",
         "Kept of attempts": "50 % (6)",
-        "Documents asked about": "50 % (2)",
+        "Documents covered": "50 % (2)",
         "Hit at 1": "33 %",
         "Hit at 5": "67 %",
         "Mean reciprocal rank": f"{reciprocal:.2f}",
-        "Tokens read": "600, 100.0 for each sample",
-        "Time": "1 min 00 s, 10.0 s for each sample",
-        "Smallest difference seen": "none can be seen",
+        "Prompt tokens": "600, 100.0 per sample",
+        "Time": "1 min 00 s, 10.0 s per sample",
+        "Minimum detectable difference": "none",
     }
     assert {name: found[name].value for name in expected} == expected
     for name, value, interval, n in (
@@ -108,20 +108,20 @@ def test_metrics_are_what_the_run_holds(written: tuple[Path, str]) -> None:
         ("Signed", "67 % (2)", "21 to 94 %", "3 reviewed samples"),
     ):
         assert (found[name].value, found[name].interval, found[name].n) == (value, interval, n)
-    assert found["Chunks asked about"].n == "12 chunks"
+    assert found["Chunks covered"].n == "12 chunks"
+    assert found["Status"].value.startswith("finished: all")
 
 
-def test_every_share_has_its_interval_and_its_n(written: tuple[Path, str]) -> None:
-    shares = [each for each in metrics(written[0]).values() if each.value.endswith(("%", ")")) and " %" in each.value]
+def test_shares_have_interval_and_n(written: tuple[Path, str]) -> None:
+    shares = [metric for metric in metrics(written[0]).values() if re.search(r" %( \(|$)", metric.value)]
     assert len(shares) > 12
-    without = {each.name for each in shares if not each.interval}
-    assert without == {"Distinct words", "Distinct pairs of words"}, "of these nobody knows how they would vary"
-    assert all(each.n for each in shares)
+    assert {metric.name for metric in shares if not metric.interval} == {"Distinct words", "Distinct word pairs"}
+    assert all(metric.n for metric in shares)
 
 
-def test_reasons_are_counted_with_examples_and_difficulty_follows_rank_and_words(written: tuple[Path, str]) -> None:
+def test_refused_reasons_and_difficulties(written: tuple[Path, str]) -> None:
     refused = rows(written[0], "refused")
-    assert sections(written[0])["refused"].about.startswith("6 questions refused; 3 passages held nothing to ask")
+    assert sections(written[0])["refused"].about.startswith("6 questions refused; 3 chunks skipped")
     assert ("judge: not clear", "6", "100 %", "61 to 100 %") in refused
     assert ("judge: not clear", "What?", "not clear:", "ferry-0") in [tuple(map(str.strip, row)) for row in refused]
     found = {row[0]: row[1] for row in rows(written[0], "retrieval")}
@@ -129,79 +129,80 @@ def test_reasons_are_counted_with_examples_and_difficulty_follows_rank_and_words
 
 
 @pytest.mark.parametrize("samples", [0, 1])
-def test_a_run_of_hardly_any_samples_says_so(make_run: MakeRun, samples: int) -> None:
+def test_report_with_few_samples(make_run: MakeRun, samples: int) -> None:
     run = make_run(samples=samples, ending=None)
     page = read(run)
     assert page.tags.count("h2") == len(KEYS)
     assert bool(sections(run)["made"].notes) == (samples == 0)
-    assert metrics(run)["State"].value == "not known"
+    assert metrics(run)["Status"].value == "unknown"
     assert f"n = {samples} " in page.text
     assert "nan" not in page.text.lower()
 
 
-def test_a_run_that_was_not_generated_invents_nothing(make_run: MakeRun) -> None:
+def test_report_on_a_derived_run(make_run: MakeRun) -> None:
     nothing = dict.fromkeys(("models", "compiled", "configuration", "corpus", "agenda", "asked"))
     run = make_run(lineage={"command": "merge", "options": {}, "parents": []}, **nothing)
     found = metrics(run)
     assert found["Made by"].value.startswith("groundset merge")
-    assert (found["Expected good"].value, found["Expected good"].n) == ("not known", "")
+    assert (found["Expected good"].value, found["Expected good"].n) == ("unknown", "")
     assert found.keys().isdisjoint({"Attempts", "Kept of attempts", "Calls", "Time"})
     for key in ("yield", "cost"):
         assert sections(run)[key].notes
 
 
-def test_what_was_measured_on_runs_holds_for_what_was_as_easy(make_run: MakeRun) -> None:
-    of_times = {"expected_good": 0.9, "interval": [0.744, 0.965], "measured_on": 30}
-    of_places = {"expected_good": 1.0, "interval": [0.342, 1.0], "measured_on": 2}
-    judge = {"threshold": 0.34, "expected_good": 0.883, "interval": [0.778, 0.942], "measured_on": 60}
-    quality = sections(make_run(compiled={"judge": {**judge, "kinds": {"time": of_times, "place": of_places}}}))[
-        "quality"
-    ]
+def test_quality_estimate_by_kind(make_run: MakeRun) -> None:
+    kinds = {
+        "time": {"expected_good": 0.9, "interval": [0.744, 0.965], "measured_on": 30},
+        "place": {"expected_good": 1.0, "interval": [0.342, 1.0], "measured_on": 2},
+    }
+    judge = {"threshold": 0.34, "expected_good": 0.883, "interval": [0.778, 0.942], "measured_on": 60, "kinds": kinds}
+    quality = sections(make_run(compiled={"judge": judge}))["quality"]
     expected = quality.metrics[0]
     assert (expected.value, expected.interval, expected.n) == ("88 %", "78 to 94 %", "60 questions of runs")
-    assert "3 samples that were easy to ask" in expected.meaning
+    assert "3 easy samples" in expected.meaning
     assert [list(row) for row in quality.tables[0].rows] == [["time", "3", "90 %", "74 to 96 %", "30"]]
-    assert "questions of runs that people reviewed" in quality.notes[0]
+    assert "reviewed questions" in quality.notes[0]
 
 
-def test_a_critic_that_was_not_measured_has_no_quality_estimate(make_run: MakeRun) -> None:
+def test_no_quality_estimate_without_measurement(make_run: MakeRun) -> None:
     judge = {"model": "head", "optimizer": "fit-head", "threshold": 0.42}
     quality = sections(make_run(compiled={"judge": judge}))["quality"]
-    assert quality.metrics[0].value == "not known"
+    assert quality.metrics[0].value == "unknown"
     assert not quality.notes
 
 
-def test_a_run_made_of_one_that_kept_only_what_was_found_flatters_its_embedder_too(make_run: MakeRun) -> None:
+def test_max_rank_note_on_a_derived_run(make_run: MakeRun) -> None:
     run = make_run(lineage={"command": "sample", "options": {}, "parents": []})
     assert "at rank 5 or better" in sections(run)["retrieval"].notes[-1]
 
 
-def test_a_chunk_that_holds_nothing_further_to_ask_held_something(make_run: MakeRun) -> None:
+def test_chunk_with_questions_is_not_skipped(make_run: MakeRun) -> None:
     run = make_run(samples=3)
     before = RunAnalysis(run)
     further = [Reject(step="keyphrases", reason="no further sentence", chunk_id=name) for name in ("loom-0", "loom-1")]
     with RunStore.open(run) as store:
         asked = Reject(step="judge", reason="not clear", chunk_id="loom-0", question="What?")
         store.results.add([], [asked, *further])
-    assert RunAnalysis(run).passed_over - before.passed_over == {"loom-1"}
+    assert RunAnalysis(run).skipped_chunks - before.skipped_chunks == {"loom-1"}
 
 
-def test_a_run_that_is_still_going_is_shown_as_of_now(make_run: MakeRun) -> None:
+def test_report_on_a_running_run(make_run: MakeRun) -> None:
     run = make_run(embedded=False)
     with RunStore.open(run) as store:
         write_files(store, "running")
-        assert metrics(run)["State"].value.startswith("still running")
-        assert sections(run)["coverage"].notes == ["There is no map: not all chunks of this run have embeddings."]
+        assert metrics(run)["Status"].value.startswith("still running")
+        [note] = sections(run)["coverage"].notes
+        assert "no embedding" in note
 
 
 @pytest.mark.parametrize("broken", ["{", '["complete"]', "[" * 100_000])
-def test_a_report_does_without_run_json(make_run: MakeRun, broken: str) -> None:
+def test_broken_run_json_is_ignored(make_run: MakeRun, broken: str) -> None:
     run = make_run()
     (run / "run.json").write_text(broken, encoding="utf-8")
     assert RunAnalysis(run).status == "complete"
 
 
-def test_a_damaged_run_is_named(make_run: MakeRun) -> None:
+def test_damaged_run(make_run: MakeRun) -> None:
     folder = make_run()
     with closing(sqlite3.connect(folder / "run.sqlite")) as database, database:
         database.execute("UPDATE samples SET record = '{}' WHERE position = 3")
@@ -209,30 +210,30 @@ def test_a_damaged_run_is_named(make_run: MakeRun) -> None:
         RunAnalysis(folder)
 
 
-def test_whatever_documents_hold_is_text_and_the_page_asks_for_nothing(make_run: MakeRun) -> None:
+def test_hostile_text_is_escaped(make_run: MakeRun) -> None:
     page = report_page(RunAnalysis(make_run(evils=EVILS)))
     parsed = Page(page)
     assert {"script", "img", "b", "iframe", "link", "object"}.isdisjoint(parsed.tags)
     assert not [name for name, _ in parsed.attributes if name.startswith("on")]
     assert len([value for name, value in parsed.attributes if name == "id" and value == "made"]) == 1
     assert not re.search("[\u202a-\u202e\u2028\x1b\x00]", page)
-    unseen = "\\u202egnp.exe\\u2028\\u001b[31m $\\frac{1$"
-    for evil in (EVIL, unseen, "]]></svg><b>", "$$$^_{", "{{ 7*7 }}"):
+    spelt_out = "\\u202egnp.exe\\u2028\\u001b[31m $\\frac{1$"
+    for evil in (EVIL, spelt_out, "]]></svg><b>", "$$$^_{", "{{ 7*7 }}"):
         assert evil in parsed.text
     assert len(page) < 400_000
     assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in page
     assert set(re.findall(r"https?://[^\"' ]+", page)) == {"http://www.w3.org/1999/xlink"}
-    assert "#0072b2" not in page.split("</style>")[1], "colours are the page's, so that dark ones can be others"
+    assert "#0072b2" not in page.split("</style>")[1], "charts use the CSS variables of the page"
 
 
-def test_many_points_are_one_image_and_few_are_shapes() -> None:
+def test_many_points_are_rasterised() -> None:
     few, many = (charts.points("map", [("all", np.random.default_rng(0).random((n, 2)))]) for n in (100, 5001))
     assert "data:image/png" not in few
     assert many.count("data:image/png;base64") == 1
     assert len(many) < 200_000
 
 
-def test_a_dispute_is_no_signature(make_run: MakeRun) -> None:
+def test_disputed_reviews(make_run: MakeRun) -> None:
     run = make_run()
     with RunStore.review(run) as store:
         store.reviews.add(Review(item="s0", reader="another", verdict="bad"))
@@ -240,15 +241,15 @@ def test_a_dispute_is_no_signature(make_run: MakeRun) -> None:
     found = metrics(run)
     values = [found[name].value for name in ("Signed", "Disputed", "Reviewed")]
     assert values == ["33 % (1)", "33 % (1)", "50 % (3)"]
-    assert "by 2 reviewers" in found["Signed"].meaning
+    assert "2 in total" in found["Signed"].meaning
 
 
-def test_python_writes_the_same_page(make_run: MakeRun, tmp_path: Path) -> None:
+def test_report_from_python(make_run: MakeRun, tmp_path: Path) -> None:
     folder = make_run()
     with RunStore.open(folder) as store:
         write_files(store, "complete")
     opened = groundset.open_run(folder)
     assert opened.report() == folder / "report.html"
     assert (folder / "report.html").read_text(encoding="utf-8") == report_page(RunAnalysis(folder))
-    with pytest.raises(InputError, match=r"^out .*r\.txt: the report is a page"):
+    with pytest.raises(InputError, match=r"^out .*r\.txt: must end with \.html"):
         opened.report(tmp_path / "r.txt")

@@ -33,14 +33,14 @@ def index_of_angles(*angles: float, depth: int = 50) -> ChunkIndex:
     return index_of(encode_angle(map(str, angles)), encode_angle, depth=depth)
 
 
-def test_hits_come_the_most_similar_first():
+def test_hits_are_sorted_by_similarity():
     hits = index_of_angles(1.0, 0.0, 0.5).search("0.1", 2)
     assert [hit.chunk_id for hit in hits] == ["c1", "c2"]
     assert hits[0].text == "text 1"
     assert hits[0].similarity == pytest.approx(np.cos(0.1), abs=1e-6)
 
 
-def test_rank_is_that_of_the_best_relevant_chunk():
+def test_rank_is_of_the_best_relevant_chunk():
     index = index_of_angles(1.0, 0.0, 0.5)
     first = index.rank("0.1", (("c1",),))
     assert (first.rank, first.score, first.retrieved_id, first.retrieved_content) == (1, 1, "c1", "text 1")
@@ -49,7 +49,7 @@ def test_rank_is_that_of_the_best_relevant_chunk():
     assert index.rank("0.1", (("elsewhere",),)).rank is None
 
 
-def test_every_group_must_be_found_and_any_chunk_of_a_group_will_do():
+def test_rank_requires_a_chunk_of_every_group():
     index = index_of_angles(0.1, 0.2, 0.3, 0.4)
     assert index.rank("0", (("c0",), ("c3",))).rank == 4
     assert index.rank("0", (("c0",), ("c3", "c1"))).rank == 2
@@ -57,12 +57,12 @@ def test_every_group_must_be_found_and_any_chunk_of_a_group_will_do():
     assert index.rank("0", (("c3",), ("c0",))).score == 1
 
 
-def test_the_chunks_near_a_chunk_leave_it_out():
+def test_near_omits_the_chunk_itself():
     index = index_of_angles(0.1, 0.25, 0.3, 0.6)
     assert [hit.chunk_id for hit in index.near("c2", 2)] == ["c1", "c0"]
 
 
-def test_beyond_the_depth_there_is_no_rank():
+def test_no_rank_beyond_the_depth():
     index = index_of_angles(*np.linspace(0, 1, 20), depth=5)
     assert index.rank("0", (("c4",),)).rank == 5
     assert index.rank("0", (("c5",),)).rank is None
@@ -78,7 +78,7 @@ def test_faiss_agrees_with_numpy(count, seed):
     assert [hit.chunk_id for hit in index.search("any")] == expected
 
 
-def test_threads_may_share_an_index():
+def test_threads_can_share_an_index():
     rng = np.random.default_rng(0)
     vectors = unit(rng.normal(size=(500, 32)))
     index = index_of(vectors, lambda texts: vectors[[int(text) for text in texts]])
@@ -95,14 +95,14 @@ def test_threads_may_share_an_index():
     assert wrong == []
 
 
-def test_many_searches_find_what_each_finds():
+def test_search_many_equals_single_searches():
     index = index_of_angles(*np.linspace(0, 1, 20))
     queries = ["0.1", "0.7", "0.1"]
     assert index.search_many(queries, 4) == [index.search(query, 4) for query in queries]
     assert index.search_many([], 4) == []
 
 
-def test_the_store_must_hold_the_chunks():
+def test_store_must_contain_the_chunks():
     store = open_store("faiss", ["c1"], np.ones((1, 1), dtype=np.float32))
     with pytest.raises(ValueError, match="other chunks"):
         ChunkIndex([chunk(0)], store, encode_angle)

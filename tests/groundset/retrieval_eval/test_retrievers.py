@@ -105,13 +105,13 @@ def test_json_lines_are_read_in_their_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.trec", "q Q0 c%201 1 1 x", "line 1: the run holds no question q"),
-        ("a.trec", "q%201 Q0 c 1 1 x", "line 1: the run holds no chunk c"),
+        ("a.trec", "q Q0 c%201 1 1 x", "line 1: no question q in the run"),
+        ("a.trec", "q%201 Q0 c 1 1 x", "line 1: no chunk c in the run"),
         ("a.trec", "q%201 c%201 1", "line 1: 6 columns"),
         ("a.trec", "q%201 Q0 c%201 first 1 x", "line 1: rank and score must be numbers"),
-        ("a.trec", "\n", "it ranks nothing"),
+        ("a.trec", "\n", "no rankings found"),
         ("a.jsonl", '{"id": "q 1", "chunk_ids": "c 1"}', "line 1, column chunk_ids"),
-        ("a.jsonl", '{"id": "q 1", "chunk_ids": ["c 9"]}', "line 1: the run holds no chunk c 9"),
+        ("a.jsonl", '{"id": "q 1", "chunk_ids": ["c 9"]}', "line 1: no chunk c 9 in the run"),
     ],
 )
 def test_a_malformed_ranking_is_refused_by_its_line(tmp_path: Path, name: str, text: str, message: str) -> None:

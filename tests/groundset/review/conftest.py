@@ -1,4 +1,4 @@
-"""Small runs to be reviewed, and the pages of a review session over HTTP in this process."""
+"""Small runs and the pages of a review session."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

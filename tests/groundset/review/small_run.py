@@ -1,4 +1,4 @@
-"""A small run to be read: a document of four chunks, and a question about each."""
+"""A small run: a document of four chunks with a question about each."""
 
 from collections.abc import Sequence
 from pathlib import Path

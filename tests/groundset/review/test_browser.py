@@ -1,4 +1,4 @@
-"""The page as a reviewer uses it, in a headless browser."""
+"""The review page in a headless browser."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def reviews(folder: Path) -> list[tuple[str, str | None, str | None]]:
         return [(review.item, review.verdict, review.reason) for review in store.reviews.all()]
 
 
-def test_a_run_is_reviewed_by_keys_alone(make_run, open_page):
+def test_review_by_keyboard(make_run, open_page):
     folder = make_run(asked=[ASKED[0], (HOSTILE, HOSTILE), *ASKED[2:]])
     with ReviewSession([folder], "reader") as session, serving(session) as address:
         page = open_page(address)
@@ -81,20 +81,20 @@ def test_a_run_is_reviewed_by_keys_alone(make_run, open_page):
         assert page.locator(".lines li").count() == 1
 
 
-def test_two_tabs_respect_each_other(make_run, open_page):
+def test_conflicting_tabs(make_run, open_page):
     folder = make_run()
     with ReviewSession([folder], "reader") as session, serving(session) as address:
         one, other = open_page(address), open_page(address)
         press(one, "1")
         press(other, "2")
-        assert "Another tab had signed it meanwhile" in other.locator(".note").inner_text()
+        assert "signed in another tab" in other.locator(".note").inner_text()
         press(one, "Backspace")
         assert one.title() == "1 of 4: refused"
         press(one, "2")
         assert len(reviews(folder)) == 2, "the same verdict again adds nothing"
 
 
-def test_it_works_without_scripts_on_a_narrow_screen_in_the_dark(make_run, open_page):
+def test_page_without_javascript_on_a_narrow_dark_screen(make_run, open_page):
     folder = make_run(asked=[("x" * 500, "y" * 500), *ASKED[1:]])
     with ReviewSession([folder], "reader") as session, serving(session) as address:
         page = open_page(
@@ -110,7 +110,7 @@ def test_it_works_without_scripts_on_a_narrow_screen_in_the_dark(make_run, open_
         assert page.locator(".state").all_inner_texts()[:3] == ["signed", "signed as corrected", "unread"]
 
 
-def test_what_can_be_pressed_has_a_name_and_can_be_read(make_run, open_page):
+def test_contrast_and_accessible_names(make_run, open_page):
     with ReviewSession([make_run()], "reader") as session, serving(session) as address:
         for scheme in ("light", "dark"):
             page = open_page(address, color_scheme=scheme)
@@ -147,7 +147,7 @@ CONTRASTS = """() => {
 }"""
 
 
-def test_every_verdict_survives_a_kill_and_the_old_address_opens_nothing(make_run, open_page):
+def test_verdicts_survive_a_kill_and_tokens_do_not(make_run, open_page):
     folder = make_run()
     script = "from groundset.commands import main; main()"
     arguments = [sys.executable, "-c", script, "review", str(folder), "--no-browser"]

@@ -1,4 +1,4 @@
-"""The pages over HTTP: who may ask, what is shown and what is not, what forms do."""
+"""The review pages over HTTP: access, content and forms."""
 
 import html
 import re
@@ -35,7 +35,7 @@ def heading(page: str) -> str:
         ("/token/static/review.js", {"Host": "evil.example"}),
     ],
 )
-def test_who_does_not_know_the_token_or_asks_from_elsewhere_is_refused(make_run, review, path, headers):
+def test_token_host_and_origin_are_checked(make_run, review, path, headers):
     page = review(make_run())
     for ask in (page.client.get, page.client.post):
         answer = ask(path, headers=headers)
@@ -44,7 +44,7 @@ def test_who_does_not_know_the_token_or_asks_from_elsewhere_is_refused(make_run,
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
 
 
-def test_a_form_from_elsewhere_stores_nothing(make_run, review):
+def test_cross_site_forms_are_rejected(make_run, review):
     folder = make_run()
     page = review(folder)
     item = f"/token/item/{page.session.items[0].key}"
@@ -54,7 +54,7 @@ def test_a_form_from_elsewhere_stores_nothing(make_run, review):
         assert len(store.reviews.all()) == 1
 
 
-def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(make_run, review):
+def test_security_headers(make_run, review):
     page = review(make_run())
     page.submit(0, "sign")
     for path in ("/token/", "/token/list", "/token/static/review.css", f"/token/item/{page.session.items[0].key}"):
@@ -71,7 +71,7 @@ def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(make_ru
     assert {link.split("/")[1] for link in links if link != "data:,"} == {"token"}
 
 
-def test_keys_and_buttons_sign_refuse_skip_and_go_on(make_run, review):
+def test_sign_refuse_and_skip(make_run, review):
     page = review(make_run())
     text = page.get()
     assert heading(text) == ASKED[0][0]
@@ -90,7 +90,7 @@ def test_keys_and_buttons_sign_refuse_skip_and_go_on(make_run, review):
     assert [page.own(place).reason for place in range(4)] == [None, "wrong_premise", "incomplete", None]
 
 
-def test_the_judge_says_nothing_before_the_reviewer(make_run, review):
+def test_critic_decisions_are_hidden_before_the_verdict(make_run, review):
     page = review(make_run())
     text = page.get()
     assert "0.43" not in text
@@ -103,16 +103,16 @@ def test_the_judge_says_nothing_before_the_reviewer(make_run, review):
     assert "at rank 1" in shown
 
 
-def test_a_passage_stands_in_its_document_with_focus_and_answer_marked(make_run, review):
+def test_passage_is_marked_and_shown_in_its_document(make_run, review):
     text = review(make_run()).item(1)
     assert '<mark class="focus ">The bridge was built by </mark><mark class="focus found">Ada Lund</mark>' in text
-    before, behind = re.findall(r'<div class="text around" dir="auto">(.*?)</div>', text, re.DOTALL)
+    before, after = re.findall(r'<div class="text around" dir="auto">(.*?)</div>', text, re.DOTALL)
     assert before.strip() == "The **ferry** leaves Tollvik at nine."
-    assert "forty metres high" in behind
+    assert "forty metres high" in after
     assert "guide.md</bdi>, characters 38 to 79" in text
 
 
-def test_a_mended_text_is_what_is_signed(make_run, review):
+def test_corrections(make_run, review):
     page = review(make_run())
     text = page.submit(0, "correct", question="When does the ferry leave?\r\nSay the hour.", answer=ASKED[0][1])
     assert "Signed as corrected" in text
@@ -124,12 +124,12 @@ def test_a_mended_text_is_what_is_signed(make_run, review):
     page.submit(1, "correct", question=ASKED[1][0], answer=ASKED[1][1])
     assert page.states()[1] == "signed", "nothing was changed"
     text = page.submit(2, "correct", question=" ", answer="kept", status=400)
-    assert "cannot be empty" in text
+    assert "must not be empty" in text
     assert ">\nkept</textarea>" in text
     assert page.states()[2] == "unread"
 
 
-def test_hostile_texts_stay_texts(make_run, review):
+def test_hostile_texts_are_escaped(make_run, review):
     page = review(make_run(asked=[(HOSTILE, HOSTILE), ASKED[1]]), reviewer="<b>ann</b>")
     page.submit(0, "correct", question=HOSTILE, answer=HOSTILE)
     assert page.states()[0] == "signed", "what a field leaves out was not corrected"
@@ -145,21 +145,19 @@ def test_hostile_texts_stay_texts(make_run, review):
     assert "<b>" not in text
 
 
-def test_two_tabs_learn_of_each_other(make_run, review):
+def test_conflicts_between_tabs_are_shown(make_run, review):
     page = review(make_run())
     page.submit(0, "sign", seen="0")
-    text = page.submit(0, "vague", seen="0")
-    assert "Another tab had signed it meanwhile; your verdict counts." in text
-    assert "meanwhile" not in page.submit(0, "malformed")
+    assert "signed in another tab" in page.submit(0, "vague", seen="0")
+    assert "another tab" not in page.submit(0, "malformed")
     assert page.own(0).reason == "malformed"
 
 
-def test_a_tab_signs_the_words_that_it_shows(make_run, review):
+def test_signing_keeps_the_displayed_correction(make_run, review):
     page = review(make_run())
     page.submit(0, "correct", question="When does it leave?", answer=ASKED[0][1])
     corrected = str(page.number(0))
-    text = page.submit(0, "sign", seen="0")
-    assert "Another tab had signed it meanwhile; your verdict counts." in text
+    assert "signed in another tab" in page.submit(0, "sign", seen="0")
     assert page.own(0).question is None
     page.submit(0, "sign", seen=corrected)
     assert page.own(0).question == "When does it leave?"
@@ -167,7 +165,7 @@ def test_a_tab_signs_the_words_that_it_shows(make_run, review):
     assert page.own(1).question is None, "a row about another item"
 
 
-def test_the_end_does_not_call_reviewed_what_is_not(make_run, review):
+def test_final_page_counts_unread_items(make_run, review):
     page = review(make_run(samples=2))
     page.submit(0, "sign")
     text = page.get(f"next/{page.session.items[1].key}")
@@ -178,31 +176,31 @@ def test_the_end_does_not_call_reviewed_what_is_not(make_run, review):
     assert "All 2 samples are reviewed" in page.submit(1, "sign")
 
 
-def test_undo_shows_what_was_taken_back(make_run, review):
+def test_undo_shows_the_item(make_run, review):
     page = review(make_run())
     page.submit(0, "sign")
     text = page.post("undo")
-    assert "Your last verdict was taken back." in text
+    assert "Your last verdict was undone." in text
     assert heading(text) == ASKED[0][0]
     assert "There is nothing to undo." in page.post("undo")
 
 
-def test_a_filter_holds_from_page_to_page_and_can_be_answered_as_a_whole(make_run, review):
+def test_filters_persist_and_allow_bulk_verdicts(make_run, review):
     page = review(make_run())
     page.submit(3, "vague")
     text = page.get("list?asks=time")
     assert re.findall(r"<h1>(.*?)</h1>", text) == ["2 of 4"]
     text = page.get("?asks=time")
     assert heading(text) == ASKED[0][0]
-    assert "in a filter" in text
+    assert "clear the filter" in text
     item = page.session.items[0].key
-    assert "Nothing more in this filter" in page.post(f"item/{item}?asks=time", do="sign", seen="0")
+    assert "No more items in this filter" in page.post(f"item/{item}?asks=time", do="sign", seen="0")
     page.post("undo")
     text = page.post("all?asks=time", do="sign")
     assert "Sign: 1 at once?" in text
-    assert "1 others keep the verdict" in text
-    assert page.session.counts()["unread"] == 3, "nothing is stored unasked"
-    assert "Sign: 1 at once?" in page.post("all?asks=time", do="sign", count="2"), "others have come: ask again"
+    assert "Unchanged: 1," in text
+    assert page.session.counts()["unread"] == 3, "nothing is stored before confirmation"
+    assert "Sign: 1 at once?" in page.post("all?asks=time", do="sign", count="2"), "the number changed: confirm again"
     page.post("all?asks=time", do="sign", count="1")
     assert page.states() == ["signed", "unread", "unread", "refused"]
     page.post("undo")
@@ -210,7 +208,7 @@ def test_a_filter_holds_from_page_to_page_and_can_be_answered_as_a_whole(make_ru
     page.post("all", do="nonsense", status=400)
 
 
-def test_reviewers_are_compared_on_what_both_reviewed(make_run, review):
+def test_agreement_is_shown(make_run, review):
     folder = make_run()
     ann, bob = review(folder, reviewer="ann"), review(folder, reviewer="bob")
     for place, do in enumerate(("sign", "vague", "sign")):
@@ -219,19 +217,19 @@ def test_reviewers_are_compared_on_what_both_reviewed(make_run, review):
     assert "ann" not in text
     text = bob.submit(0, "sign")
     assert "ann: signed" in text
-    assert "With ann: 1 of 1 alike</span>" in text, "no kappa of one"
+    assert "with ann: 1 of 1</span>" in text, "kappa is undefined"
     bob.submit(1, "malformed")
     text = bob.submit(2, "vague")
-    assert "With ann: 2 of 3 alike, kappa 0.40" in text
+    assert "with ann: 2 of 3, kappa 0.40" in text
 
 
-def test_rejects_are_reviewed_with_reasons_of_their_own(make_run, review):
+def test_reasons_of_rejects(make_run, review):
     folder = make_run(samples=1, rejects=[THIN, UNCLEAR])
     page = review(folder, kind="reject")
     text = page.get()
-    assert heading(text) == "Is this a passage to ask about?"
+    assert heading(text) == "Is this passage worth asking about?"
     assert "too thin" in text
-    assert "not content" not in text, "why it was refused is said later"
+    assert "not content" not in text, "reasons are shown after the verdict"
     page.submit(0, "vague", status=400)
     text = page.submit(0, "too_thin")
     assert "Refused by: chunk: not content" in text
@@ -246,14 +244,14 @@ def test_rejects_are_reviewed_with_reasons_of_their_own(make_run, review):
     assert "references" in page.get("list")
 
 
-def test_a_run_without_samples_says_so_and_shows_them_when_they_come(make_run, review):
+def test_run_without_samples(make_run, review):
     page = review(make_run(samples=0))
     assert "There are no samples yet" in page.get()
     assert "0 of 0" in page.get("list")
     assert "There are no rejects yet" in review(make_run("other", samples=1), kind="reject").get()
 
 
-def test_what_is_not_there_is_not_found(make_run, review):
+def test_unknown_pages_and_invalid_forms(make_run, review):
     page = review(make_run())
     page.get("item/nosuch", status=404)
     page.get("nosuch", status=404)
@@ -263,19 +261,19 @@ def test_what_is_not_there_is_not_found(make_run, review):
     assert page.session.counts()["unread"] == 4
 
 
-def test_many_requests_at_once_are_answered_in_turn(make_run, review):
+def test_concurrent_requests(make_run, review):
     folder = make_run(asked=ASKED * 20, samples=80)
     ann, bob = review(folder, reviewer="ann"), review(folder, reviewer="bob")
     with ThreadPoolExecutor(8) as pool:
         for page in (ann, bob):
             list(pool.map(lambda place, page=page: page.submit(place, "sign" if place % 3 else "vague"), range(80)))
-    assert "With ann: 80 of 80 alike" in bob.get()
-    assert "With bob: 80 of 80 alike" in ann.get()
+    assert "with ann: 80 of 80" in bob.get()
+    assert "with bob: 80 of 80" in ann.get()
     with RunStore.review(folder) as store:
         assert len(store.reviews.all()) == 160
 
 
-def test_a_focus_of_another_tool_is_no_fault(tmp_path, review):
+def test_foreign_focus_values_are_ignored(tmp_path, review):
     document, chunks = corpus()
     with RunStore.create(tmp_path / "run", meta={}, documents=[document], chunks=chunks) as store:
         for number, focus in enumerate((3, {"a": 1}, ["Ada Lund"])):

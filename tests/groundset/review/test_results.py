@@ -1,4 +1,4 @@
-"""What reviews come to: shares by what tells samples apart, agreement, and pairwise review of runs."""
+"""Review statistics: shares, agreement and pairwise tests."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run", [*SAMPLES, both])
 
 
-def test_samples_are_counted_by_what_tells_them_apart(folder: Path) -> None:
+def test_review_summary_by_group(folder: Path) -> None:
     nothing = summarise_reviews([folder])
     assert (nothing.samples, nothing.samples.share, nothing.unread) == (Tally(0, 0), None, 3)
     assert not any(nothing.groups.values())
@@ -41,7 +41,7 @@ def test_samples_are_counted_by_what_tells_them_apart(folder: Path) -> None:
     assert list(summary.groups["document"]) == ["ferry.md", "mill.md"], "those with most reviews come first"
 
 
-def test_mended_samples_are_signed_and_disputed_ones_are_not(folder: Path) -> None:
+def test_corrected_and_disputed_samples(folder: Path) -> None:
     say(folder, "q-ferry", "good", question="At what hour does the ferry leave Tollvik?")
     say(folder, "q-mill", "good", reader="ann")
     say(folder, "q-mill", "bad", "vague", reader="bob")
@@ -51,7 +51,7 @@ def test_mended_samples_are_signed_and_disputed_ones_are_not(folder: Path) -> No
     assert (summary.samples, summary.corrected, summary.disputed, summary.unread) == (Tally(1, 3), 1, 1, 0)
 
 
-def test_good_rejects_are_counted_by_the_step_that_refused_them(folder: Path) -> None:
+def test_good_rejects_by_step(folder: Path) -> None:
     say(folder, "1", "bad", "citation")
     say(folder, "2", "good", reader="ann")
     say(folder, "2", "bad", "vague", reader="bob")
@@ -61,7 +61,7 @@ def test_good_rejects_are_counted_by_the_step_that_refused_them(folder: Path) ->
     assert summary.steps == {"chunk": Tally(0, 1), "judge": Tally(0, 1), "needed": Tally(1, 1)}
 
 
-def test_every_two_reviewers_of_the_same_are_compared(folder: Path, tmp_path: Path) -> None:
+def test_agreement_of_reviewers(folder: Path, tmp_path: Path) -> None:
     again = make_run(tmp_path / "again")
     for run, item, ann, bob in (
         (folder, "q-ferry", "good", "good"),
@@ -79,14 +79,14 @@ def test_every_two_reviewers_of_the_same_are_compared(folder: Path, tmp_path: Pa
     assert rejects == (("ann", "cem"), "reject", 1, 1, None), "no kappa where nobody says anything else"
 
 
-def test_runs_are_added_up_and_none_is_counted_twice(folder: Path, tmp_path: Path) -> None:
+def test_review_summary_of_several_runs(folder: Path, tmp_path: Path) -> None:
     again = make_run(tmp_path / "again", configuration={"recipe": "single"})
     say(folder, "q-ferry", "good")
     say(again, "q-ferry", "bad", "vague")
     summary = summarise_reviews([folder, again])
     assert (summary.samples, summary.unread) == (Tally(1, 2), 3)
     assert summary.groups["recipe"] == {"evolved": Tally(1, 1), "single": Tally(0, 1)}
-    with pytest.raises(InputError, match="a run is named twice"):
+    with pytest.raises(InputError, match=r"RUN: .*run is named twice"):
         summarise_reviews([folder, tmp_path / "again" / ".." / "run"])
     with pytest.raises(InputError, match="is not the folder of a run"):
         summarise_reviews([tmp_path])
@@ -100,7 +100,7 @@ def judge(session, verdicts):
             session.submit(item, "good" if mark == "+" else "bad", reason=None if mark == "+" else "vague")
 
 
-def test_nothing_reveals_the_run_before_the_result(make_run, review):
+def test_blind_review_does_not_reveal_the_run(make_run, review):
     folders = make_run("plain"), make_run("fancy", asked=OTHERS)
     judge(review(folders[0], reviewer="ann").session, ["++++"])  # who reviewed one run only would reveal it
     page = review(*folders, seed=1, blind=True)
@@ -113,7 +113,7 @@ def test_nothing_reveals_the_run_before_the_result(make_run, review):
             assert word not in text
     assert "See the result" in seen[-1]
     text = page.post("result")
-    for word in ("plain", "fancy", "With ann:"):
+    for word in ("plain", "fancy", "with ann:"):
         assert word in text
     with RunStore.read(folders[0]) as store:
         assert {review.blind for review in store.reviews.all() if review.reader == "reader"} == {True}
@@ -123,7 +123,7 @@ def test_nothing_reveals_the_run_before_the_result(make_run, review):
     assert "Not reviewed blind: 1." in page.get("result")
 
 
-def test_runs_that_asked_about_the_same_passages_are_paired(make_run, review):
+def test_common_passages_use_the_sign_test(make_run, review):
     many = [(f"Question {number}?", "answer") for number in range(4)]
     session = review(make_run("one"), make_run("two", asked=many), blind=True).session
     judge(session, ["++++", "---+"])
@@ -134,14 +134,14 @@ def test_runs_that_asked_about_the_same_passages_are_paired(make_run, review):
     assert shares[1].share == pytest.approx((0.25, 0.0456, 0.6994), abs=1e-3)
 
 
-def test_runs_that_asked_about_other_passages_are_not(make_run, review):
+def test_different_passages_use_fishers_test(make_run, review):
     session = review(make_run("one"), make_run("two"), blind=True).session
     judge(session, ["++  ", "  --"])
     [test] = pairwise_tests(session)
     assert (test.passages, test.p, test.differs) == (0, pytest.approx(1 / 3), False)
 
 
-def test_several_pairs_are_corrected_and_a_run_without_reviews_is_in_none(make_run, review):
+def test_several_pairs_are_holm_corrected(make_run, review):
     session = review(*(make_run(name) for name in ("one", "two", "three", "four"))).session
     judge(session, ["++++", "----", "++++", "    "])
     found = pairwise_tests(session)

@@ -1,4 +1,4 @@
-"""What a caller sends slowly, or too much of, over real sockets: nobody else waits for it."""
+"""Slow and oversized requests over real sockets."""
 
 import socket
 import time
@@ -46,16 +46,16 @@ def seconds_for_a_page(address: str) -> float:
     return time.monotonic() - started
 
 
-def test_an_unfinished_form_keeps_no_other_page_waiting(address: str, send: Sent) -> None:
+def test_slow_clients_do_not_block_others(address: str, send: Sent) -> None:
     for _ in range(50):
         send("Content-Length: 100")
     assert seconds_for_a_page(address) < 4
 
 
 @pytest.mark.parametrize("drips", [False, True])
-def test_an_unfinished_form_is_given_up(address: str, send: Sent, monkeypatch: pytest.MonkeyPatch, drips: bool) -> None:
+def test_slow_requests_time_out(address: str, send: Sent, monkeypatch: pytest.MonkeyPatch, drips: bool) -> None:
     monkeypatch.setattr(access, "BODY_SECONDS", 0.5)
-    monkeypatch.setattr(server._Quiet, "timeout", 0.3)
+    monkeypatch.setattr(server._SilentHandler, "timeout", 0.3)
     caller = send("Content-Length: 100")
     caller.settimeout(0.1)
     for _ in range(50):
@@ -75,16 +75,16 @@ def test_an_unfinished_form_is_given_up(address: str, send: Sent, monkeypatch: p
         (("Transfer-Encoding: chunked",), b" 411 "),
     ],
 )
-def test_a_body_of_another_size_is_refused_at_once(send: Sent, headers: tuple[str, ...], status: bytes) -> None:
+def test_oversized_and_chunked_bodies_are_rejected(send: Sent, headers: tuple[str, ...], status: bytes) -> None:
     assert status in send(*headers).recv(100)
 
 
 @pytest.mark.parametrize("length", ["-5", "many", ""])
-def test_a_length_that_is_none_is_no_body(send: Sent, length: str) -> None:
+def test_invalid_content_length(send: Sent, length: str) -> None:
     assert b" 400 " in send(f"Content-Length: {length}", body=b"").recv(100)
 
 
-def test_a_body_that_ends_early_is_refused(send: Sent) -> None:
+def test_truncated_body(send: Sent) -> None:
     caller = send("Content-Length: 100")
     caller.shutdown(socket.SHUT_WR)
     assert b" 400 " in caller.recv(100)

@@ -1,4 +1,4 @@
-"""The plain-text adapter renders static text first and parses every completion."""
+"""The plain-text adapter: static text first, and every completion parses."""
 
 import asyncio
 from types import SimpleNamespace
@@ -45,7 +45,7 @@ class Several(dspy.Signature):
 
 @pytest.mark.parametrize("completion", HOSTILE)
 @pytest.mark.parametrize("step", sorted(GENERATORS))
-def test_every_completion_gives_every_field_its_type(step: str, completion: str) -> None:
+def test_hostile_completion_gives_every_field_its_type(step: str, completion: str) -> None:
     signature = GENERATORS[step]
     values = ADAPTER.parse(signature, completion)
     assert values.keys() == signature.output_fields.keys()
@@ -55,7 +55,7 @@ def test_every_completion_gives_every_field_its_type(step: str, completion: str)
 
 @settings(max_examples=200, deadline=None)
 @given(st.text())
-def test_parsing_is_total_over_any_text(completion: str) -> None:
+def test_arbitrary_text_gives_every_field_its_type(completion: str) -> None:
     values = ADAPTER.parse(Several, completion)
     assert values["verdict"] in ("good", "bad")
     assert type(values["sure"]) is bool
@@ -64,7 +64,7 @@ def test_parsing_is_total_over_any_text(completion: str) -> None:
     assert isinstance(values["note"], str)
 
 
-def test_labelled_lines_are_read_in_any_order_and_the_first_label_may_be_missing() -> None:
+def test_labelled_lines_in_any_order_without_the_first_label() -> None:
     values = ADAPTER.parse(Several, "good\nReasons: short; clear\nScore: 0.75\nSure: yes\nNote: fine")
     assert values == {"verdict": "good", "sure": True, "score": 0.75, "reasons": ["short", "clear"], "note": "fine"}
 
@@ -79,7 +79,7 @@ def test_labelled_lines_are_read_in_any_order_and_the_first_label_may_be_missing
         ("salt; Salt; SALT", ["salt"]),
     ],
 )
-def test_lists_come_as_lines_semicolons_or_commas(completion: str, items: list[str]) -> None:
+def test_lists_of_lines_semicolons_or_commas(completion: str, items: list[str]) -> None:
     assert ADAPTER.parse(ExtractKeyphrases, completion)["keyphrases"] == items
 
 
@@ -102,12 +102,12 @@ def test_static_text_precedes_the_variable_fields() -> None:
     assert first.config.max_tokens == 9
 
 
-def test_empty_inputs_are_left_out() -> None:
+def test_empty_inputs_are_omitted() -> None:
     text = ADAPTER.format_inputs(AskQuestion, {"topic": "T", "fact": "F.", "answer": "A", "opening": ""})
     assert "Opening" not in text
 
 
-def test_completions_beyond_one_differ_in_their_seed() -> None:
+def test_several_completions_have_different_seeds() -> None:
     requests: list[Request] = []
 
     def answer(request: Request) -> SimpleNamespace:

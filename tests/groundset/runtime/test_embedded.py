@@ -1,4 +1,4 @@
-"""The embedded engine, through the real runtime and the smallest real model."""
+"""The embedded engine with the real runtime and the smallest model."""
 
 import asyncio
 import os
@@ -36,9 +36,9 @@ def ask(text: str, **config: object) -> Request:
     return Request(model="local/x", messages=(Message.user(text),), system=LONG_SYSTEM, config=Config(**settings))
 
 
-def test_seeds_fix_the_text_whatever_was_asked_before(engine: EmbeddedEngine) -> None:
+def test_text_depends_on_the_seed_but_not_on_earlier_calls(engine: EmbeddedEngine) -> None:
     texts = [f"Name ferry number {i}." for i in range(6)]
-    # These weights round differently when a whole prompt is evaluated at once, so the prefix is evaluated first.
+    # Rounding depends on how many tokens are evaluated at once, so evaluate the prefix first.
     engine.complete(ask("Name a ferry."))
     forward = {text: engine.complete(ask(text)).message.text for text in texts}
     backward = {text: engine.complete(ask(text)).message.text for text in reversed(texts)}
@@ -47,7 +47,7 @@ def test_seeds_fix_the_text_whatever_was_asked_before(engine: EmbeddedEngine) ->
     assert any(text != forward[texts[0]] for text in other)
 
 
-def test_usage_counts_only_what_was_evaluated(engine: EmbeddedEngine) -> None:
+def test_usage_counts_cached_tokens(engine: EmbeddedEngine) -> None:
     engine.complete(ask("What is a quay?"))
     usage = engine.complete(ask("What is a buoy?")).usage
     assert usage.input_tokens > 100
@@ -55,7 +55,7 @@ def test_usage_counts_only_what_was_evaluated(engine: EmbeddedEngine) -> None:
     assert 0 < usage.output_tokens <= 12
 
 
-def test_stop_sequences_and_token_limits_hold(engine: EmbeddedEngine) -> None:
+def test_stop_sequences_and_token_limits(engine: EmbeddedEngine) -> None:
     limited = engine.complete(ask("Count from one to fifty.", max_tokens=5))
     assert limited.usage.output_tokens == 5
     assert limited.finish_reason == "length"
@@ -65,7 +65,7 @@ def test_stop_sequences_and_token_limits_hold(engine: EmbeddedEngine) -> None:
     assert letter not in stopped
 
 
-def test_a_prompt_that_does_not_fit_is_refused_before_any_token(engine: EmbeddedEngine) -> None:
+def test_too_long_prompt(engine: EmbeddedEngine) -> None:
     with pytest.raises(ContextLengthError, match="context"):
         engine.complete(ask("word " * 2000))
     lm = dspy.LM("local/x", engine=engine, async_engine=AsyncEngine(engine), cache=False)
@@ -73,17 +73,17 @@ def test_a_prompt_that_does_not_fit_is_refused_before_any_token(engine: Embedded
         lm(dspy.lm15.Request(model="local/x", messages=(Message.user("word " * 2000),)))
 
 
-def test_several_calls_in_flight_and_the_asynchronous_twin(smollm2: Path) -> None:
+def test_concurrent_and_asynchronous_calls(smollm2: Path) -> None:
     engine = EmbeddedEngine(smollm2, workers=3, context_tokens=512)
     try:
         requests = [ask(f"Name harbour number {i}.", max_tokens=6) for i in range(6)]
         with ThreadPoolExecutor(6) as pool:
             answers = list(pool.map(engine.complete, requests))
         assert all(answer.usage.output_tokens for answer in answers)
-        twin = AsyncEngine(engine)
+        asynchronous = AsyncEngine(engine)
 
         async def both() -> list[object]:
-            return await asyncio.gather(*(twin.complete(request) for request in requests[:2]))
+            return await asyncio.gather(*(asynchronous.complete(request) for request in requests[:2]))
 
         assert len(asyncio.run(both())) == 2
         assert [event.type for event in engine.stream(requests[0])][-1] == "end"
@@ -91,7 +91,7 @@ def test_several_calls_in_flight_and_the_asynchronous_twin(smollm2: Path) -> Non
         engine.close()
 
 
-def test_a_bad_request_and_bad_weights_are_named(engine: EmbeddedEngine, tmp_path: Path) -> None:
+def test_invalid_request_and_weights(engine: EmbeddedEngine, tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError):
         engine.complete(ask("Hello", extensions={"grammar": "root ::= ("}))
     broken = tmp_path / "broken.gguf"
@@ -100,7 +100,7 @@ def test_a_bad_request_and_bad_weights_are_named(engine: EmbeddedEngine, tmp_pat
         EmbeddedEngine(broken)
 
 
-def test_an_engine_closes_in_the_moment_it_has_opened(smollm2: Path) -> None:
+def test_engine_can_be_closed_right_after_opening(smollm2: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from groundset.runtime.embedded import EmbeddedEngine\n"
         "for _ in range(8): EmbeddedEngine(Path(sys.argv[1]), context_tokens=256).close()"
@@ -108,24 +108,24 @@ def test_an_engine_closes_in_the_moment_it_has_opened(smollm2: Path) -> None:
     subprocess.run([sys.executable, "-c", code, str(smollm2)], check=True, timeout=120)
 
 
-def test_the_runtime_is_silent_unless_asked(smollm2: Path) -> None:
+def test_runtime_logs_only_if_verbose(smollm2: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from groundset.runtime.embedded import EmbeddedEngine\n"
         "engine = EmbeddedEngine(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] == 'v')\n"
         "engine.close()"
     )
-    said = {
+    ran = {
         flag: subprocess.run(
             [sys.executable, "-c", code, str(smollm2), flag], capture_output=True, check=True, env=os.environ
         )
         for flag in ("q", "v")
     }
-    assert said["q"].stdout == b""
-    assert said["q"].stderr == b""
-    assert b"model" in said["v"].stderr
+    assert ran["q"].stdout == b""
+    assert ran["q"].stderr == b""
+    assert b"model" in ran["v"].stderr
 
 
-def test_the_lm_critic_decides_from_log_probabilities(engine: EmbeddedEngine) -> None:
+def test_lm_critic_uses_log_probabilities(engine: EmbeddedEngine) -> None:
     model = LanguageModel(engine, model="local/x", name="x", sha256=None, journal=None)
     decision = decide(
         dspy.Predict(JudgeQuestion),
@@ -138,7 +138,7 @@ def test_the_lm_critic_decides_from_log_probabilities(engine: EmbeddedEngine) ->
     assert model.usage()["calls"] == 4
 
 
-def test_a_catalogue_name_opens_a_model_whose_string_carries_its_hash(smollm2: Path) -> None:
+def test_model_string_contains_the_hash(smollm2: Path) -> None:
     with open_lm("smollm2-135m") as model:
         assert model.sha256 is not None
         assert model.lm.model == f"local/{model.sha256[:16]}"

@@ -1,4 +1,4 @@
-"""The list of control tokens in a GGUF file, held against the writer of llama.cpp's own package."""
+"""Special tokens in GGUF files written by llama.cpp's package."""
 
 from pathlib import Path
 
@@ -29,11 +29,11 @@ def weights(tmp_path: Path) -> Path:
     return path
 
 
-def test_unknown_control_and_user_defined_tokens_are_special(weights):
+def test_special_tokens(weights):
     assert special_tokens(weights) == ("<unk>", "<s>", "<tool_call>", "</s>")
 
 
-def test_a_file_without_tokens_has_none(tmp_path):
+def test_file_without_tokens(tmp_path):
     path = tmp_path / "adapter.gguf"
     writer = gguf.GGUFWriter(path, "llama")
     writer.write_header_to_file()
@@ -42,12 +42,12 @@ def test_a_file_without_tokens_has_none(tmp_path):
     assert special_tokens(path) == ()
 
 
-def test_a_damaged_head_is_named(weights):
-    whole = weights.read_bytes()
-    for size in range(0, whole.index(b"after.all") - 8, 7):
-        weights.write_bytes(whole[:size])
+def test_damaged_header(weights):
+    data = weights.read_bytes()
+    for size in range(0, data.index(b"after.all") - 8, 7):
+        weights.write_bytes(data[:size])
         with pytest.raises(EngineError, match=r"^tiny\.gguf: its list of tokens cannot be read: "):
             special_tokens(weights)
-    weights.write_bytes(whole[:24] + b"\xff" * 64)
+    weights.write_bytes(data[:24] + b"\xff" * 64)
     with pytest.raises(EngineError, match="cannot be read"):
         special_tokens(weights)

@@ -1,4 +1,4 @@
-"""The journal pays for each call once."""
+"""The journal stores each call once."""
 
 import dataclasses
 from pathlib import Path
@@ -33,7 +33,7 @@ def ask(text: str = "Hello", **config: object) -> Request:
     return Request(model="local/x", messages=(Message.user(text),), config=Config(**config))
 
 
-def test_a_finished_call_is_answered_from_the_journal_even_by_a_new_engine() -> None:
+def test_finished_call_is_replayed_by_a_new_engine() -> None:
     journal, engine = MemoryJournal(), CountingEngine()
     first = JournaledEngine(engine, journal).complete(ask())
     again = JournaledEngine(engine, journal)
@@ -46,8 +46,8 @@ def test_a_finished_call_is_answered_from_the_journal_even_by_a_new_engine() -> 
     assert again.usage()["replayed"] == 1
 
 
-class HalvingEngine(CountingEngine):
-    """Writes halves of characters, as servers do that cut an emoji in two."""
+class SurrogateEngine(CountingEngine):
+    """Returns lone surrogates, like servers that split an emoji."""
 
     def complete(self, request: Request) -> Response:
         logprobs = (TokenLogprob(token="\ud83d", logprob=-0.5, top=(TopLogprob(token="\ude00", logprob=-1.0),)),)
@@ -55,9 +55,9 @@ class HalvingEngine(CountingEngine):
         return dataclasses.replace(super().complete(request), message=message, logprobs=logprobs)
 
 
-def test_half_a_character_is_stored_as_an_unknown_one_and_the_first_answer_is_the_stored_one(tmp_path: Path) -> None:
+def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
     with RunStore.create(tmp_path / "run", meta={}, documents=[], chunks=[]) as store:
-        engine = JournaledEngine(HalvingEngine(), store.calls)
+        engine = JournaledEngine(SurrogateEngine(), store.calls)
         first, second = engine.complete(ask()), engine.complete(ask())
     assert engine.usage()["replayed"] == 1
     assert first == second
@@ -65,21 +65,16 @@ def test_half_a_character_is_stored_as_an_unknown_one_and_the_first_answer_is_th
     assert first.logprobs == (TokenLogprob("\ufffd", -0.5, top=(TopLogprob("\ufffd", -1.0),)),)
 
 
-def test_counters_hold_evaluated_prompt_tokens() -> None:
+def test_usage_counts_evaluated_prompt_tokens() -> None:
     engine = JournaledEngine(CountingEngine(), MemoryJournal())
     engine.complete(ask("one"))
     engine.complete(ask("two"))
     usage = engine.usage()
-    assert (usage["calls"], usage["prompt_tokens"], usage["evaluated_tokens"], usage["completion_tokens"]) == (
-        2,
-        80,
-        20,
-        6,
-    )
+    assert usage.items() >= {"calls": 2, "prompt_tokens": 80, "evaluated_tokens": 20, "completion_tokens": 6}.items()
     assert evaluated_tokens(Usage(input_tokens=5, output_tokens=1, total_tokens=6)) == 5
 
 
-def test_errors_pass_and_are_not_kept() -> None:
+def test_errors_are_not_stored() -> None:
     inner = CountingEngine()
     engine = JournaledEngine(inner, MemoryJournal())
     inner.error = ServerError("down")
@@ -101,6 +96,6 @@ def test_errors_pass_and_are_not_kept() -> None:
         dataclasses.replace(ask(), system="Be brief."),
     ],
 )
-def test_everything_that_decides_a_completion_is_in_its_digest(other: Request) -> None:
+def test_digest_depends_on_model_texts_and_sampling(other: Request) -> None:
     assert digest_of(other) != digest_of(ask())
     assert digest_of(ask()) == digest_of(ask())

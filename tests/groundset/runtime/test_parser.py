@@ -9,7 +9,7 @@ from groundset.runtime.parser import load_parser
 from programs.errors import UnknownModelError
 
 
-def test_a_parser_has_the_hash_of_its_weights() -> None:
+def test_load_parser() -> None:
     parser = load_parser("en-core-web-sm")
     assert (parser.name, parser.sha256) == ("en-core-web-sm", get_entry("en-core-web-sm").sha256)
     parsed = parser("The bridge was opened in 1931.", "en")
@@ -26,23 +26,23 @@ SENTENCES = [
 ]
 
 
-def told(sentence: Any) -> list[tuple[Any, ...]]:
+def token_rows(sentence: Any) -> list[tuple[Any, ...]]:
     return [(t.text, t.lemma_, t.tag_, t.pos_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_) for t in sentence]
 
 
-def test_what_is_read_ahead_is_as_if_it_was_read_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_ahead_gives_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
     alone, ahead = load_parser("en-core-web-sm"), load_parser("en-core-web-sm")
-    expected = [told(alone(sentence, "en")) for sentence in SENTENCES]
+    expected = [token_rows(alone(sentence, "en")) for sentence in SENTENCES]
     ahead.read_ahead(iter([*SENTENCES, *SENTENCES]), "en")
-    monkeypatch.setattr(ahead._pipeline, "tokenizer", None)  # what is remembered is not parsed again
-    assert [told(ahead(sentence, "en")) for sentence in SENTENCES] == expected
+    monkeypatch.setattr(ahead._pipeline, "tokenizer", None)  # cached sentences are not parsed again
+    assert [token_rows(ahead(sentence, "en")) for sentence in SENTENCES] == expected
     ahead.read_ahead(SENTENCES, "en")
     ahead.read_ahead(["Die Brücke ist alt."], "de")
     assert ahead("Die Brücke ist alt.", "de") is None
 
 
-def test_what_was_longest_not_asked_for_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundset.runtime.parser._KEPT", 3)
+def test_least_recently_used_sentence_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundset.runtime.parser._CACHE_SIZE", 3)
     parser = load_parser("en-core-web-sm")
     first, second = parser("One.", "en"), parser("Two.", "en")
     parser("Three.", "en")
@@ -50,12 +50,12 @@ def test_what_was_longest_not_asked_for_is_forgotten(monkeypatch: pytest.MonkeyP
     parser.read_ahead(["Four."], "en")
     assert parser("One.", "en") is first
     assert parser("Two.", "en") is not second
-    parser.read_ahead(SENTENCES, "en")  # more than are kept
-    assert len(parser._known) == 3
+    parser.read_ahead(SENTENCES, "en")
+    assert len(parser._cache) == 3
 
 
-def test_of_a_sentence_without_end_the_beginning_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundset.runtime.parser._LONGEST", 10)
+def test_long_sentence_is_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundset.runtime.parser._MAX_LENGTH", 10)
     parser = load_parser("en-core-web-sm")
     parser.read_ahead(["The bridge was opened."], "en")
     parsed = parser("The bridge was opened.", "en")
@@ -71,9 +71,9 @@ def test_none_parses_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
-    [("en-core-web-lm", "did you mean en-core-web-sm"), ("all-minilm-l6-v2", "another kind of model \\(embedder\\)")],
+    ("name", "message"),
+    [("en-core-web-lm", "did you mean en-core-web-sm"), ("all-minilm-l6-v2", "embedder")],
 )
-def test_what_is_no_parser_is_said_with_the_mend(name: str, told: str) -> None:
-    with pytest.raises(UnknownModelError, match=told):
+def test_name_that_is_not_a_parser(name: str, message: str) -> None:
+    with pytest.raises(UnknownModelError, match=message):
         load_parser(name)

@@ -19,7 +19,7 @@ from groundset.runtime.journal import MemoryJournal
 from groundset.runtime.lms import open_lm
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
-from programs.errors import ModelError, UnknownModelError
+from programs.errors import ModelError
 from signatures.judge import JudgeQuestion
 from signatures.question import AskQuestion
 
@@ -28,7 +28,7 @@ Answer = tuple[int, dict[str, str], dict[str, Any]]
 
 class Server(ThreadingHTTPServer):
     seen: list[tuple[str | None, dict[str, Any]]]
-    answers: list[Answer]  # to come, in the place of honest ones
+    answers: list[Answer]  # the next ones, instead of regular answers
     logprobs: bool
 
 
@@ -95,7 +95,7 @@ def spec(server: Server) -> str:
     return f"openai/tiny@http://127.0.0.1:{server.server_port}/v1"
 
 
-def test_a_step_runs_on_a_server_and_is_journaled(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_on_a_server_is_journaled(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret-of-another-server")
     with open_lm(spec(server)) as model, dspy.context(lm=model.lm, adapter=model.adapter):
         step = dspy.Predict(AskQuestion, max_tokens=20, stop=["\n"], temperature=0.0)
@@ -108,7 +108,7 @@ def test_a_step_runs_on_a_server_and_is_journaled(server: Server, monkeypatch: p
     assert "secret" not in str(key)
 
 
-def test_calls_that_were_finished_at_one_address_are_free_at_another(serving: Any) -> None:
+def test_calls_are_replayed_at_another_address(serving: Any) -> None:
     journal = MemoryJournal()
     for calls, replayed in ((1, 0), (0, 1)):
         with serving() as server, open_lm(server.spec, journal=journal) as model:
@@ -118,7 +118,7 @@ def test_calls_that_were_finished_at_one_address_are_free_at_another(serving: An
             assert model.name == "openai/tiny@server"
 
 
-def test_the_lm_critic_reads_a_servers_log_probabilities(server: Server) -> None:
+def test_lm_critic_uses_log_probabilities_of_a_server(server: Server) -> None:
     with open_lm(spec(server)) as model:
         decision = decide(dspy.Predict(JudgeQuestion), LogprobCritic(model.lm), passage="P.", question="Q?")
         assert decision.probability == pytest.approx(0.9478, abs=1e-3)
@@ -127,51 +127,39 @@ def test_the_lm_critic_reads_a_servers_log_probabilities(server: Server) -> None
             decide(dspy.Predict(JudgeQuestion), LogprobCritic(model.lm), passage="Other.", question="Q?")
 
 
-def test_an_unknown_name_is_refused_with_near_matches() -> None:
-    with pytest.raises(UnknownModelError, match=r"qwen2\.5-coder-0\.5b"):
-        open_lm("qwen2.5-coder-0.6b")
-
-
-def ask(server: Server, monkeypatch: pytest.MonkeyPatch, answers: list[Answer]) -> tuple[list[str], list[float]]:
-    """Ask an open model; the server answers so from then on, and honestly in the end."""
-    told: list[str] = []
+def test_requested_pause_is_made_and_reported(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    notices: list[str] = []
     slept: list[float] = []
     monkeypatch.setattr(lms.time, "sleep", slept.append)
-    with open_lm(spec(server), notify=told.append) as model:
-        server.answers = answers
+    with open_lm(spec(server), notify=notices.append) as model:
+        server.answers = [(429, {"Retry-After": "40"}, {"error": {"message": "slow down"}}), (503, {}, {})]
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
         assert model.lm(request).message.text == "When was the bridge opened?"
-    return told, slept
-
-
-def test_a_pause_that_a_server_asks_for_is_made_and_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    busy = (429, {"Retry-After": "40"}, {"error": {"message": "slow down"}})
-    told, slept = ask(server, monkeypatch, [busy, (503, {}, {})])
     assert slept == [40.0, 2.0]
-    assert told == ["Waiting 40 seconds, as openai/tiny asks for."]
+    assert notices == ["Waiting 40 seconds, as requested by openai/tiny."]
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
+    ("answer", "reason"),
     [
-        ((429, {"Retry-After": "100000"}, {}), r"for now \(429\); it asks to wait 100000 seconds: try again later$"),
-        ((200, {}, {"usage": {"prompt_tokens": 10**30}}), r" reports a count of tokens that cannot be$"),
-        ((200, {}, {"choices": [{}, {}]}), r" sent several choices where one was asked for$"),
+        ((429, {"Retry-After": "100000"}, {}), r"\(429\); try again in 100000 seconds$"),
+        ((200, {}, {"usage": {"prompt_tokens": 10**30}}), r" reports an impossible token count$"),
+        ((200, {}, {"choices": [{}, {}]}), r" sent several choices instead of one$"),
         ((200, {}, {"padding": "x" * 2**23}), r" answered with more than 8 MiB$"),
         *(
             (
                 (200, {}, {"choices": [{"logprobs": {"content": [{"token": "yes", "logprob": value}]}}]}),
-                r" reports a log-probability that cannot be",
+                r" reports an impossible log-probability",
             )
             for value in (1000.0, "nan", "inf")
         ),
     ],
 )
-def test_what_cannot_be_is_refused_and_asked_again_by_the_next_run(
-    server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, why: str
+def test_invalid_answer_is_not_journaled(
+    server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str
 ) -> None:
     journal = MemoryJournal()
-    monkeypatch.setattr(lms.time, "sleep", lambda seconds: pytest.fail("it is not waited"))
+    monkeypatch.setattr(lms.time, "sleep", lambda seconds: pytest.fail("slept"))
     with open_lm(spec(server), journal=journal) as model:
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
         server.answers = [answer]
@@ -180,16 +168,16 @@ def test_what_cannot_be_is_refused_and_asked_again_by_the_next_run(
         failed = fatal_error(caught.value)
         assert failed is not None
         assert failed.exit_code == 1
-        assert re.search(f"^the model server at http://127.0.0.1:{server.server_port}/v1.*{why}", str(failed))
-        assert model.lm(request).message.text == "When was the bridge opened?", "nothing of it was kept"
+        assert re.search(f"^the model server at http://127.0.0.1:{server.server_port}/v1.*{reason}", str(failed))
+        assert model.lm(request).message.text == "When was the bridge opened?"
 
 
-def test_an_answer_that_does_not_come_ends_in_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_answer_times_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lms, "ANSWER_SECONDS", 0.3)
-    over = threading.Event()
+    done = threading.Event()
     with open_lm(spec(server)) as model:
-        monkeypatch.setattr(Handler, "_send", lambda *_: over.wait(10))
+        monkeypatch.setattr(Handler, "_send", lambda *_: done.wait(10))
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
         with pytest.raises(LMError, match=r"did not answer within 0\.3 seconds"):
             model.lm(request)
-        over.set()
+        done.set()

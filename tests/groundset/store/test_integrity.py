@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from small_content import content
+from loaded_run import loaded_run
 
 from groundset.api import open_run
 from groundset.run import Run, save_run
@@ -19,7 +19,7 @@ SECRET = "the code of the safe"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    made = content()
+    made = loaded_run()
     save_run(tmp_path / "run", made, made.lineage("import"))
     return tmp_path / "run"
 
@@ -41,8 +41,8 @@ def change(run: Path, *statements: str) -> None:
         (["DROP TABLE sessions", "CREATE TABLE sessions (number, started, seconds)"], "table sessions"),
         (["CREATE TABLE other (number)"], "table other"),
         (["DROP TABLE meta"], "table meta is missing"),
-        (["UPDATE samples SET record = x'00'"], "table samples holds values of another kind"),
-        (["UPDATE sessions SET seconds = 'x'"], "table sessions holds values of another kind"),
+        (["UPDATE samples SET record = x'00'"], "table samples has values of the wrong type"),
+        (["UPDATE sessions SET seconds = 'x'"], "table sessions has values of the wrong type"),
         (["UPDATE chunks SET vector = x'0000803f' WHERE position = 1"], "vectors of different lengths"),
         (["UPDATE samples SET vector = x''"], "vectors of different lengths"),
         (["UPDATE chunks SET vector = x'00'", "UPDATE samples SET vector = x'00'"], "vectors of different lengths"),
@@ -105,7 +105,7 @@ def test_sums_that_no_number_holds_are_damage(run: Path) -> None:
 
 
 def test_runs_whose_vectors_differ_in_length_are_not_merged(run: Path, tmp_path: Path) -> None:
-    made = content()
+    made = loaded_run()
     save_run(tmp_path / "other", made, made.lineage("import"))
     change(run, "UPDATE chunks SET vector = x'0000803f'", "UPDATE samples SET vector = x'0000803f'")
     with pytest.raises(DamagedRunError, match="differ in length"):

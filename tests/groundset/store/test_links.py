@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from small_content import content
+from loaded_run import loaded_run
 
 from groundset.report.report import write_report
 from groundset.run import save_run
@@ -21,7 +21,7 @@ OPENED = (".lock", "run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.sqlite
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    made = content()
+    made = loaded_run()
     save_run(tmp_path / "run", made, made.lineage("import"))
     return tmp_path / "run"
 
@@ -73,7 +73,7 @@ def test_a_link_in_the_place_of_a_file_that_is_written_in_place_is_refused(
         victim.write_bytes(b"kept")
     before = victim.read_bytes()
     (run / name).symlink_to(victim)
-    with pytest.raises(InputError, match=f"{name} is a link, and a run is used only where its files are its own"):
+    with pytest.raises(InputError, match=f"{name} is a symbolic link"):
         open_run(run)
     assert victim.read_bytes() == before
 
@@ -86,7 +86,7 @@ def test_no_run_begins_in_a_folder_with_such_a_link(run: Path, tmp_path: Path, n
         victim.write_text("kept")
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / name).symlink_to(victim)
-    with pytest.raises(InputError, match=f"{name} is a link"):
+    with pytest.raises(InputError, match=f"{name} is a symbolic link"):
         RunStore.create(tmp_path / "new", meta={}, documents=[], chunks=[])
     assert (victim.read_text() if there else victim.exists()) == ("kept" if there else False)
 
@@ -94,7 +94,7 @@ def test_no_run_begins_in_a_folder_with_such_a_link(run: Path, tmp_path: Path, n
 def test_a_pipe_in_the_place_of_the_database_is_refused_at_once(run: Path) -> None:
     (run / "run.sqlite-wal").unlink(missing_ok=True)
     os.mkfifo(run / "run.sqlite-wal")
-    with pytest.raises(InputError, match="wal is no ordinary file"):
+    with pytest.raises(InputError, match="wal is not a regular file"):
         RunStore.open(run)
 
 

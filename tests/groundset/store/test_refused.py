@@ -20,7 +20,7 @@ def said(step, candidate=0, **output):
 
 def rows(folder, records, rejects, contexts=CONTEXTS[:1], **options):
     with RunStore.create(folder / "run", meta={}, documents=[], chunks=CHUNKS) as store:
-        store.learn("score", [], [Reject(step="chunk", reason="a list", chunk_id="d-0")])
+        store.store_column("score", [], [Reject(step="chunk", reason="a list", chunk_id="d-0")])
         store.attempts.begin(Attempt(number=0, contexts=contexts, wanted="simple"))
         for seq, record in enumerate(records):
             store.attempts.add_step(0, seq, record)

@@ -61,19 +61,25 @@ def test_what_a_run_begins_with_comes_back(tmp_path):
 
 def test_what_becomes_known_of_chunks_is_kept(tmp_path):
     create(tmp_path / "run").close()
-    context = CONTEXTS[0].model_copy(update={"foci": (Focus(sentence="First.", answer="First"),), "grows": {"x": (0,)}})
+    context = CONTEXTS[0].model_copy(
+        update={"foci": (Focus(sentence="First.", answer="First"),), "evolvable": {"x": (0,)}}
+    )
     score = StepRecord(step="chunk", probability=0.25, verdict="bad", reason="not content")
     reject = Reject(step="chunk", reason="not content", chunk_id="d-0", probability=0.25)
     with RunStore.open(tmp_path / "run") as store:
-        assert store.without("vector") == store.without("reading") == store.without("score") == CHUNKS
-        store.learn("vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in zip(CHUNKS, VECTORS, strict=True)))
+        assert (
+            store.chunks_missing("vector") == store.chunks_missing("reading") == store.chunks_missing("score") == CHUNKS
+        )
+        store.store_column(
+            "vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in zip(CHUNKS, VECTORS, strict=True))
+        )
         stored = [each.model_dump_json(exclude={"chunk", "score", "split"}) for each in (context, CONTEXTS[1])]
-        store.learn("reading", zip(("d-0", "d-1"), stored, strict=True))
-        store.learn("score", [("d-0", score.model_dump_json())], [reject])
+        store.store_column("reading", zip(("d-0", "d-1"), stored, strict=True))
+        store.store_column("score", [("d-0", score.model_dump_json())], [reject])
     with RunStore.open(tmp_path / "run") as store:
         assert np.array_equal(store.vectors(), VECTORS)
         assert store.contexts() == {"d-0": context.model_copy(update={"score": score}), "d-1": CONTEXTS[1]}
-        assert store.without("score") == CHUNKS[1:]
+        assert store.chunks_missing("score") == CHUNKS[1:]
         assert list(store.results.rejects()) == [reject]
 
 
@@ -204,7 +210,7 @@ def test_a_closed_run_is_one_file_and_reading_leaves_no_trace(tmp_path):
 
 def test_a_begun_folder_is_not_begun_again(tmp_path):
     create(tmp_path / "run").close()
-    with pytest.raises(RunError, match="has begun a run"):
+    with pytest.raises(RunError, match="another process"):
         create(tmp_path / "run")
     RunStore.open(tmp_path / "run").close()
 
@@ -261,7 +267,7 @@ def test_no_run_no_read(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file"):
         holds_run(tmp_path / "file")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         create(tmp_path / "file" / "run")
 
 
@@ -278,7 +284,7 @@ def test_a_read_only_disk_is_named_and_can_be_read(tmp_path):
             assert store.chunks() == CHUNKS
         with pytest.raises(GroundsetError, match=r"(?i)read-only|cannot be written"):
             RunStore.open(disk / "run")
-        with pytest.raises(InputError, match="cannot be made"):
+        with pytest.raises(InputError, match="cannot be created"):
             create(disk / "new")
     finally:
         subprocess.run(["umount", str(disk)], check=True)

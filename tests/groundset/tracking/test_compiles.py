@@ -1,4 +1,4 @@
-"""Compiles in a real MLflow store: in a file, and on a tracking server over HTTP."""
+"""Compiles in real MLflow stores: a local file and an HTTP server."""
 
 import getpass
 import json
@@ -18,9 +18,9 @@ import mlflow
 import pytest
 
 from groundset.compiling.compiler import environment
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.tracking.compiles import ROWS_FILE, CompileRuns, CompileStore, best_of
-from groundset.tracking.location import shown, store_host
+from groundset.tracking.location import display_uri, store_host
 from groundset.tracking.promotion import promote
 from groundset.tracking.runs import log_generation
 from optimizers.measures import Interval, mean, mean_gain
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> CompileStore:
 
 
 def report(before: float, dev: float, test: float, *, step: str = "answer", critic: bool = False) -> CompileReport:
-    """A compile whose rows all score the same, but for a spread that makes no gain certain by itself."""
+    """Return a compile whose rows have almost the same scores."""
     rows: list[dict[str, Any]] = []
     for split, after in (("dev", dev), ("test", test)):
         for n in range(12):
@@ -58,7 +58,10 @@ def report(before: float, dev: float, test: float, *, step: str = "answer", crit
     return CompileReport(
         state=state,
         measures={
-            **{version: {split: mean(found) for split, found in each.items()} for version, each in values.items()},
+            **{
+                version: {split: mean(found) for split, found in by_split.items()}
+                for version, by_split in values.items()
+            },
             "gain": {split: mean_gain(values["before"][split], values["after"][split]) for split in ("dev", "test")},
         },
         rows=rows,
@@ -70,7 +73,7 @@ def report(before: float, dev: float, test: float, *, step: str = "answer", crit
 
 
 def log(store: CompileStore, made: CompileReport) -> str:
-    """Start a run for a report, log it and return the run's id."""
+    """Log a report and return the run id."""
     with CompileRuns(lambda: store, pytest.fail) as runs:
         runs.start(made.state.step, made.state.model, made.state.optimizer, {"seed": 0})
         tracked = runs.finish(made)
@@ -105,7 +108,7 @@ def server(tmp_path: Path) -> Iterator[str]:
             process.wait(20)
 
 
-def check_a_whole_life(store: CompileStore, folder: Path) -> None:
+def check_life_cycle(store: CompileStore, folder: Path) -> None:
     first = log(store, report(0.3, 0.6, 0.6))
     name, gains = promote(store, first)
     assert name == "groundset-answer-qwen-tiny-1b"
@@ -116,17 +119,17 @@ def check_a_whole_life(store: CompileStore, folder: Path) -> None:
     better = log(store, report(0.3, 0.8, 0.7))
     promote(store, better)
     experiments = store.experiments()
-    assert [(each.run_id, each.champion) for each in experiments] == [(better, True), (first, False)]
+    assert [(entry.run_id, entry.champion) for entry in experiments] == [(better, True), (first, False)]
     assert experiments[0].after["dev"] == pytest.approx(0.8)
     assert experiments[0].calls == 42
 
 
-def test_a_compile_is_logged_promoted_and_fetched(store: CompileStore, tmp_path: Path) -> None:
-    check_a_whole_life(store, tmp_path / "states")
+def test_compile_life_cycle_in_local_store(store: CompileStore, tmp_path: Path) -> None:
+    check_life_cycle(store, tmp_path / "states")
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"step": "../../x"}, "no step is called '../../x'"),
         ({"step": "answer/../../../x"}, "no step is called"),
@@ -134,21 +137,21 @@ def test_a_compile_is_logged_promoted_and_fetched(store: CompileStore, tmp_path:
         ({"predictor": {"lm": {"model": "openai/evil"}}}, "names a language model of its own"),
     ],
 )
-def test_a_champion_is_never_written_outside_of_its_folder(
-    store: CompileStore, tmp_path: Path, changed: dict[str, Any], said: str
+def test_champion_with_hostile_state_writes_no_files(
+    store: CompileStore, tmp_path: Path, changed: dict[str, Any], message: str
 ) -> None:
     run_id = log(store, report(0.3, 0.6, 0.6))
     promote(store, run_id)
     [file] = (tmp_path / "artifacts").rglob("state.json")
     file.write_text(json.dumps(json.loads(file.read_text()) | changed))
     before = {path for path in tmp_path.rglob("*") if path.suffix == ".json"}
-    with pytest.raises(StateError, match=f"^the champion groundset-answer-qwen-tiny-1b in sqlite.*: {said}"):
+    with pytest.raises(StateError, match=f"^the champion groundset-answer-qwen-tiny-1b in sqlite.*: {message}"):
         store.champion_files(tmp_path / "states" / "deep")
     assert {path for path in tmp_path.rglob("*") if path.suffix == ".json"} == before
 
 
-def test_a_tracking_server_over_http_does_the_same(server: str, tmp_path: Path) -> None:
-    check_a_whole_life(CompileStore(server, texts=True), tmp_path / "states")
+def test_compile_life_cycle_on_http_server(server: str, tmp_path: Path) -> None:
+    check_life_cycle(CompileStore(server, texts=True), tmp_path / "states")
     kept = {path.name for path in (tmp_path / "kept").rglob("*") if path.is_file()}
     assert "state.json" in kept
     plain = CompileStore(server)
@@ -159,14 +162,14 @@ def test_a_tracking_server_over_http_does_the_same(server: str, tmp_path: Path) 
 
 
 @pytest.fixture
-def elsewhere(store: CompileStore) -> CompileStore:
-    """The same store as if another machine kept it."""
+def remote(store: CompileStore) -> CompileStore:
+    """The same store, treated as remote."""
     store.host, store.keeps_texts = "mlflow.example", False
     return store
 
 
 def contents(store: CompileStore) -> str:
-    """Return everything that a store was sent of its runs and prompts, and the names of files that it got."""
+    """Return the repr of all runs, models, prompts and artifact names of a store."""
     client = mlflow.MlflowClient(store.uri)
     found = [*client.search_registered_models(), *mlflow.genai.search_prompts()]
     for experiment in client.search_experiments():
@@ -176,30 +179,30 @@ def contents(store: CompileStore) -> str:
     return repr(found)
 
 
-def test_another_machine_gets_figures_and_no_texts_unless_asked_for(elsewhere: CompileStore, tmp_path: Path) -> None:
+def test_remote_store_gets_compile_texts_only_if_requested(remote: CompileStore, tmp_path: Path) -> None:
     made = replace(
         report(0.3, 0.6, 0.6, critic=True),
         parameters={"embedder": str(tmp_path / "mine"), "labels.x": "ab"},
         candidates=[{"number": 1, "dev": 0.6, "demos": 6, "instructions": "SECRET instructions"}],
         prompt="SECRET prompt",
     )
-    run_id = log(elsewhere, made)
-    run = mlflow.MlflowClient(elsewhere.uri).get_run(run_id)
+    run_id = log(remote, made)
+    run = mlflow.MlflowClient(remote.uri).get_run(run_id)
     assert run.data.params == {"seed": "0", "embedder": "mine", "labels.x": "ab"}
-    [entry] = elsewhere.experiments()
+    [entry] = remote.experiments()
     assert (entry.finished, entry.after["dev"]) == (True, pytest.approx(0.6))
-    sent = contents(elsewhere)
+    sent = contents(remote)
     mine = (str(tmp_path), getpass.getuser(), sys.argv[0])
     for secret in ("SECRET", "state.json", "predictions", *mine):
         assert secret not in sent
     with pytest.raises(PromotionError, match="--track-texts"):
-        promote(elsewhere, run_id)
-    failed = elsewhere.start_compile("answer", "tiny", "labeled", {})
-    elsewhere.end_compile(failed, RuntimeError("SECRET in /home/me"))
-    assert [entry.error for entry in elsewhere.experiments() if entry.run_id == failed] == ["RuntimeError"]
-    elsewhere.keeps_texts = True
-    log(elsewhere, made)
-    sent = contents(elsewhere)
+        promote(remote, run_id)
+    failed = remote.start_compile("answer", "tiny", "labeled", {})
+    remote.end_compile(failed, RuntimeError("SECRET in /home/me"))
+    assert [entry.error for entry in remote.experiments() if entry.run_id == failed] == ["RuntimeError"]
+    remote.keeps_texts = True
+    log(remote, made)
+    sent = contents(remote)
     assert "state.json" in sent
     for secret in mine:
         assert secret not in sent
@@ -211,7 +214,7 @@ SAMPLE = {
 
 
 def make_record(folder: Path) -> Path:
-    """Return the record of a run as another machine may not see it."""
+    """Return a ``run.json`` with private paths and texts."""
     (folder / "samples.jsonl").write_text(json.dumps(SAMPLE) + "\n", encoding="utf-8")
     names = (
         "accepted", "asked", "attempts", "calls", "prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds",
@@ -224,7 +227,7 @@ def make_record(folder: Path) -> Path:
         "lm": "openai/tiny@http://10.0.0.7:8000/v1",
         "embedder": f"{home}/embedder",
         "compiled": "~maria/compiled",
-        "parser": "C:\\Users\\maria\\parser",
+        "parser": "C:\\StateConsumers\\maria\\parser",
         "vector_store": f"qdrant:{home}/vectors",
         "recipe": "evolved",
         "size": 3,
@@ -235,27 +238,27 @@ def make_record(folder: Path) -> Path:
     return folder / "run.json"
 
 
-def test_another_machine_gets_the_figures_of_a_run(elsewhere: CompileStore, tmp_path: Path) -> None:
+def test_remote_store_gets_run_texts_only_if_requested(remote: CompileStore, tmp_path: Path) -> None:
     record = make_record(tmp_path)
-    run_id = log_generation(record, elsewhere)
-    client = mlflow.MlflowClient(elsewhere.uri)
+    run_id = log_generation(record, remote)
+    client = mlflow.MlflowClient(remote.uri)
     params = client.get_run(run_id).data.params
     assert params.items() >= {
         "lm": "openai/tiny@server", "embedder": "embedder", "compiled": "compiled", "parser": "parser",
         "vector_store": "qdrant:vectors", "recipe": "evolved", "size": "3",
     }.items()  # fmt: skip
     assert client.get_run(run_id).data.metrics["accepted"] == 1.0
-    sent = contents(elsewhere)
+    sent = contents(remote)
     for secret in ("SECRET", "maria", "contracts", "10.0.0.7", "samples", getpass.getuser(), sys.argv[0]):
         assert secret not in sent
-    assert log_generation(record, elsewhere) == run_id
-    elsewhere.keeps_texts = True
-    assert log_generation(record, elsewhere) == run_id, "the samples are added to what was logged before"
+    assert log_generation(record, remote) == run_id
+    remote.keeps_texts = True
+    assert log_generation(record, remote) == run_id, "samples are added to the same run"
     assert [file.path for file in client.list_artifacts(run_id)] == ["samples.jsonl"]
-    assert "maria" not in contents(elsewhere)
+    assert "maria" not in contents(remote)
 
 
-def test_a_store_on_this_machine_gets_everything(store: CompileStore, tmp_path: Path) -> None:
+def test_local_store_gets_everything(store: CompileStore, tmp_path: Path) -> None:
     log(store, report(0.3, 0.6, 0.6))
     assert "state.json" in contents(store)
     run_id = log_generation(make_record(tmp_path), store)
@@ -280,17 +283,17 @@ def test_a_store_on_this_machine_gets_everything(store: CompileStore, tmp_path: 
         ("databricks", "databricks"),
     ],
 )
-def test_a_store_is_here_only_in_files(uri: str, host: str | None) -> None:
+def test_store_host(uri: str, host: str | None) -> None:
     assert store_host(uri) == host
 
 
-def test_an_address_of_a_store_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_store_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@[::1")
-    with pytest.raises(InputError, match=r"^MLFLOW_TRACKING_URI or --tracking: http://\[::1 is no address"):
+    with pytest.raises(InputError, match=r"^MLFLOW_TRACKING_URI or --tracking: http://\[::1 "):
         CompileStore.open()
 
 
-def test_figures_alone_are_a_run_without_a_state(store: CompileStore) -> None:
+def test_log_figures(store: CompileStore) -> None:
     store.log_figures("judge-heads", "trees", {"seed": 0}, {"dev": {"auc": Interval(0.8, 0.7, 0.9)}})
     client = mlflow.MlflowClient(store.uri)
     experiment = client.get_experiment_by_name("groundset-judge-heads")
@@ -300,7 +303,7 @@ def test_figures_alone_are_a_run_without_a_state(store: CompileStore) -> None:
     assert store.experiments() == []
 
 
-def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store: CompileStore) -> None:
+def test_contents_of_a_compile_run(store: CompileStore) -> None:
     run_id = log(store, report(0.3, 0.6, 0.6, critic=True))
     client = mlflow.MlflowClient(store.uri)
     run = client.get_run(run_id)
@@ -326,7 +329,7 @@ def with_rows(made: CompileReport, change: Callable[[Any], dict[str, Any]]) -> C
     return replace(made, rows=[{**row, **change(row)} for row in made.rows])
 
 
-def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore) -> None:
+def test_promotion_needs_a_significant_gain(store: CompileStore) -> None:
     for before, match in ((0.6, "within noise"), (0.3, None)):
         first = log(store, report(before, 0.6, 0.6))
         if match:
@@ -336,19 +339,19 @@ def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore) -> None:
             promote(store, first)
     bad = with_rows(report(0.3, 0.9, 0.9), lambda row: {"after_score": float("nan")})
     for rival, match in (
-        (log(store, report(0.3, 0.6, 0.9)), "within noise"),
+        (log(store, report(0.3, 0.6, 0.9)), "not significant"),
         (log(store, bad), rf"{ROWS_FILE} of \w+ is damaged"),
-        ("0" * 32, "no compile of that id"),
+        ("0" * 32, "no such compile"),
         (first, "champion already"),
     ):
         with pytest.raises(PromotionError, match=match):
             promote(store, rival)
     assert [entry.run_id for entry in store.experiments() if entry.champion] == [first]
     _, gains = promote(store, log(store, report(0.3, 0.9, 0.4)))
-    assert gains["test"].value == pytest.approx(-0.2), "test rows decide nothing"
+    assert gains["test"].value == pytest.approx(-0.2), "test rows do not matter"
 
 
-def test_the_best_of_many_candidates_must_gain_more(store: CompileStore) -> None:
+def test_promotion_corrects_for_many_candidates(store: CompileStore) -> None:
     def of(tried: int) -> str:
         made = report(0.3, 0.5, 0.5)
         rows = with_rows(made, lambda row: {"after_score": 0.1 if int(row["id"][-1]) % 5 == 0 else 0.6})
@@ -359,16 +362,16 @@ def test_the_best_of_many_candidates_must_gain_more(store: CompileStore) -> None
     promote(store, of(1))
 
 
-def test_a_damaged_state_is_not_promoted(store: CompileStore) -> None:
+def test_damaged_state_is_not_promoted(store: CompileStore) -> None:
     made = report(0.3, 0.9, 0.9)
     odd = made.state.model_copy(update={"predictor": {**made.state.predictor, "demos": [7]}})
     with pytest.raises(StateError, match=r"state\.json of \w+ in .*predictor\.demos\.0"):
         promote(store, log(store, replace(made, state=odd)))
     with pytest.raises(InputError, match="no champion"):
-        load_compiled("champion", Users("lm", None, "qwen/tiny:1b", None), store.uri)
+        load_compiled("champion", StateConsumers("lm", None, "qwen/tiny:1b", None), store.uri)
 
 
-def test_a_champion_gives_way_to_none_for_other_weights(store: CompileStore) -> None:
+def test_promotion_needs_the_same_weights(store: CompileStore) -> None:
     def made_for(weights: str, dev: float) -> str:
         made = report(0.3, dev, dev)
         return log(store, replace(made, parameters={**made.parameters, "model_sha256": weights}))
@@ -380,33 +383,33 @@ def test_a_champion_gives_way_to_none_for_other_weights(store: CompileStore) -> 
     promote(store, made_for("a" * 64, 0.9))
 
 
-def test_the_best_of_each_step_are_kept_likelihoods_apart_and_champions_always(store: CompileStore) -> None:
+def test_best_of(store: CompileStore) -> None:
     runs = [log(store, report(0.1, dev, dev)) for dev in (0.5, 0.7, 0.9)]
     promote(store, runs[0])
     made = report(0.3, 0.95, 0.95)
-    taught = log(store, replace(made, state=made.state.model_copy(update={"optimizer": "finetune"})))
+    finetuned = log(store, replace(made, state=made.state.model_copy(update={"optimizer": "finetune"})))
     log(store, report(0.7, 0.8, 0.8))
-    assert {entry.run_id for entry in best_of(store.experiments(), 1)} == {runs[2], runs[0], taught}
+    assert {entry.run_id for entry in best_of(store.experiments(), 1)} == {runs[2], runs[0], finetuned}
 
 
-def test_what_was_measured_otherwise_is_not_compared(store: CompileStore) -> None:
+def test_promotion_needs_common_dev_rows(store: CompileStore) -> None:
     champion = log(store, report(0.3, 0.6, 0.6))
     promote(store, champion)
     made = report(0.3, 0.8, 0.8)
-    taught = replace(made, state=made.state.model_copy(update={"optimizer": "finetune"}))
-    rival = log(store, with_rows(taught, lambda row: {"id": f"{row['id']}/gold"}))
-    with pytest.raises(PromotionError, match=f"{rival} by finetune, the champion {champion} by labeled: .*alias"):
+    finetuned = replace(made, state=made.state.model_copy(update={"optimizer": "finetune"}))
+    rival = log(store, with_rows(finetuned, lambda row: {"id": f"{row['id']}/gold"}))
+    with pytest.raises(PromotionError, match=rf"{rival} \(finetune\) and the champion {champion} \(labeled\) .*alias"):
         promote(store, rival)
 
 
-def test_all_compiles_are_found_whatever_their_number(store: CompileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_experiments_reads_all_pages(store: CompileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = {log(store, report(0.3, 0.6, 0.6)) for _ in range(3)}
     search = store.client.search_runs
-    monkeypatch.setattr(store.client, "search_runs", lambda *told, **more: search(*told, **more, max_results=2))
-    assert {each.run_id for each in store.experiments()} == runs
+    monkeypatch.setattr(store.client, "search_runs", lambda *args, **kwargs: search(*args, **kwargs, max_results=2))
+    assert {entry.run_id for entry in store.experiments()} == runs
 
 
-def test_a_generated_dataset_is_logged_once_and_is_no_compile(store: CompileStore, tmp_path: Path) -> None:
+def test_generated_run_is_logged_once_and_not_promoted(store: CompileStore, tmp_path: Path) -> None:
     samples = tmp_path / "samples.jsonl"
     samples.write_text(json.dumps(SAMPLE) + "\n", encoding="utf-8")
     run_id = store.log_run("demo", "key", {"size": 1}, {"accepted": 1.0}, samples)
@@ -415,19 +418,19 @@ def test_a_generated_dataset_is_logged_once_and_is_no_compile(store: CompileStor
     assert run.data.metrics == {"accepted": 1.0}
     assert run.inputs.dataset_inputs[0].dataset.name == "demo"
     assert store.experiments() == []
-    refused = f"^{run_id} is a run of groundset generate"
-    with pytest.raises(PromotionError, match=f"{refused}.* no compile.$"):
+    refused = f"^{run_id} is a run of `groundset generate`"
+    with pytest.raises(PromotionError, match=f"{refused}.* no compiles yet$"):
         promote(store, run_id)
     compiles = []
     for _ in range(4):
         compiles.append(log(store, report(0.3, 0.6, 0.6)))
         time.sleep(0.002)
-    newest = ", ".join(rf"answer for qwen/tiny:1b \({each}\)" for each in reversed(compiles[1:]))
+    newest = ", ".join(rf"answer for qwen/tiny:1b \({run}\)" for run in reversed(compiles[1:]))
     with pytest.raises(PromotionError, match=f"{refused}.*{newest}"):
         promote(store, run_id)
 
 
-def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
+def test_unreachable_store() -> None:
     with pytest.raises(TrackingError, match="tracking store sqlite") as raised:
         CompileStore("sqlite:////dev/null/mlflow.db").experiments()
     assert "/dev/null" in str(raised.value)
@@ -437,7 +440,7 @@ def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
     assert "secret" not in str(raised.value)
 
 
-def test_a_run_stands_in_the_store_while_its_step_is_compiled(store: CompileStore) -> None:
+def test_running_compile_is_logged(store: CompileStore) -> None:
     client = mlflow.MlflowClient(store.uri)
     with CompileRuns(lambda: store, pytest.fail) as runs:
         runs.start(*STARTED)
@@ -445,10 +448,10 @@ def test_a_run_stands_in_the_store_while_its_step_is_compiled(store: CompileStor
         run = client.get_run(entry.run_id)
         assert (entry.status, entry.step, entry.model, entry.optimizer) == ("RUNNING", *STARTED[:3])
         assert run.data.params == {"seed": "0"}
-        assert run.data.tags["mlflow.source.type"] == "LOCAL", "MLflow's own tags are there too"
-        with pytest.raises(PromotionError, match=f"{entry.run_id} did not finish \\(running\\)"):
+        assert run.data.tags["mlflow.source.type"] == "LOCAL", "has the tags of MLflow"
+        with pytest.raises(PromotionError, match=f"{entry.run_id}: .*did not finish \\(running\\)"):
             promote(store, entry.run_id)
-        assert runs.finish(report(0.3, 0.6, 0.6)) == f"{entry.run_id} in {shown(store.uri)}"
+        assert runs.finish(report(0.3, 0.6, 0.6)) == f"{entry.run_id} in {display_uri(store.uri)}"
     [entry] = store.experiments()
     assert entry.finished
     run = client.get_run(entry.run_id)
@@ -463,7 +466,7 @@ def test_a_run_stands_in_the_store_while_its_step_is_compiled(store: CompileStor
         (KeyboardInterrupt(), "KILLED", ""),
     ],
 )
-def test_runs_without_a_report_are_marked(store: CompileStore, error: BaseException, status: str, reason: str) -> None:
+def test_failed_and_killed_compiles(store: CompileStore, error: BaseException, status: str, reason: str) -> None:
     with suppress(type(error)), CompileRuns(lambda: store, pytest.fail) as runs:
         for step in ("answer", "question"):
             runs.start(step, *STARTED[1:])
@@ -478,7 +481,7 @@ def test_runs_without_a_report_are_marked(store: CompileStore, error: BaseExcept
 
 
 @pytest.mark.parametrize("critic", [False, True])  # one that was interrupted has no test rows to draw
-def test_the_best_so_far_of_an_interrupted_compile_is_kept_and_not_promoted(store: CompileStore, critic: bool) -> None:
+def test_interrupted_compile_is_logged_and_not_promoted(store: CompileStore, critic: bool) -> None:
     made = report(0.3, 0.6, 0.6, critic=critic)
     dev = [row for row in made.rows if row["split"] == "dev"]
     run_id = log(store, replace(made, rows=dev, ending="interrupted"))
@@ -489,14 +492,14 @@ def test_the_best_so_far_of_an_interrupted_compile_is_kept_and_not_promoted(stor
         promote(store, run_id)
 
 
-def test_a_file_of_labels_may_have_any_name(store: CompileStore) -> None:
+def test_label_file_names_with_special_characters(store: CompileStore) -> None:
     made = report(0.3, 0.6, 0.6)
     state = made.state.model_copy(update={"record": {"labels": [{"file": "labels (1)+a.jsonl", "sha256": "ab"}]}})
     run_id = log(store, replace(made, state=state, parameters=environment(state)))
     assert store.client.get_run(run_id).data.params["labels.labels _1__a.jsonl"] == "ab"
 
 
-def test_a_report_that_cannot_be_logged_fails_its_run(store: CompileStore, tmp_path: Path) -> None:
+def test_report_that_cannot_be_logged(store: CompileStore, tmp_path: Path) -> None:
     warnings: list[str] = []
     with CompileRuns(lambda: store, lambda error: warnings.append(str(error))) as runs:
         runs.start(*STARTED)
@@ -508,7 +511,7 @@ def test_a_report_that_cannot_be_logged_fails_its_run(store: CompileStore, tmp_p
 
 
 @pytest.mark.parametrize("raised", [None, InputError("no folder"), TrackingError("no store")])
-def test_a_store_that_does_not_open_is_reported_once(raised: Exception | None) -> None:
+def test_store_that_does_not_open_is_reported_once(raised: Exception | None) -> None:
     warnings: list[Exception] = []
 
     def no_store() -> CompileStore:

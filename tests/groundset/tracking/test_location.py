@@ -1,4 +1,4 @@
-"""Which store is used: the environment's, the one that was named, a project's own, the user's."""
+"""The location of the tracking store."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import platformdirs
 import pytest
 
 from groundset.privacy import without_secrets
-from groundset.tracking.location import Place, shown, tracking_place
+from groundset.tracking.location import StoreLocation, display_uri, tracking_location
 from programs.errors import InputError
 
 
@@ -21,51 +21,47 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def stored_in(folder: Path, *, usual: bool = False) -> Place:
-    return Place(f"sqlite:///{folder}/mlflow.db", folder / "artifacts", usual)
+def stored_in(folder: Path, *, is_default: bool = False) -> StoreLocation:
+    return StoreLocation(f"sqlite:///{folder}/mlflow.db", folder / "artifacts", is_default)
 
 
-def test_the_user_has_one_store_and_the_working_directory_stays_as_it_is(here: Path) -> None:
+def test_default_store(here: Path) -> None:
     home = here.parent / "home" / "mlruns"
-    with pytest.raises(InputError, match=f"nothing is tracked in {home} yet"):
-        tracking_place(create=False)
+    with pytest.raises(InputError, match=f"{home}: nothing tracked yet"):
+        tracking_location(create=False)
     assert not home.exists()
-    assert tracking_place(create=True) == stored_in(home, usual=True)
+    assert tracking_location(create=True) == stored_in(home, is_default=True)
     assert home.is_dir()
     assert list(here.iterdir()) == []
 
 
-def test_without_a_home_of_groundset_it_is_among_the_data_of_the_user(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_default_store_in_user_data_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GROUNDSET_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", str(here.parent / "data"))
-    place = tracking_place(create=True)
-    assert place == stored_in(platformdirs.user_data_path("groundset", appauthor=False) / "mlruns", usual=True)
+    place = tracking_location(create=True)
+    assert place == stored_in(platformdirs.user_data_path("groundset", appauthor=False) / "mlruns", is_default=True)
 
 
-def test_a_project_may_have_its_own(here: Path) -> None:
+def test_project_store(here: Path) -> None:
     (here / "mlruns").mkdir()
-    assert tracking_place(create=True) == stored_in(here / "mlruns")
+    assert tracking_location(create=True) == stored_in(here / "mlruns")
 
 
-def test_a_store_that_is_named_comes_before_both_and_the_environment_before_that(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_option_and_environment_take_precedence(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "mlruns").mkdir()
-    assert tracking_place("other/store", create=True) == stored_in(here / "other" / "store")
+    assert tracking_location("other/store", create=True) == stored_in(here / "other" / "store")
     server = "https://me:secret@example.org"
-    assert tracking_place(server, create=False) == Place(server, None)
+    assert tracking_location(server, create=False) == StoreLocation(server, None)
     file = f"sqlite:///{here}/own.db"
-    assert tracking_place(file, create=False) == Place(file, here / "artifacts")
+    assert tracking_location(file, create=False) == StoreLocation(file, here / "artifacts")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://example.com")
-    assert tracking_place("other", create=True) == Place("https://example.com", None)
+    assert tracking_location("other", create=True) == StoreLocation("https://example.com", None)
 
 
-def test_a_folder_that_cannot_be_made_is_named(here: Path) -> None:
+def test_folder_that_cannot_be_created(here: Path) -> None:
     (here / "file").write_text("")
     with pytest.raises(InputError, match=f"cannot track in {here}/file/store: Not a directory"):
-        tracking_place("file/store", create=True)
+        tracking_location("file/store", create=True)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +80,10 @@ def test_a_folder_that_cannot_be_made_is_named(here: Path) -> None:
         ("mssql+pyodbc:///?odbc_connect=PWD%3Dhunter2", "mssql+pyodbc:///"),
     ],
 )
-def test_a_store_is_shown_without_secrets(uri: str, expected: str) -> None:
-    assert shown(uri) == expected
+def test_display_uri(uri: str, expected: str) -> None:
+    assert display_uri(uri) == expected
 
 
-def test_a_text_keeps_what_is_no_secret_of_its_addresses() -> None:
-    said = "Is http://me:secret@host:5000/x?key=secret up? me@example.org knows, see https://example.org/e."
-    assert without_secrets(said) == "Is http://host:5000/x up? me@example.org knows, see https://example.org/e."
+def test_without_secrets_in_text() -> None:
+    text = "Is http://me:secret@host:5000/x?key=secret up? me@example.org knows, see https://example.org/e."
+    assert without_secrets(text) == "Is http://host:5000/x up? me@example.org knows, see https://example.org/e."

@@ -1,4 +1,4 @@
-"""What a tracking store gets of a run after it was logged."""
+"""Tracking of runs and their reports."""
 
 import json
 from pathlib import Path
@@ -21,13 +21,13 @@ PAGE = "<!doctype html><p>The ferry leaves Tollvik at nine."
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a store on this machine."""
+    """The folder of a local store."""
     return tmp_path_factory.mktemp("tracking") / "mlruns"
 
 
 @pytest.fixture
 def tracked(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run that is tracked there."""
+    """A run tracked in the local store."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     folder = reported_run.make_run(tmp_path / "run", digest="abc")
     with RunStore.open(folder) as store:
@@ -36,71 +36,68 @@ def tracked(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return folder
 
 
-def noted(run: Path) -> dict[str, Any]:
-    """Return where a run is tracked."""
+def tracking_of(run: Path) -> dict[str, Any]:
+    """Return the tracking record of a run."""
     with RunStore.read(run) as store:
         return dict(store.meta("tracked"))
 
 
-def note(run: Path, **meta: Any) -> None:
+def set_meta(run: Path, **meta: Any) -> None:
     with RunStore.open(run) as store:
         for name, value in meta.items():
             store.set_meta(name, value)
         write_files(store, "complete")
 
 
-def kept(run: Path) -> list[str]:
-    """Return the files that the store has of a run."""
-    before = noted(run)
+def artifacts(run: Path) -> list[str]:
+    before = tracking_of(run)
     client = mlflow.MlflowClient(f"sqlite:///{before['store']}/mlflow.db")
     return sorted(file.path for file in client.list_artifacts(before["run_id"]))
 
 
-def test_a_report_is_kept_with_its_run_and_a_later_one_takes_its_place(tracked: Path, place: Path) -> None:
+def test_report_is_logged_and_replaced(tracked: Path, place: Path) -> None:
     for page in ("<p>First", PAGE):
-        told = log_report(tracked, page, "report.html", texts=False)
-    assert told is not None
-    assert told.kept_from is None
-    assert kept(tracked) == ["report.html", "samples.jsonl"]
+        logged = log_report(tracked, page, "report.html", texts=False)
+    assert logged is not None
+    assert logged.withheld_from is None
+    assert artifacts(tracked) == ["report.html", "samples.jsonl"]
     [file] = place.rglob("report.html")
     assert file.read_text(encoding="utf-8") == PAGE
 
 
-def test_samples_that_hold_line_ends_of_other_kinds_are_logged(
-    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_samples_with_unicode_line_separators(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     folder = reported_run.make_run(tmp_path / "run", evils=("one\u2028two\u2029three\x85four",), digest="ends")
     with RunStore.open(folder) as store:
         write_files(store, "complete")
-    told = track(folder / "run.json", TrackingStore.open(str(place)))
-    [logged] = mlflow.MlflowClient(told.uri).get_run(told.run_id).inputs.dataset_inputs
-    assert json.loads(logged.dataset.profile)["num_rows"] == 6
-    assert kept(folder) == ["samples.jsonl"]
+    logged = track(folder / "run.json", TrackingStore.open(str(place)))
+    [logged_input] = mlflow.MlflowClient(logged.uri).get_run(logged.run_id).inputs.dataset_inputs
+    assert json.loads(logged_input.dataset.profile)["num_rows"] == 6
+    assert artifacts(folder) == ["samples.jsonl"]
 
 
 @pytest.mark.parametrize("broken", ["{", "[1]", "{}"])
-def test_a_damaged_record_does_not_keep_a_report_from_its_run(tracked: Path, broken: str) -> None:
+def test_damaged_run_json_does_not_prevent_logging(tracked: Path, broken: str) -> None:
     (tracked / "run.json").write_text(broken, encoding="utf-8")
     assert log_report(tracked, PAGE, "report.html", texts=False) is not None
     (tracked / "run.json").unlink()
     assert log_report(tracked, PAGE, "report.html", texts=False) is not None
 
 
-def test_another_machine_gets_it_only_if_that_was_asked_for(tracked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_store_gets_report_only_if_requested(tracked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "store_host", lambda uri: "mlflow.example")
-    told = log_report(tracked, PAGE, "report.html", texts=False)
-    assert told is not None
-    assert told.kept_from == "mlflow.example"
-    assert kept(tracked) == ["samples.jsonl"]
-    told = log_report(tracked, PAGE, "report.html", texts=True)
-    assert told is not None
-    assert told.kept_from is None
-    assert kept(tracked) == ["report.html", "samples.jsonl"]
+    logged = log_report(tracked, PAGE, "report.html", texts=False)
+    assert logged is not None
+    assert logged.withheld_from == "mlflow.example"
+    assert artifacts(tracked) == ["samples.jsonl"]
+    logged = log_report(tracked, PAGE, "report.html", texts=True)
+    assert logged is not None
+    assert logged.withheld_from is None
+    assert artifacts(tracked) == ["report.html", "samples.jsonl"]
 
 
-def test_samples_still_go_to_a_run_that_has_a_report_only(tracked: Path, place: Path) -> None:
-    note(tracked, growth=[{"first": 0, "size": 12}])
+def test_samples_are_added_to_a_run_with_a_report(tracked: Path, place: Path) -> None:
+    set_meta(tracked, growth=[{"first": 0, "size": 12}])
     store = TrackingStore.open(str(place))
     store.keeps_texts = False
     run_id = runs.log_generation(tracked / "run.json", store)
@@ -111,28 +108,28 @@ def test_samples_still_go_to_a_run_that_has_a_report_only(tracked: Path, place: 
     assert sorted(file.path for file in client.list_artifacts(run_id)) == ["report.html", "samples.jsonl"]
 
 
-def test_a_run_that_is_not_tracked_or_has_grown_since_keeps_its_report_to_itself(tracked: Path) -> None:
-    before = noted(tracked)
-    note(tracked, growth=[{"first": 0, "size": 10}, {"first": 12, "size": 20}])
+def test_report_of_untracked_or_grown_run_is_not_logged(tracked: Path) -> None:
+    before = tracking_of(tracked)
+    set_meta(tracked, growth=[{"first": 0, "size": 10}, {"first": 12, "size": 20}])
     assert log_report(tracked, PAGE, "report.html", texts=False) is None
-    note(tracked, growth=None, tracked=None)
+    set_meta(tracked, growth=None, tracked=None)
     assert log_report(tracked, PAGE, "report.html", texts=False) is None
-    note(tracked, tracked=before)
+    set_meta(tracked, tracked=before)
     assert log_report(tracked, PAGE, "report.html", texts=False) is not None
 
 
-def test_a_store_that_is_elsewhere_now_is_named(tracked: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_store_that_moved(tracked: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'others' / 'mlflow.db'}")
-    with pytest.raises(InputError, match=r"tracked in .*mlruns, and MLFLOW_TRACKING_URI names another store"):
+    with pytest.raises(InputError, match=r"tracked in .*mlruns, but MLFLOW_TRACKING_URI names another store"):
         log_report(tracked, PAGE, "report.html", texts=False)
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
-    note(tracked, tracked={**noted(tracked), "store": str(tmp_path / "gone")})
-    with pytest.raises(InputError, match="nothing is tracked in"):
+    set_meta(tracked, tracked={**tracking_of(tracked), "store": str(tmp_path / "gone")})
+    with pytest.raises(InputError, match="nothing tracked yet"):
         log_report(tracked, PAGE, "report.html", texts=False)
     assert not (tmp_path / "gone").exists()
 
 
-def test_the_command_says_what_became_of_it(
+def test_report_command_messages(
     tracked: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], place: Path
 ) -> None:
     def run(*arguments: Any) -> tuple[str, str]:
@@ -145,19 +142,19 @@ def test_the_command_says_what_became_of_it(
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **_: None)
     monkeypatch.setattr("groundset.report.report.report_page", lambda facts: PAGE)
     assert f"in {place}.\n" in run()[0]
-    assert "Kept" not in run("--no-track")[0]
+    assert "MLflow" not in run("--no-track")[0]
     monkeypatch.setattr(runs, "user_folder", lambda: place)
-    assert f"Kept with {noted(tracked)['run_id']}.\n" in run()[0], "nobody is told of the usual place"
+    assert f"{tracking_of(tracked)['run_id']}.\n" in run()[0], "the default store is not named"
     monkeypatch.setattr(runs, "store_host", lambda uri: "mlflow.example")
-    assert "Not sent to mlflow.example, where the run is tracked: it holds texts" in run()[1]
-    note(tracked, tracked={**noted(tracked), "store": str(tracked / "gone")})
+    assert "not sent to mlflow.example" in run()[1]
+    set_meta(tracked, tracked={**tracking_of(tracked), "store": str(tracked / "gone")})
     out, err = run()
     assert out == f"Report: {tracked / 'report.html'}.\n"
-    assert "Not kept with the tracked run: nothing is tracked in" in err
+    assert "nothing tracked yet" in err
 
 
-def test_what_is_expected_good_says_of_how_many_samples(tracked: Path) -> None:
-    before = noted(tracked)
+def test_quality_estimate_is_logged_with_its_sample_count(tracked: Path) -> None:
+    before = tracking_of(tracked)
     logged = mlflow.MlflowClient(f"sqlite:///{before['store']}/mlflow.db").get_run(before["run_id"]).data.metrics
     with RunStore.read(tracked) as store:
         samples = len(list(store.results.samples()))

@@ -1,4 +1,4 @@
-"""Gold rows as chats: what a model learns from is what a run asks it."""
+"""Training turns from gold rows: the chats equal those of a run."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.finetuning.base import turns_of
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow
 from optimizers.labels import Label, QuestionLabel
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import AnswerGold
@@ -33,7 +33,7 @@ def gold(row: Any, step: str, **fields: Any) -> Any:
     return row(**place, step=step, id=f"tide-mill-{step}-1", **fields)
 
 
-ANSWER, QUESTION, VAGUE = (
+ANSWER, QUESTION, VAGUE_QUESTION = (
     "the sluice had rotted",
     "Why did the tide mill of Orsle stand still in 1712?",
     "Why did it stop?",
@@ -50,7 +50,13 @@ GOOD = gold(
 FAR = GOOD.model_copy(update={"id": "far", "question": "Which calamity befell Zeeland's grain industry?"})
 YES_NO = GOOD.model_copy(update={"id": "yes-no", "kind": "yes_no", "reply": "Yes."})
 TWIN = QuestionLabel(
-    **PLACE, id=f"{GOOD.id}-twin", passage=FACT, question=VAGUE, label="bad", reason="vague", explanation="No mill."
+    **PLACE,
+    id=f"{GOOD.id}-twin",
+    passage=FACT,
+    question=VAGUE_QUESTION,
+    label="bad",
+    reason="vague",
+    explanation="No mill.",
 )
 ANSWERED = gold(AnswerGold, "answer", passage=FACT, question=QUESTION, answer=ANSWER, kind="words")
 REWRITTEN = gold(
@@ -59,7 +65,7 @@ REWRITTEN = gold(
     before="",
     fact=FACT,
     answer=ANSWER,
-    question=VAGUE,
+    question=VAGUE_QUESTION,
     feedback="Name the mill.",
     better_question=QUESTION,
     kind="vague",
@@ -74,64 +80,62 @@ def languages() -> Languages:
     return Languages(LANGUAGES)
 
 
-def taught(step: str, *rows: Label | GoldRow, languages: Languages, seed: int = 0) -> list[Any]:
-    teaching = COMPILABLE[step].teaching
-    assert teaching is not None
-    return turns_of(step, teaching.rows(rows), "train", PlainTextAdapter(), languages, seed)
+def turns_for(step: str, *rows: Label | GoldRow, languages: Languages, seed: int = 0) -> list[Any]:
+    finetuning = COMPILABLE[step].finetuning
+    assert finetuning is not None
+    return turns_of(step, finetuning.rows(rows), "train", PlainTextAdapter(), languages, seed)
 
 
-def test_a_pair_is_shown_what_is_said_before_and_writes_answer_and_question(languages: Languages) -> None:
-    [turn] = taught("pair", GOOD, FAR, YES_NO, ANSWERED, TWIN, languages=languages)
-    asked = turn.messages[-1]["content"].split("\n")
-    assert asked[:3] == ["Topic: Orsle > Mills", f"Before: {GOOD.before}", f"Fact: {FACT}"]
+def test_turn_of_pair(languages: Languages) -> None:
+    [turn] = turns_for("pair", GOOD, FAR, YES_NO, ANSWERED, TWIN, languages=languages)
+    prompt = turn.messages[-1]["content"].split("\n")
+    assert prompt[:3] == ["Topic: Orsle > Mills", f"Before: {GOOD.before}", f"Fact: {FACT}"]
     assert turn.completion == f"Answer: {GOOD.answer}\nQuestion: {GOOD.question}"
     assert (turn.language, turn.document, turn.name) == ("en", "tide-mill", GOOD.id)
 
 
-def test_half_of_the_pairs_name_their_kind_and_the_seed_says_which(languages: Languages) -> None:
+def test_half_of_pair_turns_name_the_kind(languages: Languages) -> None:
     rows = [GOOD.model_copy(update={"id": f"row-{number}"}) for number in range(200)]
-    turns = taught("pair", *rows, languages=languages)
+    turns = turns_for("pair", *rows, languages=languages)
     kinds = ["Kind: why" in turn.messages[-1]["content"] for turn in turns]
     assert 70 < sum(kinds) < 130
-    assert turns == taught("pair", *rows, languages=languages)
-    assert turns != taught("pair", *rows, languages=languages, seed=1)
+    assert turns == turns_for("pair", *rows, languages=languages)
+    assert turns != turns_for("pair", *rows, languages=languages, seed=1)
 
 
-def test_an_answer_is_read_from_its_passage(languages: Languages) -> None:
-    [turn] = taught("answer", ANSWERED, GOOD, languages=languages)
+def test_turn_of_answer(languages: Languages) -> None:
+    [turn] = turns_for("answer", ANSWERED, GOOD, languages=languages)
     assert turn.messages[-1]["content"] == f"Topic: Orsle > Mills\nPassage: {FACT}\nQuestion: {GOOD.question}"
     assert turn.completion == GOOD.answer
 
 
 @pytest.mark.parametrize(
-    ("row", "shown", "written"),
+    ("row", "inputs", "written"),
     [
         (REWRITTEN, ("Topic: Orsle > Mills", FACT, TWIN.question, "Name the mill."), GOOD.question),
         (SHORTENED, (SHORTENED.question,), GOOD.question),
         (PHRASES, ("Topic: Orsle > Mills", FACT), "the sluice had rotted; the tide mill of Orsle; 1712"),
     ],
 )
-def test_other_steps_learn_what_their_gold_rows_write(
-    row: GoldRow, shown: tuple[str, ...], written: str, languages: Languages
-) -> None:
-    [turn] = taught(row.step, GOOD, ANSWERED, TWIN, row, languages=languages)
-    asked = turn.messages[-1]["content"]
-    assert all(text in asked for text in shown)
-    assert written not in asked
+def test_turns_of_other_steps(row: GoldRow, inputs: tuple[str, ...], written: str, languages: Languages) -> None:
+    [turn] = turns_for(row.step, GOOD, ANSWERED, TWIN, row, languages=languages)
+    prompt = turn.messages[-1]["content"]
+    assert all(text in prompt for text in inputs)
+    assert written not in prompt
     assert turn.completion == written
 
 
-def test_what_is_sound_is_learned_from_a_question_and_its_spoilt_twin(languages: Languages) -> None:
-    turns = taught("sound", GOOD, TWIN, FAR, YES_NO, languages=languages)
+def test_turns_of_sound_include_corrupted_twins(languages: Languages) -> None:
+    turns = turns_for("sound", GOOD, TWIN, FAR, YES_NO, languages=languages)
     assert [(turn.name, turn.completion) for turn in turns] == [(GOOD.id, "yes"), (TWIN.id, "no")]
 
 
 @pytest.mark.parametrize("question", [GOOD.question, TWIN.question])
-def test_a_decision_is_learned_from_the_chat_that_a_critic_asks(question: str, languages: Languages) -> None:
-    turn = next(each for each in taught("sound", GOOD, TWIN, languages=languages) if question in str(each.messages))
+def test_turn_of_sound_equals_critic_request(question: str, languages: Languages) -> None:
+    turn = next(each for each in turns_for("sound", GOOD, TWIN, languages=languages) if question in str(each.messages))
     requests: list[Any] = []
 
-    class Listening:
+    class RecordingModel:
         model = "local/x"
 
         def __call__(self, request: Any) -> Any:
@@ -139,11 +143,11 @@ def test_a_decision_is_learned_from_the_chat_that_a_critic_asks(question: str, l
             return SimpleNamespace(logprobs=())
 
     compiling = COMPILABLE["sound"]
-    assert compiling.teaching is not None
-    signature = compiling.step.signature.with_instructions(compiling.teaching.instructions)
+    assert compiling.finetuning is not None
+    signature = compiling.step.signature.with_instructions(compiling.finetuning.instructions)
     inputs = {"topic": "Orsle > Mills", "before": GOOD.before, "fact": FACT, "question": question}
-    decide(dspy.Predict(signature), LogprobCritic(Listening(), "weights"), **inputs, answer=GOOD.answer)
+    decide(dspy.Predict(signature), LogprobCritic(RecordingModel(), "weights"), **inputs, answer=GOOD.answer)
     [request] = requests
-    said = [{"role": message.role, "content": message.text} for message in request.messages]
-    assert [{"role": "system", "content": request.system}, *said] == turn.messages
+    messages = [{"role": message.role, "content": message.text} for message in request.messages]
+    assert [{"role": "system", "content": request.system}, *messages] == turn.messages
     assert request.config.extensions == {"adapter": "weights"}

@@ -1,10 +1,10 @@
-"""SQuAD's files as gold rows; the texts are our own, the form is that of the published files."""
+"""Reading files in the format of SQuAD as gold rows."""
 
 import json
 
 import pytest
 
-from optimizers.gold_rows import licences_of
+from optimizers.gold import licences_of
 from optimizers.public_sets import PUBLIC_SETS
 from programs.errors import InputError
 from programs.languages import LANGUAGES
@@ -16,7 +16,7 @@ CONTEXT = (
 )
 
 
-def asked(number, question, answer):
+def item(number, question, answer):
     start = CONTEXT.find(answer) if answer else -1
     answers = [{"text": answer, "answer_start": start}] if answer else []
     return {"id": f"q{number}", "question": question, "answers": answers, "is_impossible": not answer}
@@ -26,13 +26,13 @@ def asked(number, question, answer):
 def squad(tmp_path):
     """Return a file in the form of SQuAD 2.0."""
     questions = [
-        asked(1, "In which year was the harbour  of Orsle dredged?", "1904"),
-        asked(2, "Why was a second dredger bought for Orsle?", "the channel silted up within ten years"),
-        asked(3, "How deep is the harbour of Orsle?", None),
-        asked(4, "Was the harbour dredged in 1904 or later?", "1904. Because"),
-        asked(5, "What happened to the harbour of Orsle in 1904? And then?", "dredged"),
-        asked(6, "How often did the dredger of Orsle work?", "every night"),
-        asked(7, "How was the silt of the Orsle channel removed?", "a second dredger was bought"),
+        item(1, "In which year was the harbour  of Orsle dredged?", "1904"),
+        item(2, "Why was a second dredger bought for Orsle?", "the channel silted up within ten years"),
+        item(3, "How deep is the harbour of Orsle?", None),
+        item(4, "Was the harbour dredged in 1904 or later?", "1904. Because"),
+        item(5, "What happened to the harbour of Orsle in 1904? And then?", "dredged"),
+        item(6, "How often did the dredger of Orsle work?", "every night"),
+        item(7, "How was the silt of the Orsle channel removed?", "a second dredger was bought"),
     ]
     file = tmp_path / "train-v2.0.json"
     article = {"title": "Orsle_harbour", "paragraphs": [{"context": CONTEXT, "qas": questions}]}
@@ -40,7 +40,7 @@ def squad(tmp_path):
     return file
 
 
-def test_answered_questions_become_rows_whose_evidence_is_the_sentence_of_the_answer(squad):
+def test_answerable_questions_become_gold_rows(squad):
     rows = list(PUBLIC_SETS["squad"].rows(squad, Languages(LANGUAGES)))
     assert [row.id for row in rows] == ["squad-q1", "squad-q2", "squad-q6", "squad-q7"]
     assert [row.kind for row in rows] == ["fact", "why", "fact", "how"]
@@ -55,8 +55,8 @@ def test_answered_questions_become_rows_whose_evidence_is_the_sentence_of_the_an
 
 
 @pytest.mark.parametrize("text", ["[]", '{"data": [{"title": "x"}]}', "no json", '{"data": 3}'])
-def test_another_form_is_refused_by_name(tmp_path, text):
+def test_other_format_is_rejected(tmp_path, text):
     file = tmp_path / "odd.json"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"--labels squad:.*odd.json: not in the JSON form of SQuAD"):
+    with pytest.raises(InputError, match=r"--labels squad:.*odd.json"):
         list(PUBLIC_SETS["squad"].rows(file, Languages(LANGUAGES)))

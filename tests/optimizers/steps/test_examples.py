@@ -1,4 +1,4 @@
-"""What the shipped labels and gold rows give each step to be compiled on."""
+"""Examples of all steps from shipped labels and gold rows."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ import pytest
 
 from groundset.compiling.labels import gold_files, label_files
 from groundset.runtime.parser import load_parser
-from optimizers.gold import read_gold
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow, read_gold
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import NOT_STATED
@@ -26,14 +25,14 @@ ASKED = "Why was the tide mill of Orsle still in 1712?"
 PLACE: dict[str, Any] = {"document": "tide-mill", "chunk": "tide-mill-00", "language": "en", "split": "train"}
 
 
-def asked_about_the_mill(name: str, **more: Any) -> QuestionGold:
-    told = {"topic": "Orsle > Orsle", "before": "", "fact": FACT, "answer": "because the sluice had rotted"}
+def mill_question(name: str, **more: Any) -> QuestionGold:
+    fields = {"topic": "Orsle > Orsle", "before": "", "fact": FACT, "answer": "because the sluice had rotted"}
     return QuestionGold.model_validate(
-        {**PLACE, **told, "step": "question", "id": name, "question": ASKED, "kind": "why", **more}
+        {**PLACE, **fields, "step": "question", "id": name, "question": ASKED, "kind": "why", **more}
     )
 
 
-def made_of(step: str, gold: list[GoldRow], texts: dict[str, str] | None = None) -> Examples:
+def examples_from(step: str, gold: list[GoldRow], texts: dict[str, str] | None = None) -> Examples:
     return examples_of(COMPILABLE[step], source_of([], [], gold, texts or {}, Languages(LANGUAGES)))
 
 
@@ -45,16 +44,16 @@ def examples() -> dict[str, Examples]:
     rows = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files), read_gold(GoldRow, every), texts
     parsed = source_of(*rows, Languages(LANGUAGES, load_parser("en-core-web-sm")))
     unparsed = source_of(*rows, Languages(LANGUAGES))
-    # Descriptions of names and openings need a parser; the other steps are quicker without.
+    # These steps need a parser; the others are faster without.
     sources = {"reasoning": parsed, "question": parsed}
     return {
         step: examples_of(row, sources.get(step, unparsed), seed=3)
         for step, row in COMPILABLE.items()
-        if not row.step.taught
+        if not row.step.finetuned
     }
 
 
-def test_every_step_has_examples_in_each_split_and_keeps_documents_apart(examples: dict[str, Examples]) -> None:
+def test_examples_cover_all_splits_without_shared_passages(examples: dict[str, Examples]) -> None:
     for step, found in examples.items():
         for split in SPLITS:
             assert found.inputs[split], step
@@ -65,20 +64,20 @@ def test_every_step_has_examples_in_each_split_and_keeps_documents_apart(example
         assert not passages[1] & passages[2], step
 
 
-def test_saying_not_stated_to_everything_is_no_good_answer(examples: dict[str, Examples]) -> None:
+def test_one_in_five_answer_examples_is_unanswerable(examples: dict[str, Examples]) -> None:
     for split in SPLITS:
         rows = examples["answer"].inputs[split]
         assert sum(row.answer == NOT_STATED for row in rows) == pytest.approx(0.2 * len(rows), abs=1)
 
 
 @pytest.mark.parametrize("step", ["chunk", "judge"])
-def test_deciding_steps_see_as_many_good_rows_as_bad_ones(examples: dict[str, Examples], step: str) -> None:
+def test_deciding_steps_have_balanced_examples(examples: dict[str, Examples], step: str) -> None:
     for split in SPLITS:
         rows = examples[step].inputs[split]
         assert sum(row.fit for row in rows) * 2 == len(rows)
 
 
-def test_demos_have_the_outputs_that_inputs_lack(examples: dict[str, Examples]) -> None:
+def test_demos_have_outputs(examples: dict[str, Examples]) -> None:
     for demo in examples["question"].demos["train"][:20]:
         assert demo.question.endswith("?")
         assert demo.answer in demo.fact
@@ -87,18 +86,17 @@ def test_demos_have_the_outputs_that_inputs_lack(examples: dict[str, Examples]) 
     assert [step for step, found in examples.items() if not found.demos["train"]] == ["reasoning"]
 
 
-def test_no_question_is_compiled_on_that_its_opening_asks_already(examples: dict[str, Examples]) -> None:
-    """They would teach to copy: of such a row nothing is left to the model."""
+def test_no_opening_is_the_full_question(examples: dict[str, Examples]) -> None:
     for split in SPLITS:
         inputs, demos = examples["question"].inputs[split], examples["question"].demos[split]
         assert not [row.opening for row in (*inputs, *demos) if len(row.opening.split()) > 4]
         assert not [demo.question for demo in demos if demo.question == f"{demo.opening}?"]
-        assert sum(bool(row.opening) for row in inputs) >= 20, "but question words alone are left in"
+        assert sum(bool(row.opening) for row in inputs) >= 20, "question words alone are kept"
         assert len({row.language for row in inputs}) > 1
     assert len(examples["question"].inputs["dev"]) >= 100
 
 
-def test_a_refused_question_is_mended_into_one_that_shares_its_words(examples: dict[str, Examples]) -> None:
+def test_rewrite_demos_change_the_question(examples: dict[str, Examples]) -> None:
     demos = examples["rewrite"].demos["train"]
     assert len(demos) > 100
     for demo in demos:
@@ -109,24 +107,24 @@ def test_a_refused_question_is_mended_into_one_that_shares_its_words(examples: d
 
 
 @pytest.mark.parametrize(("step", "fewest"), [("answer", 200), ("compress", 80), ("keyphrases", 75)])
-def test_gold_rows_are_tried_on_beside_labels(examples: dict[str, Examples], step: str, fewest: int) -> None:
+def test_inputs_include_demos_and_labels(examples: dict[str, Examples], step: str, fewest: int) -> None:
     found = examples[step]
     for split in SPLITS:
-        tried = [row.id for row in found.inputs[split]]
-        assert len(tried) == len(set(tried))
-        assert {row.id for row in found.demos[split]} <= set(tried)
+        ids = [row.id for row in found.inputs[split]]
+        assert len(ids) == len(set(ids))
+        assert {row.id for row in found.demos[split]} <= set(ids)
     assert len(found.inputs["dev"]) >= fewest
 
 
 @pytest.mark.parametrize("step", ["question", "answer"])
-def test_labels_and_gold_ask_nothing_twice(examples: dict[str, Examples], step: str) -> None:
+def test_demos_have_no_repeated_questions(examples: dict[str, Examples], step: str) -> None:
     for split in SPLITS:
         demos = examples[step].demos[split]
         assert len({(demo.document, demo.question) for demo in demos}) == len(demos)
     assert {demo.language for demo in examples[step].demos["train"]} >= {"en", "de", "fr", "es"}
 
 
-def test_conditions_stand_in_the_sentence_and_are_kept(examples: dict[str, Examples]) -> None:
+def test_conditions_are_in_passage_and_kept_in_demos(examples: dict[str, Examples]) -> None:
     found = examples["conditional"]
     assert len(found.inputs["dev"]) >= 24
     assert all(set(tokens(row.condition)) <= set(tokens(row.passage)) for row in found.inputs["dev"])
@@ -135,13 +133,13 @@ def test_conditions_stand_in_the_sentence_and_are_kept(examples: dict[str, Examp
         assert set(LANGUAGES[demo.language].content_words(f"{demo.question} {demo.condition}")) <= kept
 
 
-def test_a_gold_question_is_shown_as_a_run_asks() -> None:
-    rows: list[GoldRow] = [asked_about_the_mill(str(n), document=f"mill-{n}") for n in range(40)]
-    rows.append(asked_about_the_mill("again", document="mill-0"))
-    rows.append(asked_about_the_mill("yes", kind="yes_no", reply="yes", question="Did it stand still?"))
-    rows.append(asked_about_the_mill("far", question="What stopped the monks' machine from grinding corn?"))
+def test_gold_question_has_inputs_of_a_run() -> None:
+    rows: list[GoldRow] = [mill_question(str(n), document=f"mill-{n}") for n in range(40)]
+    rows.append(mill_question("again", document="mill-0"))
+    rows.append(mill_question("yes", kind="yes_no", reply="yes", question="Did it stand still?"))
+    rows.append(mill_question("far", question="What stopped the monks' machine from grinding corn?"))
     text = f"## Orsle\n\nIt was built by monks. *{FACT}*"
-    demos = made_of("question", rows, {"tide-mill-00": text}).demos["train"]
+    demos = examples_from("question", rows, {"tide-mill-00": text}).demos["train"]
     assert len(demos) == 40
     assert {demo.opening for demo in demos} == {"", "Why was"}
     for demo in demos:
@@ -150,20 +148,22 @@ def test_a_gold_question_is_shown_as_a_run_asks() -> None:
         assert demo.focus == Focus(sentence=FACT, answer="because the sluice had rotted")
 
 
-def test_a_row_of_an_unknown_chunk_has_its_fact_for_a_passage_or_is_left_out() -> None:
+def test_rows_of_unknown_chunks_use_their_fact_or_are_skipped() -> None:
     short = {"question": f"For what reason was it that one {ASKED}", "short_question": "Why did the mill stand still?"}
     compress = CompressGold.model_validate({**PLACE, **short, "step": "compress", "id": "c"})
-    rows: list[GoldRow] = [asked_about_the_mill("q"), compress]
-    assert [demo.passage for demo in made_of("question", rows).demos["train"]] == [FACT]
-    assert made_of("compress", rows).demos["train"] == []
+    rows: list[GoldRow] = [mill_question("q"), compress]
+    assert [demo.passage for demo in examples_from("question", rows).demos["train"]] == [FACT]
+    assert examples_from("compress", rows).demos["train"] == []
     assert passages_of(source_of([], [], rows, {}, Languages(LANGUAGES))) == [FACT]
-    assert [demo.passage for demo in made_of("compress", rows, {"tide-mill-00": "Mill."}).demos["train"]] == ["Mill."]
+    assert [demo.passage for demo in examples_from("compress", rows, {"tide-mill-00": "Mill."}).demos["train"]] == [
+        "Mill."
+    ]
 
 
-def test_gold_rows_of_other_steps_make_no_examples() -> None:
+def test_steps_ignore_gold_rows_of_other_steps() -> None:
     rewrite = RewriteGold.model_validate(
         {
-            **asked_about_the_mill("r").model_dump(exclude={"reply", "question"}),
+            **mill_question("r").model_dump(exclude={"reply", "question"}),
             "step": "rewrite",
             "question": "Why did it stand still?",
             "feedback": "Name the mill.",
@@ -172,6 +172,6 @@ def test_gold_rows_of_other_steps_make_no_examples() -> None:
         }
     )
     for step in COMPILABLE.keys() - {"rewrite", "feedback"}:
-        assert made_of(step, [rewrite]) == made_of(step, []), step
+        assert examples_from(step, [rewrite]) == examples_from(step, []), step
     for step in ("rewrite", "feedback"):
-        assert len(made_of(step, [rewrite]).inputs["train"]) == 1
+        assert len(examples_from(step, [rewrite]).inputs["train"]) == 1

@@ -1,4 +1,4 @@
-"""The worth of outputs, computed by hand."""
+"""Metrics of steps on outputs with known scores."""
 
 from collections.abc import Iterable
 from types import SimpleNamespace
@@ -16,14 +16,14 @@ from programs.types import Focus
 PASSAGE = "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb."
 
 
-class Unread:
-    """Knows English, but is asked to parse nothing."""
+class NoParser:
+    """Supports English, but must not be called."""
 
     def __call__(self, sentence: str, language: str) -> None:
-        pytest.fail("nothing is parsed")
+        pytest.fail("parsed")
 
     def read_ahead(self, sentences: Iterable[str], language: str) -> None:
-        pytest.fail("nothing is parsed")
+        pytest.fail("parsed")
 
     def reads(self, language: str) -> bool:
         return language == "en"
@@ -38,7 +38,7 @@ def judges(probability: float = 0.8, rank: int | None = 1, weakest: str = "clear
         judge=lambda passage, question: decision,
         rank=lambda question, passage: rank,
         answer=lambda topic, passage, question: found,
-        languages=Languages(LANGUAGES, Unread()),
+        languages=Languages(LANGUAGES, NoParser()),
     )
 
 
@@ -51,7 +51,7 @@ def about_kolb(**fields: object) -> dspy.Example:
 
 
 @pytest.mark.parametrize(
-    ("phrases", "value", "told"),
+    ("phrases", "value", "feedback_part"),
     [
         (["1931", "nine years", "Maria Kolb"], 1.0, ""),
         (["1931", "nine years", "Maria Kolb", "Anselm Greve"], 0.75, "Anselm Greve"),
@@ -65,14 +65,14 @@ def about_kolb(**fields: object) -> dspy.Example:
         ([], 0.0, "no phrase"),
     ],
 )
-def test_keyphrases_are_counted_that_stand_in_the_passage(phrases: list[str], value: float, told: str) -> None:
+def test_keyphrases_metric(phrases: list[str], value: float, feedback_part: str) -> None:
     scored = COMPILABLE["keyphrases"].metric(example(), SimpleNamespace(keyphrases=phrases), judges())
     assert scored.value == pytest.approx(value)
-    assert told in scored.feedback
+    assert feedback_part in scored.feedback
 
 
 @pytest.mark.parametrize(
-    ("question", "rank", "value", "told"),
+    ("question", "rank", "value", "feedback_part"),
     [
         ("Which engineer led the work on the Lowen harbour bridge?", 1, 0.9, ""),
         ("Which engineer led the work on the Lowen harbour bridge?", 5, 0.9, "number 5"),
@@ -84,14 +84,14 @@ def test_keyphrases_are_counted_that_stand_in_the_passage(phrases: list[str], va
         ("", 1, 0.0, "wrote nothing"),
     ],
 )
-def test_a_question_is_worth_what_a_run_makes_of_it(question: str, rank: int | None, value: float, told: str) -> None:
+def test_question_metric(question: str, rank: int | None, value: float, feedback_part: str) -> None:
     scored = COMPILABLE["question"].metric(about_kolb(), SimpleNamespace(question=question), judges(0.8, rank))
     assert scored.value == pytest.approx(value)
-    assert told in scored.feedback
+    assert feedback_part in scored.feedback
 
 
 @pytest.mark.parametrize(("found", "value"), [("the engineer Maria Kolb", 0.9), ("1931", 0.2), ("not stated", 0.2)])
-def test_a_question_that_leads_to_another_answer_is_refused(found: str, value: float) -> None:
+def test_question_metric_checks_model_answer(found: str, value: float) -> None:
     output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
     scored = COMPILABLE["question"].metric(about_kolb(), output, judges(found=found))
     assert scored.value == pytest.approx(value)
@@ -99,28 +99,26 @@ def test_a_question_that_leads_to_another_answer_is_refused(found: str, value: f
 
 
 @pytest.mark.parametrize(
-    ("answer", "question", "value", "told"),
+    ("answer", "question", "value", "feedback_part"),
     [
         ("Maria Kolb", "Which engineer led the work on the Lowen harbour bridge?", 0.9, ""),
         ("the best engineer", "Who led the work on the Lowen harbour bridge?", 0.0, "is not copied from the fact"),
         ("", "Who led the work on the Lowen harbour bridge?", 0.0, "is not copied from the fact"),
-        (PASSAGE, f"What is told: {PASSAGE[:-1]}?", 0.0, "gives its answer away"),
+        (PASSAGE, f"What is feedback_part: {PASSAGE[:-1]}?", 0.0, "gives its answer away"),
         ("1931", "Who led the work on the Lowen harbour bridge?", 0.0, "another kind of thing"),
         ("Maria Kolb", "Which engineer is Maria Kolb of the Lowen harbour bridge?", 0.0, "gives its answer away"),
     ],
 )
-def test_a_pair_is_worth_its_question_for_the_answer_that_it_chose(
-    answer: str, question: str, value: float, told: str
-) -> None:
-    # The answer of the row is another one: which words of the fact are asked for is up to the step.
+def test_pair_metric(answer: str, question: str, value: float, feedback_part: str) -> None:
+    # The answer of the row does not matter: the step chooses its own.
     row = example(fact=PASSAGE, answer="nine years", focus=Focus(sentence=PASSAGE, answer="nine years"))
     output = SimpleNamespace(answer=answer, question=question)
     scored = COMPILABLE["pair"].metric(row, output, judges())
     assert scored.value == pytest.approx(value)
-    assert told in scored.feedback
+    assert feedback_part in scored.feedback
 
 
-def test_many_that_are_nearly_accepted_are_worth_less_than_half_as_many_accepted() -> None:
+def test_rejected_question_scores_less_than_half_of_accepted() -> None:
     output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
     metric = COMPILABLE["question"].metric
     sure_of_another = metric(about_kolb(), output, judges(1.0, found="1931")).value
@@ -128,7 +126,7 @@ def test_many_that_are_nearly_accepted_are_worth_less_than_half_as_many_accepted
     assert sure_of_another < just_accepted / 2
 
 
-def test_what_a_run_mends_is_measured_mended() -> None:
+def test_question_metric_applies_corrections_of_a_run() -> None:
     opening = "Who led the work on the Lowen harbour bridge"
     focus = Focus(sentence=PASSAGE, answer="Maria Kolb", opening=opening, easy=True)
     output = SimpleNamespace(question=f"{opening} with Maria Kolb?")
@@ -136,18 +134,18 @@ def test_what_a_run_mends_is_measured_mended() -> None:
     assert scored.value == pytest.approx(0.9)
 
 
-def test_what_a_thing_is_may_be_answered_with_its_name() -> None:
-    told = "a bridge"
-    focus = Focus(sentence=PASSAGE, answer=told, defines=True)
+def test_definition_may_be_answered_with_the_name() -> None:
+    answer = "a bridge"
+    focus = Focus(sentence=PASSAGE, answer=answer, defines=True)
     output = SimpleNamespace(question="What is the Lowen harbour bridge?")
     for defines, value in ((True, 0.9), (False, 0.2)):
-        asked = example(answer=told, focus=focus.model_copy(update={"defines": defines}))
+        row = example(answer=answer, focus=focus.model_copy(update={"defines": defines}))
         found = judges(found="Lowen harbour")
-        assert COMPILABLE["question"].metric(asked, output, found).value == pytest.approx(value)
+        assert COMPILABLE["question"].metric(row, output, found).value == pytest.approx(value)
 
 
-def test_the_model_is_not_asked_what_is_worth_nothing_anyway() -> None:
-    silent = judges()._replace(answer=lambda *asked: pytest.fail("asked"))
+def test_model_is_not_called_for_rejected_questions() -> None:
+    silent = judges()._replace(answer=lambda *_: pytest.fail("called"))
     for question in ("The engineer", "What did Maria Kolb lead?", "In which year was the Lowen harbour bridge opened?"):
         assert COMPILABLE["question"].metric(about_kolb(), SimpleNamespace(question=question), silent).value == 0
     refused = silent._replace(judge=judges(0.4).judge)
@@ -155,7 +153,7 @@ def test_the_model_is_not_asked_what_is_worth_nothing_anyway() -> None:
     assert COMPILABLE["question"].metric(about_kolb(), output, refused).value == pytest.approx(0.1)
 
 
-def test_the_feedback_names_the_words_that_break_a_rule() -> None:
+def test_feedback_names_offending_words() -> None:
     output = SimpleNamespace(question="Who is mentioned in the passage?")
     scored = COMPILABLE["question"].metric(about_kolb(), output, judges(0.1, weakest="independent"))
     assert scored.value == pytest.approx(0.025)
@@ -163,47 +161,47 @@ def test_the_feedback_names_the_words_that_break_a_rule() -> None:
     assert "name the subject" in scored.feedback
 
 
-def test_a_rewrite_must_change_the_question() -> None:
-    asked = about_kolb(question="Who led it?")
-    assert COMPILABLE["rewrite"].metric(asked, SimpleNamespace(better_question="Who led it?"), judges()).value == 0
+def test_rewrite_metric_requires_a_change() -> None:
+    row = about_kolb(question="Who led it?")
+    assert COMPILABLE["rewrite"].metric(row, SimpleNamespace(better_question="Who led it?"), judges()).value == 0
     better = SimpleNamespace(better_question="Who led the work on the Lowen harbour bridge?")
-    assert COMPILABLE["rewrite"].metric(asked, better, judges()).value == pytest.approx(0.9)
+    assert COMPILABLE["rewrite"].metric(row, better, judges()).value == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(
-    ("written", "value", "told"),
+    ("written", "value", "feedback_part"),
     [
         ("After nine years of work, who opened the Lowen harbour bridge?", 0.9, ""),
         ("Who opened the Lowen harbour bridge?", 0.0, "words of the condition"),
         ("After nine years of work, who was it?", 0.0, "words of the question"),
     ],
 )
-def test_a_condition_keeps_condition_and_question(written: str, value: float, told: str) -> None:
-    asked = example(condition="after nine years of work", question="Who opened the Lowen harbour bridge?")
-    scored = COMPILABLE["conditional"].metric(asked, SimpleNamespace(conditional_question=written), judges())
+def test_conditional_metric(written: str, value: float, feedback_part: str) -> None:
+    row = example(condition="after nine years of work", question="Who opened the Lowen harbour bridge?")
+    scored = COMPILABLE["conditional"].metric(row, SimpleNamespace(conditional_question=written), judges())
     assert scored.value == pytest.approx(value)
-    assert told in scored.feedback
+    assert feedback_part in scored.feedback
 
 
 @pytest.mark.parametrize(
-    ("written", "value", "told"),
+    ("written", "value", "feedback_part"),
     [
         ("Which engineer built the Lowen harbour bridge?", 0.9, ""),
         ("Which engineer was it that built and opened the Lowen harbour bridge?", 0.0, "no shorter"),
         ("Who did?", 0.0, "lost what"),
     ],
 )
-def test_a_short_form_is_shorter_and_keeps_what_is_asked(written: str, value: float, told: str) -> None:
-    asked = example(question="Which engineer was it that built the Lowen harbour bridge?")
-    scored = COMPILABLE["compress"].metric(asked, SimpleNamespace(short_question=written), judges())
+def test_compress_metric(written: str, value: float, feedback_part: str) -> None:
+    row = example(question="Which engineer was it that built the Lowen harbour bridge?")
+    scored = COMPILABLE["compress"].metric(row, SimpleNamespace(short_question=written), judges())
     assert scored.value == pytest.approx(value)
-    assert told in scored.feedback
+    assert feedback_part in scored.feedback
 
 
 @pytest.mark.parametrize(("kind", "value"), [("bridge", 1.0), ("ferry", 0.0), ("Lowen 1931!", 0.0), ("", 0.0)])
-def test_a_kind_is_usable_and_named_in_the_passage(kind: str, value: float) -> None:
-    asked = example(name="Lowen harbour bridge", fact=PASSAGE)
-    assert COMPILABLE["reasoning"].metric(asked, SimpleNamespace(kind=kind), judges()).value == value
+def test_reasoning_metric(kind: str, value: float) -> None:
+    row = example(name="Lowen harbour bridge", fact=PASSAGE)
+    assert COMPILABLE["reasoning"].metric(row, SimpleNamespace(kind=kind), judges()).value == value
 
 
 @pytest.mark.parametrize(
@@ -219,13 +217,11 @@ def test_a_kind_is_usable_and_named_in_the_passage(kind: str, value: float) -> N
         ("Lowen Link", "dragon", 0.0),
     ],
 )
-def test_no_noun_of_the_passage_passes_for_a_kind_unless_it_is_said_of_the_name(
-    name: str, kind: str, value: float
-) -> None:
+def test_reasoning_metric_depends_on_relation_to_name(name: str, kind: str, value: float) -> None:
     link = "The Lowen Link was the third bridge and replaced a ferry."
-    asked = example(name=name, fact=link if "Link" in name else PASSAGE)
-    asked.passage = f"{PASSAGE} {link}"
-    assert COMPILABLE["reasoning"].metric(asked, SimpleNamespace(kind=kind), judges()).value == value
+    row = example(name=name, fact=link if "Link" in name else PASSAGE)
+    row.passage = f"{PASSAGE} {link}"
+    assert COMPILABLE["reasoning"].metric(row, SimpleNamespace(kind=kind), judges()).value == value
 
 
 @pytest.mark.parametrize(
@@ -239,7 +235,7 @@ def test_no_noun_of_the_passage_passes_for_a_kind_unless_it_is_said_of_the_name(
         ("not stated", "1931", 0.0),
     ],
 )
-def test_an_answer_is_worth_its_f1_with_the_label(label: str, found: str, value: float) -> None:
+def test_answer_metric(label: str, found: str, value: float) -> None:
     scored = COMPILABLE["answer"].metric(
         example(question="Who?", answer=label), SimpleNamespace(answer=found), judges()
     )
@@ -250,21 +246,21 @@ def test_an_answer_is_worth_its_f1_with_the_label(label: str, found: str, value:
     ("label", "verdict", "value"),
     [(True, True, 0.955), (True, False, 0.455), (False, True, 0.255), (False, False, 0.755)],
 )
-def test_a_decision_is_worth_its_verdict_and_its_probability(label: bool, verdict: bool, value: float) -> None:
-    asked = dspy.Example(fit=label, explanation="Names its subject.")
-    scored = COMPILABLE["judge"].metric(asked, SimpleNamespace(fit=verdict, probability=0.7), judges())
+def test_decision_metric(label: bool, verdict: bool, value: float) -> None:
+    row = dspy.Example(fit=label, explanation="Names its subject.")
+    scored = COMPILABLE["judge"].metric(row, SimpleNamespace(fit=verdict, probability=0.7), judges())
     assert scored.value == pytest.approx(value)
     assert ("Names its subject." in scored.feedback) is (label is not verdict)
 
 
-def test_nothing_is_gained_by_a_probability_other_than_what_is_believed() -> None:
-    def expected(said: float) -> float:
-        """Return what it is worth on average to say so, where six of ten rows are good."""
-        worth = COMPILABLE["judge"].metric
-        output = SimpleNamespace(fit=True, probability=said)
-        values = [worth(dspy.Example(fit=good, explanation=""), output, judges()).value for good in (True, False)]
+def test_decision_metric_is_proper() -> None:
+    def expected(probability: float) -> float:
+        metric = COMPILABLE["judge"].metric
+        output = SimpleNamespace(fit=True, probability=probability)
+        values = [metric(dspy.Example(fit=good, explanation=""), output, judges()).value for good in (True, False)]
         return 0.6 * values[0] + 0.4 * values[1]
 
+    # 60 % of rows are good.
     assert expected(0.6) > max(expected(1.0), expected(0.9), expected(0.5))
 
 
@@ -278,9 +274,7 @@ def test_nothing_is_gained_by_a_probability_other_than_what_is_believed() -> Non
         ([], 0.0, "No question of its own asks 'Why was the mill of Orsle sold?'"),
     ],
 )
-def test_a_split_is_worth_what_its_parts_share_with_the_gold_ones(
-    written: list[str], value: float, feedback: str
-) -> None:
+def test_split_metric(written: list[str], value: float, feedback: str) -> None:
     example = dspy.Example(questions=["Why was the mill of Orsle sold?", "Who bought the mill of Orsle?"])
     scored = COMPILABLE["split"].metric(example, SimpleNamespace(questions=written), judges())
     assert scored.value == pytest.approx(value, abs=0.01)
@@ -289,7 +283,7 @@ def test_a_split_is_worth_what_its_parts_share_with_the_gold_ones(
 
 
 @pytest.mark.parametrize(
-    ("phrase", "value", "told"),
+    ("phrase", "value", "feedback_part"),
     [
         ("the engineer under whom the Lowen harbour bridge was built", 1.0, ""),
         ("the engineer of the Lowen harbour bridge", 0.9, ""),
@@ -299,17 +293,17 @@ def test_a_split_is_worth_what_its_parts_share_with_the_gold_ones(
         ("It is a bridge. She built it.", 0.0, "no phrase"),
     ],
 )
-def test_a_phrase_says_of_a_name_what_its_fact_says(phrase: str, value: float, told: str) -> None:
+def test_describe_metric(phrase: str, value: float, feedback_part: str) -> None:
     fact = "The Lowen harbour bridge was built under the engineer Maria Kolb."
     gold = "the engineer under whom the Lowen harbour bridge was built"
     row = example(fact=fact, name="Maria Kolb", phrase=gold)
     scored = COMPILABLE["describe"].metric(row, SimpleNamespace(phrase=phrase), judges())
     assert scored.value == pytest.approx(value, abs=0.1)
-    assert told in scored.feedback
+    assert feedback_part in scored.feedback
 
 
 @pytest.mark.parametrize(
-    ("advice", "value", "told"),
+    ("advice", "value", "feedback_part"),
     [
         ("Name the caterpillars of the sable moth instead of saying they.", 1.0, ""),
         ("Say which caterpillars of the sable moth.", 0.8, ""),
@@ -318,7 +312,7 @@ def test_a_phrase_says_of_a_name_what_its_fact_says(phrase: str, value: float, t
         ("", 0.0, "wrote nothing"),
     ],
 )
-def test_advice_names_what_the_question_lacks(advice: str, value: float, told: str) -> None:
+def test_feedback_metric(advice: str, value: float, feedback_part: str) -> None:
     row = example(
         question="What do they feed on?",
         better_question="What do the caterpillars of the sable moth feed on?",
@@ -326,11 +320,11 @@ def test_advice_names_what_the_question_lacks(advice: str, value: float, told: s
     )
     scored = COMPILABLE["feedback"].metric(row, SimpleNamespace(feedback=advice), judges())
     assert scored.value == pytest.approx(value, abs=0.1)
-    assert told in scored.feedback
+    assert feedback_part in scored.feedback
 
 
 @pytest.mark.parametrize(
-    ("question", "probability", "value", "told"),
+    ("question", "probability", "value", "feedback_part"),
     [
         ("Which was finished earlier, the Grey Mill or the water tower of Ebbing?", 0.8, 0.9, ""),
         ("Which was finished earlier, the Grey Mill or the water tower of Ebbing?", 0.2, 0.05, "not clear"),
@@ -338,11 +332,11 @@ def test_advice_names_what_the_question_lacks(advice: str, value: float, told: s
         ("The Grey Mill", 0.8, 0.0, "is no question"),
     ],
 )
-def test_a_comparison_names_what_it_compares(question: str, probability: float, value: float, told: str) -> None:
+def test_multi_context_metric(question: str, probability: float, value: float, feedback_part: str) -> None:
     facts = ["The Grey Mill was opened in 1822.", "The water tower of Ebbing was finished in 1907."]
     row = example(facts=facts, answer="the Grey Mill")
     row.topic = "Grey Mill | Water tower of Ebbing"
     output = SimpleNamespace(question=question)
     scored = COMPILABLE["multi_context"].metric(row, output, judges(probability, weakest="clear"))
     assert scored.value == pytest.approx(value)
-    assert told in scored.feedback
+    assert feedback_part in scored.feedback

@@ -1,7 +1,7 @@
-"""How a head and a language model decide together."""
+"""Blending a head and a language model."""
 
 from optimizers.labels import LabelledAnswer, QuestionLabel
-from optimizers.strategies.fit_ensemble import ASKED, demos_of, fit_blend, held_out
+from optimizers.strategies.fit_ensemble import OUTPUT, demos_of, fit_blend, held_out
 
 
 def label(number: int, reason: str, passage: str = "The mill burned in 1893.") -> QuestionLabel:
@@ -23,15 +23,15 @@ def label(number: int, reason: str, passage: str = "The mill burned in 1893.") -
     )
 
 
-def test_the_side_that_knows_gets_the_weight() -> None:
+def test_informative_side_gets_the_weight() -> None:
     good = [True, False] * 20
     fitted = fit_blend([(0.5, 0.9 if each else 0.1) for each in good], good)
     assert abs(fitted.head) < 1e-6
     assert fitted.model > 0.5
 
 
-def test_a_row_is_never_judged_by_a_blend_that_saw_its_document() -> None:
-    # In each document the model says the opposite of what it says elsewhere, so only rows of the own one would help.
+def test_held_out_folds_are_grouped_by_document() -> None:
+    # In the first document the model is wrong, which only its own rows could teach.
     good = [True, False] * 10
     groups = [f"d{place // 4}" for place in range(20)]
     odd = [0.9 if each else 0.1 for each in good]
@@ -41,10 +41,10 @@ def test_a_row_is_never_judged_by_a_blend_that_saw_its_document() -> None:
     assert found[4] > 0.5 > found[5]
 
 
-def test_demos_are_pairs_of_what_is_answered_and_what_is_not() -> None:
+def test_demos_are_pairs_of_unanswerable_and_answerable_questions() -> None:
     rows = [label(1, "ok"), label(2, "vague"), label(3, "unanswerable"), label(4, "ok", "long " * 200), label(5, "ok")]
     demos = demos_of([*rows, label(6, "unanswerable"), label(7, "unanswerable")])
-    assert [(demo["question"], demo[ASKED]) for demo in demos] == [
+    assert [(demo["question"], demo[OUTPUT]) for demo in demos] == [
         ("What burned, 3?", False),
         ("What burned, 1?", True),
         ("What burned, 6?", False),

@@ -38,7 +38,7 @@ def ensemble(model, word_encoder, floor=0.2):
     return EnsembleCritic(HeadCritic("judge", word_encoder("x"), KNOWN), model, blend)
 
 
-def test_the_model_is_asked_one_thing_and_has_its_say(word_encoder):
+def test_ensemble_asks_the_model_for_one_output(word_encoder):
     model = Model()
     decision = decide(
         dspy.Predict(JudgeQuestion), ensemble(model, word_encoder, 0.0), passage=PASSAGE, question=QUESTION
@@ -49,7 +49,7 @@ def test_the_model_is_asked_one_thing_and_has_its_say(word_encoder):
     assert set(decision.probabilities) == {"fit", "independent", "clear", "answerable"}
 
 
-def test_what_the_head_refuses_costs_no_call(word_encoder):
+def test_ensemble_makes_no_call_below_the_floor(word_encoder):
     model = Model()
     critic, alone = ensemble(model, word_encoder, floor=1.1), HeadCritic("judge", word_encoder("x"), KNOWN)
     judge, asked = dspy.Predict(JudgeQuestion), {"passage": PASSAGE, "question": QUESTION}
@@ -57,7 +57,7 @@ def test_what_the_head_refuses_costs_no_call(word_encoder):
     assert model.asked == []
 
 
-def test_a_step_without_a_blend_is_the_heads_alone(word_encoder):
+def test_step_without_blend_uses_the_head(word_encoder):
     opened = open_critics(
         "ensemble",
         languages=KNOWN,
@@ -69,7 +69,7 @@ def test_a_step_without_a_blend_is_the_heads_alone(word_encoder):
     assert isinstance(opened["chunk"], HeadCritic)
 
 
-def test_what_an_ensemble_lacks_is_said(word_encoder):
+def test_ensemble_needs_model_and_blend(word_encoder):
     with pytest.raises(InputError, match="--critic ensemble needs a language model"):
         open_critics("ensemble", languages=KNOWN, embedder=word_encoder("x"), language_model=None)
     with pytest.raises(InputError, match="compile judge --optimizer fit-ensemble --lm tiny"):
@@ -81,7 +81,7 @@ def test_what_an_ensemble_lacks_is_said(word_encoder):
         )
 
 
-def test_log_odds_add_up():
+def test_blend_sums_log_odds():
     both = BLEND.model_copy(update={"head": 1.0})
     assert both.probability(0.5, 0.5) == pytest.approx(0.5)
     assert both.probability(0.75, 0.75) == pytest.approx(0.9)  # odds of 3 and 3 make 9

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from programs.critics import CRITICS, Critic, open_critics
 from programs.critics.heads import HeadCritic
-from programs.critics.remembering import RememberingEncoder
+from programs.critics.remembering import CachingEncoder
 from programs.deciding import decide
 from programs.errors import InputError
 from programs.judging import judge_chunks, judge_questions
@@ -54,7 +54,7 @@ def critics() -> dict[str, Critic]:
     return open_critics("head", languages=KNOWN, embedder=WordEncoder())
 
 
-def test_running_text_passes_and_references_do_not(critics: dict[str, Critic]) -> None:
+def test_prose_passes_and_references_do_not(critics: dict[str, Critic]) -> None:
     good, bad = judge_chunks([PASSAGE, REFERENCES], critics["chunk"])
     assert good.probability > 0.5 > bad.probability
     assert good.good
@@ -73,7 +73,7 @@ def test_running_text_passes_and_references_do_not(critics: dict[str, Critic]) -
         "Which architect of Paris signed the treaty of 1648?",
     ],
 )
-def test_a_good_question_is_better_than_any_bad_one(critics: dict[str, Critic], worse: str) -> None:
+def test_good_question_scores_above_bad_ones(critics: dict[str, Critic], worse: str) -> None:
     good = "Which engineer led the work on the Lowen harbour bridge?"
     better, lower = judge_questions([(good, PASSAGE), (worse, PASSAGE)], critics["judge"])
     assert better.probability > lower.probability
@@ -81,7 +81,7 @@ def test_a_good_question_is_better_than_any_bad_one(critics: dict[str, Critic], 
     assert not lower.good
 
 
-def test_an_answer_must_be_in_the_passage_and_of_the_right_form(critics: dict[str, Critic]) -> None:
+def test_grounding_needs_answer_in_passage_with_fitting_form(critics: dict[str, Critic]) -> None:
     question = "Which engineer led the work on the Lowen harbour bridge?"
     predict = dspy.Predict(GroundAnswer)
     decisions = {
@@ -91,7 +91,7 @@ def test_an_answer_must_be_in_the_passage_and_of_the_right_form(critics: dict[st
     assert [answer for answer, decision in decisions.items() if decision.good] == ["Maria Kolb"]
 
 
-def test_questions_that_differ_in_a_number_are_not_the_same(critics: dict[str, Critic]) -> None:
+def test_questions_with_different_numbers_are_not_the_same(critics: dict[str, Critic]) -> None:
     predict = dspy.Predict(CompareQuestions)
     first = "How many people did the ferry carry in 1930?"
     assert decide(predict, critics["same"], first=first, second=first).values["same"]
@@ -100,32 +100,32 @@ def test_questions_that_differ_in_a_number_are_not_the_same(critics: dict[str, C
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(), st.text())
-def test_every_text_gets_a_probability(passage: str, topic: str) -> None:
+def test_any_text_gets_a_probability(passage: str, topic: str) -> None:
     decision = decide(dspy.Predict(ScoreChunk), HeadCritic("chunk", WordEncoder(), KNOWN), passage=passage, topic=topic)
     assert not decision.levels, "nobody judged those"
     assert all(0 <= p <= 1 for p in decision.probabilities.values())
 
 
-def test_a_question_that_no_signature_asks_is_an_error(critics: dict[str, Critic]) -> None:
+def test_unknown_output_raises_key_error(critics: dict[str, Critic]) -> None:
     with pytest.raises(KeyError):
         critics["chunk"]({"inputs": {"passage": PASSAGE, "topic": ""}}, {"colour": {"type": "noul"}})
 
 
-def test_every_step_that_decides_has_a_critic_from_the_start(critics: dict[str, Critic]) -> None:
+def test_every_deciding_step_has_hand_set_weights(critics: dict[str, Critic]) -> None:
     assert (
         set(critics)
         == {name for name, step in STEPS.items() if step.hand_set}
-        == {name for name, step in STEPS.items() if step.decides and not step.taught}
+        == {name for name, step in STEPS.items() if step.decides and not step.finetuned}
     )
 
 
-def test_a_critic_needs_its_parts() -> None:
+def test_open_critics_checks_its_arguments() -> None:
     for spec in (*CRITICS, "oracle"):
         with pytest.raises(InputError, match=f"--critic {spec}"):
             open_critics(spec, languages=KNOWN)
 
 
-def test_the_critics_of_a_run_embed_a_text_once() -> None:
+def test_critics_share_the_embedding_cache() -> None:
     class Counting(WordEncoder):
         def __init__(self) -> None:
             self.texts: list[str] = []
@@ -142,17 +142,17 @@ def test_the_critics_of_a_run_embed_a_text_once() -> None:
     assert len(counting.texts) == len(set(counting.texts)) > 0
 
 
-def test_what_is_given_is_not_embedded() -> None:
+def test_permanent_vectors_are_not_embedded() -> None:
     plain = WordEncoder()
     given = plain.encode(["The mill burned."])[0] + 1
-    encoder = RememberingEncoder(plain, {"The mill burned.": given})
+    encoder = CachingEncoder(plain, {"The mill burned.": given})
     for encode in (encoder.encode, encoder.encode_corpus):
         rows = encode(["The mill burned.", "It was built again."])
         assert (rows == np.stack([given, plain.encode(["It was built again."])[0]])).all()
 
 
-def test_a_full_memory_forgets_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("programs.critics.remembering._KEPT_VECTORS", 3)
-    encoder, plain = RememberingEncoder(WordEncoder()), WordEncoder()
+def test_full_cache_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("programs.critics.remembering._MAX_VECTORS", 3)
+    encoder, plain = CachingEncoder(WordEncoder()), WordEncoder()
     for texts in (["a", "b"], ["b", "c", "c"], ["d", "a", "e", "f"]):
         assert (encoder.encode(texts) == plain.encode(texts)).all()

@@ -9,7 +9,7 @@ from programs.critics.linear import LinearHead
 from programs.features import grams, shape
 
 
-def test_a_head_adds_up_standardised_features_shapes_and_vectors() -> None:
+def test_head_sums_standardised_features_grams_and_embedding() -> None:
     head = LinearHead(
         weights={"words": (2.0, 10.0, 5.0), "embedding": (1.0, 0.0, 0.5)},
         bias=-1.0,
@@ -24,7 +24,7 @@ def test_a_head_adds_up_standardised_features_shapes_and_vectors() -> None:
         head.probability({"words": 15.0}, text="Who?")
 
 
-def test_a_shape_keeps_known_words_and_classes_the_others() -> None:
+def test_shape_keeps_vocabulary_and_classes_other_words() -> None:
     found = shape("When was the Henn Lady repaired in 2009?", {"when", "was", "the", "in"})
     assert found == ["<start>", "when", "was", "the", "<name>", "<word ed>", "in", "<number>", "?", "<end>"]
     assert set(grams(["a", "b", "a", "b"], longest=2)) == {"a", "b", "a b", "b a"}

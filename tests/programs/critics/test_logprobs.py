@@ -1,14 +1,15 @@
-"""What the lm critic asks, and what it makes of the answer's log-probabilities."""
+"""The critic ``lm``."""
 
 import math
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import dspy
 import pytest
 
 from programs.critics.logprobs import LogprobCritic
-from programs.deciding import decide
+from programs.deciding import Decision, decide
 from programs.errors import ModelError
 from signatures.judge import JudgeQuestion
 
@@ -31,13 +32,13 @@ def texts(request: Any) -> list[str]:
     return ["".join(part.text for part in message.parts) for message in request.messages]
 
 
-def test_probabilities_are_shares_of_the_mass_of_the_labels() -> None:
+def test_probabilities_are_normalised_over_labels() -> None:
     decision = decide(dspy.Predict(JudgeQuestion), LogprobCritic(LikelyYes()), passage="P.", question="Q?")
     assert set(decision.probabilities) == {"fit", "independent", "clear", "answerable"}
     assert all(p == pytest.approx(0.75) for p in decision.probabilities.values())
 
 
-def test_a_demo_shows_its_inputs_and_the_label_of_the_question_asked() -> None:
+def test_demo_turns_have_inputs_and_label() -> None:
     lm = LikelyYes()
     predict = dspy.Predict(JudgeQuestion)
     predict.demos = [
@@ -52,25 +53,19 @@ def test_a_demo_shows_its_inputs_and_the_label_of_the_question_asked() -> None:
         assert by_question[name][0].startswith("Passage: The mill burned.\nQuestion: What burned?\n\n")
 
 
+def decide_with(no: float, yes: float) -> Decision:
+    top = [SimpleNamespace(token="no", logprob=no), SimpleNamespace(token="yes", logprob=yes)]
+    response = SimpleNamespace(logprobs=[SimpleNamespace(token="no", logprob=no, top=top)])
+    lm = Mock(return_value=response, model="local/x")
+    return decide(dspy.Predict(JudgeQuestion), LogprobCritic(lm), passage="P.", question="Q?")
+
+
 @pytest.mark.parametrize("logprob", [math.nan, math.inf, 1000.0, 0.1])
-def test_a_log_probability_that_cannot_be_decides_nothing(logprob: float) -> None:
-    top = [SimpleNamespace(token="no", logprob=-0.1), SimpleNamespace(token="yes", logprob=logprob)]
-
-    def broken(request: Any) -> Any:
-        return SimpleNamespace(logprobs=[SimpleNamespace(token="no", logprob=-0.1, top=top)])
-
-    broken.model = "local/x"  # type: ignore[attr-defined]
-    with pytest.raises(ModelError, match="cannot be"):
-        decide(dspy.Predict(JudgeQuestion), LogprobCritic(broken), passage="P.", question="Q?")
+def test_invalid_log_probability_is_refused(logprob: float) -> None:
+    with pytest.raises(ModelError, match="invalid log-probabilities"):
+        decide_with(-0.1, logprob)
 
 
 @pytest.mark.parametrize("logprob", [-math.inf, -9999.0, 1e-6])
-def test_a_rounded_log_probability_is_taken(logprob: float) -> None:
-    top = [SimpleNamespace(token="no", logprob=0.0), SimpleNamespace(token="yes", logprob=logprob)]
-
-    def rounded(request: Any) -> Any:
-        return SimpleNamespace(logprobs=[SimpleNamespace(token="no", logprob=0.0, top=top)])
-
-    rounded.model = "local/x"  # type: ignore[attr-defined]
-    decision = decide(dspy.Predict(JudgeQuestion), LogprobCritic(rounded), passage="P.", question="Q?")
-    assert 0 <= decision.probability <= 0.5 + 1e-6
+def test_rounded_log_probability_is_accepted(logprob: float) -> None:
+    assert 0 <= decide_with(0.0, logprob).probability <= 0.5 + 1e-6

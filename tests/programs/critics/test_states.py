@@ -1,4 +1,4 @@
-"""Compiled states: the same bytes again, and never half a state."""
+"""Reading, writing and validating compiled states."""
 
 import json
 import math
@@ -33,7 +33,7 @@ def state() -> CompiledState:
     )
 
 
-def test_a_state_comes_back_as_it_was_in_the_same_bytes(tmp_path: Path) -> None:
+def test_state_round_trip_is_byte_identical(tmp_path: Path) -> None:
     first, second = tmp_path / "judge.json", tmp_path / "again.json"
     first.write_text(state_text(state()), encoding="utf-8")
     second.write_text(state_text(read_state(first, JudgeQuestion)), encoding="utf-8")
@@ -45,18 +45,20 @@ def test_a_state_comes_back_as_it_was_in_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "message"),
     [("signature", "0" * 16, "signature"), ("dspy", "3.1", "version of DSPy"), ("version", 9, "layout")],
 )
-def test_a_state_for_something_else_is_refused(tmp_path: Path, field: str, value: object, said: str) -> None:
+def test_state_of_other_signature_or_version_is_refused(
+    tmp_path: Path, field: str, value: object, message: str
+) -> None:
     file = tmp_path / "judge.json"
     file.write_text(state_text(state().model_copy(update={field: value})), encoding="utf-8")
-    with pytest.raises(StateError, match=f"another {said}.*--compiled none"):
+    with pytest.raises(StateError, match=f"another {message}.*--compiled none"):
         read_state(file, JudgeQuestion)
 
 
 @pytest.mark.parametrize(
-    ("predictor", "said"),
+    ("predictor", "message"),
     [
         ({"lm": {"model": "openai/evil", "api_base": "http://evil.example"}}, "names a language model of its own"),
         ({"lm": "openai/evil"}, "names a language model of its own.*set `lm` in its predictor to null"),
@@ -64,27 +66,27 @@ def test_a_state_for_something_else_is_refused(tmp_path: Path, field: str, value
         ({"fields": {"fit": {"deeper": [[{"lm": {}}]]}}}, "names a language model of its own"),
         (
             {"config": {"api_base": "http://evil.example"}},
-            r"no state that a compile writes \(predictor\.config: Extra inputs",
+            r"not a valid state \(predictor\.config: Extra inputs",
         ),
     ],
 )
-def test_a_state_that_would_ask_another_model_is_refused(tmp_path: Path, predictor: dict[str, Any], said: str) -> None:
+def test_state_with_a_language_model_is_refused(tmp_path: Path, predictor: dict[str, Any], message: str) -> None:
     file, whole = tmp_path / "judge.json", state()
     file.write_text(state_text(whole.model_copy(update={"predictor": {**whole.predictor, **predictor}})))
-    with pytest.raises(StateError, match=rf"judge\.json: {said}") as caught:
+    with pytest.raises(StateError, match=rf"judge\.json: {message}") as caught:
         read_states(tmp_path, {"judge": JudgeQuestion})
     assert caught.value.exit_code == 2
 
 
 def changed(at: str, value: object) -> str:
-    """The text of a state with another value at a path; JSON has no NaN, but Python writes and reads it."""
-    told = json.loads(state_text(state()))
+    """Return the text of a state with another value at a path, which may be NaN."""
+    content = json.loads(state_text(state()))
     *path, last = at.split(".")
-    place = told
+    parent = content
     for name in path:
-        place = place[name]
-    place[last] = value
-    return json.dumps(told).replace('"1e400"', "1e400")
+        parent = parent[name]
+    parent[last] = value
+    return json.dumps(content).replace('"1e400"', "1e400")
 
 
 POINT = {"threshold": 0.4, "accepted": 9, "good": 8, "precision": 0.9, "low": 0.6, "high": 0.95, "recall": 1.0}
@@ -92,7 +94,7 @@ WEIGHTS = "heads.heads.fit.weights"
 
 
 @pytest.mark.parametrize(
-    ("at", "value", "said"),
+    ("at", "value", "message"),
     [
         ("heads.heads.fit.bias", math.nan, r"heads\.heads\.fit\.bias"),
         ("heads.heads.fit.bias", "1e400", r"heads\.heads\.fit\.bias"),
@@ -103,10 +105,10 @@ WEIGHTS = "heads.heads.fit.weights"
         (f"{WEIGHTS}.words", [1, 2, 0], r"weights\.words\.2"),
         (f"{WEIGHTS}.words", [1, 2, -1], r"weights\.words\.2"),
         (f"{WEIGHTS}.words", [1, 2], r"weights\.words\.2"),
-        (WEIGHTS, {"moonlight": [1, 2, 3]}, "fit weighs moonlight, which no evidence of the step judge is called"),
-        (WEIGHTS, {"embedding": [1, 2, 3]}, "come with a weight called embedding"),
-        ("heads.heads.fit.embedding", [0.5], "come with a weight called embedding"),
-        ("heads.step", "chunk", "its heads are of the step 'chunk'"),
+        (WEIGHTS, {"moonlight": [1, 2, 3]}, "fit: the step judge has no feature moonlight"),
+        (WEIGHTS, {"embedding": [1, 2, 3]}, "need a feature embedding"),
+        ("heads.heads.fit.embedding", [0.5], "need a feature embedding"),
+        ("heads.step", "chunk", "its heads are for the step 'chunk'"),
         ("heads.heads.moon", {"weights": {}, "bias": 0}, "has no output moon"),
         ("threshold", math.nan, "threshold"),
         ("threshold", 1.5, "threshold"),
@@ -115,13 +117,13 @@ WEIGHTS = "heads.heads.fit.weights"
         ("curve", [{**POINT, "accepted": -1}], r"curve\.0\.accepted"),
         ("curve", [{**POINT, "precision": math.nan}], r"curve\.0\.precision"),
         ("kinds", {"time": {**POINT, "high": math.inf}}, r"kinds\.time\.high"),
-        ("kinds", {"time": {**POINT, "low": 0.93}}, "the precision is not within its interval"),
-        ("kinds", {"time": {**POINT, "good": 10}}, "more are good than are accepted"),
+        ("kinds", {"time": {**POINT, "low": 0.93}}, "the precision is outside its interval"),
+        ("kinds", {"time": {**POINT, "good": 10}}, "more rows are good than accepted"),
         ("blend", {"asked": "clear", "floor": math.nan, "intercept": 0, "head": 1, "model": 1}, r"blend\.floor"),
         ("blend", {"asked": "moon", "floor": 0.2, "intercept": 0, "head": 1, "model": 1}, "has no output 'moon'"),
-        ("record", {"deep": [{"er": math.nan}]}, "NaN and infinity are no numbers"),
-        ("record", {"deep": [{"er": "1e400"}]}, "NaN and infinity are no numbers"),
-        ("predictor.fields.fit.threshold", math.nan, "NaN and infinity are no numbers"),
+        ("record", {"deep": [{"er": math.nan}]}, "NaN or infinity"),
+        ("record", {"deep": [{"er": "1e400"}]}, "NaN or infinity"),
+        ("predictor.fields.fit.threshold", math.nan, "NaN or infinity"),
         ("predictor.fields.fit.threshold", 1.5, r"Threshold for 'fit' must be in \[0, 1\]"),
         ("predictor.fields", {"moon": {"threshold": 0.5}}, "unsupported outputs"),
         ("predictor.signature", {"instructions": 5, "fields": []}, r"signature\.instructions"),
@@ -134,45 +136,46 @@ WEIGHTS = "heads.heads.fit.weights"
         ("predictor.demos", [{"passage": "It rains.", "clear": "perhaps"}], r"demos\.0: clear"),
     ],
 )
-def test_odd_numbers_demos_and_signatures_are_refused_with_their_file(
-    tmp_path: Path, at: str, value: object, said: str
-) -> None:
+def test_invalid_state_error_names_file_and_field(tmp_path: Path, at: str, value: object, message: str) -> None:
     file = tmp_path / "judge.json"
     file.write_text(changed(at, value), encoding="utf-8")
-    with pytest.raises(StateError, match=rf"judge\.json: no .*{said}") as caught:
+    with pytest.raises(StateError, match=rf"judge\.json: not .*{message}") as caught:
         read_states(tmp_path, {"judge": JudgeQuestion})
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
 
 
-def test_demos_show_some_fields_and_say_why(tmp_path: Path) -> None:
+def test_demos_may_be_partial_and_have_explanations(tmp_path: Path) -> None:
     demo = {"passage": "It rains.", "question": "Does it?", "clear": True, "explanation": "It does.", "always": True}
     file = tmp_path / "judge.json"
     file.write_text(changed("predictor.demos", [{**demo, "language": "en"}]), encoding="utf-8")
     assert read_state(file, JudgeQuestion).predictor["demos"][0]["clear"] is True
 
 
-def test_a_state_lies_in_the_file_of_its_step(tmp_path: Path) -> None:
+def test_state_must_match_file_and_known_step(tmp_path: Path) -> None:
     file = tmp_path / "judge.json"
-    for step, said in (("chunk", "holds the state of 'chunk'"), ("../../x", "no step is called '../../x'; there are")):
+    for step, message in (
+        ("chunk", "contains the state of 'chunk'; rename it to chunk.json"),
+        ("../../x", "no step is called '../../x'; there are"),
+    ):
         file.write_text(state_text(state().model_copy(update={"step": step})))
-        with pytest.raises(StateError, match=rf"judge\.json: {said}"):
+        with pytest.raises(StateError, match=rf"judge\.json: {message}"):
             read_state(file, JudgeQuestion)
     file.write_text(state_text(state().model_copy(update={"model": ".."})))
-    with pytest.raises(StateError, match=r"judge\.json: no model is called '\.\.'"):
+    with pytest.raises(StateError, match=r"judge\.json: invalid model name '\.\.'"):
         read_state(file, JudgeQuestion)
 
 
-def test_a_file_that_is_no_state_is_named(tmp_path: Path) -> None:
+def test_unreadable_state_error_names_file(tmp_path: Path) -> None:
     file = tmp_path / "judge.json"
     file.write_text(json.dumps({"step": "judge"}), encoding="utf-8")
-    with pytest.raises(StateError, match=r"judge\.json: no compiled state"):
+    with pytest.raises(StateError, match=r"judge\.json: not a compiled state"):
         read_state(file, JudgeQuestion)
     with pytest.raises(StateError, match="No such file"):
         read_state(tmp_path / "none.json", JudgeQuestion)
 
 
-def test_the_hash_of_a_signature_changes_with_what_it_asks() -> None:
+def test_signature_hash_depends_on_the_prompt() -> None:
     assert signature_hash(JudgeQuestion) == signature_hash(JudgeQuestion)
     assert signature_hash(JudgeQuestion) != signature_hash(ScoreChunk)
     assert signature_hash(JudgeQuestion.with_instructions("Judge.")) != signature_hash(JudgeQuestion)

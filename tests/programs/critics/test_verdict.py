@@ -52,7 +52,7 @@ def chat(request: Any) -> list[str]:
     return [str(request.system), *("".join(part.text for part in message.parts) for message in request.messages)]
 
 
-def test_one_call_asks_everything_and_what_varies_comes_last() -> None:
+def test_verdict_chat_is_one_call_with_inputs_last() -> None:
     decision, lm = judged(GOOD)
     (request,) = lm.requests
     system, turn = chat(request)
@@ -68,7 +68,7 @@ def test_one_call_asks_everything_and_what_varies_comes_last() -> None:
     assert decision.reasons["clear"] == "it asks for one date"
 
 
-def test_a_refusal_comes_with_the_reason_of_its_fault() -> None:
+def test_refusal_has_the_reason_of_the_failed_output() -> None:
     decision, _ = judged(GOOD.replace("one date - yes, 100", "a date and a place - no, 85"))
     assert not decision.good, "what decides is no better than its parts"
     assert decision.probability == decision.probabilities["clear"] == pytest.approx(0.075)
@@ -101,21 +101,21 @@ def test_a_refusal_comes_with_the_reason_of_its_fault() -> None:
         ("", 0.5, None),
     ],
 )  # fmt: skip
-def test_every_line_is_read_or_no_opinion(line: str, probability: float, reason: str | None) -> None:
+def test_verdict_lines_are_parsed_or_undecided(line: str, probability: float, reason: str | None) -> None:
     decision, lm = judged(GOOD.replace("Clear: it asks for one date - yes, 100", line))
     assert decision.probabilities["clear"] == pytest.approx(probability)
     assert decision.reasons.get("clear", "" if reason == "" else None) == reason
     assert len(lm.requests) == 1
 
 
-def test_what_decides_follows_from_its_parts_where_its_line_is_missing() -> None:
+def test_missing_overall_verdict_follows_from_parts() -> None:
     without = GOOD.rpartition("\n")[0]
     assert judged(without)[0].probabilities["fit"] == pytest.approx(0.9)
     assert not judged(without.replace("date - yes", "date - no"))[0].good
 
 
 @pytest.mark.parametrize("rubbish", ["", "\n\n", "I cannot help.", "<think>Clear: fine - yes, 90", "{}", "yes", "\x00"])
-def test_what_cannot_be_read_is_asked_for_once_more_and_then_refused(rubbish: str) -> None:
+def test_unparsable_completion_is_retried_then_refused(rubbish: str) -> None:
     decision, lm = judged(rubbish)
     assert [request.config.seed for request in lm.requests] == [None, 1]
     assert not decision.good
@@ -124,17 +124,17 @@ def test_what_cannot_be_read_is_asked_for_once_more_and_then_refused(rubbish: st
     assert (decision.good, len(lm.requests)) == (True, 2)
 
 
-def test_a_part_alone_lets_nothing_pass() -> None:
+def test_one_part_alone_is_refused() -> None:
     assert not judged("Clear: one date - yes, 100")[0].good
 
 
-def test_what_cannot_be_read_of_two_questions_refuses_the_second_one() -> None:
+def test_unparsable_same_counts_as_same() -> None:
     predict = STEPS["same"].predictor()
     critic = VerdictCritic(Writing("?"), "same")
     assert decide(predict, critic, first="Who?", second="Who was it?").values == {"same": True}
 
 
-def test_a_model_may_think_first_and_one_criterion_needs_no_title() -> None:
+def test_thoughts_are_ignored_and_one_output_needs_no_title() -> None:
     text = "<think>Grounded: no, 90</think>The passage says so - yes, 80"
     critic = VerdictCritic(Writing(text), "grounding")
     decision = decide(STEPS["grounding"].predictor(), critic, passage="P.", question="Q?", answer="A")
@@ -142,7 +142,7 @@ def test_a_model_may_think_first_and_one_criterion_needs_no_title() -> None:
     assert decision.reasons == {"grounded": "The passage says so"}
 
 
-def test_scores_are_levels() -> None:
+def test_scores_become_levels() -> None:
     text = (
         "Self-contained: it names the ferry - yes, 90\nContent: prose - yes, 90\n"
         "Clarity: plain - 3, 90\nDepth: little in it - 1, 70\nStructure: in order - 3\nRelevance: no idea\n"
@@ -154,7 +154,7 @@ def test_scores_are_levels() -> None:
     assert decision.reasons["depth"] == "little in it"
 
 
-def test_demos_are_turns_with_reasons() -> None:
+def test_demos_become_turns_with_reasons() -> None:
     lm = Writing(GOOD)
     predict = dspy.Predict(JudgeQuestion)
     predict.demos = [
@@ -170,7 +170,7 @@ def test_demos_are_turns_with_reasons() -> None:
     assert last == "Passage: P.\nQuestion: Q?"
 
 
-def test_it_decides_the_same_asynchronously() -> None:
+def test_acall_retries_and_decides() -> None:
     lm = Writing("?", GOOD)
     critic = VerdictCritic(lm, "judge")
     question = {"type": "noul", "instructions": "Fit?"}
@@ -180,7 +180,7 @@ def test_it_decides_the_same_asynchronously() -> None:
     }
 
 
-def test_it_is_opened_by_name_for_every_step_that_decides() -> None:
+def test_open_critics_verdict_covers_deciding_steps() -> None:
     lm = SimpleNamespace(lm=Writing(GOOD), name="x")
     opened = open_critics("verdict", languages=Languages(LANGUAGES), language_model=lm)
     assert {"chunk", "judge", "same", "grounding"} <= opened.keys()

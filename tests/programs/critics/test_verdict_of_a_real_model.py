@@ -8,7 +8,7 @@ from programs.deciding import UNREADABLE, decide
 from programs.steps import STEPS
 
 
-def test_the_smallest_model_decides_or_refuses(smollm2: Path) -> None:
+def test_smallest_model_decides_or_refuses(smollm2: Path) -> None:
     with open_lm(str(smollm2)) as model:
         critic = VerdictCritic(model.lm, "grounding")
         said = {"passage": "The Henn Lady struck a rock in 2009.", "question": "When did the Henn Lady strike a rock?"}

@@ -1,4 +1,4 @@
-"""The table of evolutions, and what each does with a seed that it cannot grow from."""
+"""The table of evolutions, and evolutions by syntax."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def evolve(name: str, focus: Focus, question: str, tools: Any, **script: str) ->
         return evolved and evolved.question, trail, engine.steps
 
 
-def test_the_plainest_comes_first_and_each_is_called_as_its_row() -> None:
+def test_evolutions_are_sorted_by_rank_and_have_named_predictors() -> None:
     assert list(EVOLUTIONS)[:4] == ["simple", "reasoning", "conditional", "multi_context"]
     assert list(BY_SYNTAX) == ["simple", "reasoning", "conditional"]
     for name, by_syntax in BY_SYNTAX.items():
@@ -56,11 +56,7 @@ def test_the_plainest_comes_first_and_each_is_called_as_its_row() -> None:
         assert [step for step, _ in program.named_predictors()] == ([] if name == "simple" else [name])
 
 
-def test_simple_leaves_the_question_as_it_is() -> None:
-    assert evolve("simple", PLAIN, GOOD, tools_of())[0] == GOOD
-
-
-def test_a_condition_is_written_into_the_question(demos: Demos) -> None:
+def test_conditional_adds_the_condition(demos: Demos) -> None:
     written = f"While avoiding a small fishing boat, {GOOD}"
     question, trail, steps = evolve("conditional", STRUCK, GOOD, tools_of(demos=demos), conditional=f"{written} Why?")
     assert question == written
@@ -82,7 +78,7 @@ def test_a_condition_is_written_into_the_question(demos: Demos) -> None:
         ("reasoning", PLAIN, "In which year was it built?", "nothing in the passage describes what the question names"),
     ],
 )
-def test_a_seed_that_cannot_grow_is_refused_without_a_call(
+def test_unsuitable_seed_is_refused_without_a_call(
     name: str, focus: Focus, question: str, reason: str, parser: Parser
 ) -> None:
     evolved, trail, steps = evolve(name, focus, question, tools_of(parse=parser))
@@ -90,11 +86,11 @@ def test_a_seed_that_cannot_grow_is_refused_without_a_call(
     assert [(reject.step, reject.reason) for reject in trail.outcome().rejects] == [(name, reason)]
 
 
-def test_what_can_grow_is_known_without_a_model(parser: Parser) -> None:
+def test_can_evolve_needs_no_model(parser: Parser) -> None:
     context: Context = read_chunk(chunk_of(), languages_with(parser))
-    grows = {
-        name: [focus for focus in (PLAIN, STRUCK) if by_syntax.can_grow(focus, context, languages_with(parser))]
+    evolvable = {
+        name: [focus for focus in (PLAIN, STRUCK) if by_syntax.can_evolve(focus, context, languages_with(parser))]
         for name, by_syntax in BY_SYNTAX.items()
     }
-    assert grows == {"simple": [PLAIN, STRUCK], "reasoning": [STRUCK], "conditional": [STRUCK]}
-    assert not BY_SYNTAX["reasoning"].can_grow(STRUCK, context, languages_with(None))
+    assert evolvable == {"simple": [PLAIN, STRUCK], "reasoning": [STRUCK], "conditional": [STRUCK]}
+    assert not BY_SYNTAX["reasoning"].can_evolve(STRUCK, context, languages_with(None))

@@ -43,5 +43,8 @@ def test_typos_leave_names_numbers_and_short_words(seed):
 
 def test_a_short_question_has_one_typo_and_one_of_names_none():
     written = with_typos("Who kept the western light?", ENGLISH, random.Random(1))
-    assert sum(old != new for old, new in zip("Who kept the western light?".split(), written.split(), strict=True)) == 1
+    assert (
+        sum(old != new for old, new in zip(["Who", "kept", "the", "western", "light?"], written.split(), strict=True))
+        == 1
+    )
     assert with_typos("Who is Ada Lund?", ENGLISH, random.Random(1)) is None

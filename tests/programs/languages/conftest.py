@@ -1,5 +1,3 @@
-"""What several tests of languages are handed."""
-
 import pytest
 
 from groundset.runtime.parser import Parser

@@ -23,7 +23,9 @@ def test_spans_are_dates_amounts_and_names(languages: Languages) -> None:
         ("1754", "it", ""),
     ],
 )
-def test_the_form_of_an_answer_opens_its_question(answer: str, language: str, words: str, languages: Languages) -> None:
+def test_opening_depends_on_the_form_of_the_answer(
+    answer: str, language: str, words: str, languages: Languages
+) -> None:
     assert languages[language].opening(answer) == words
 
 
@@ -46,8 +48,6 @@ def test_the_form_of_an_answer_opens_its_question(answer: str, language: str, wo
         ("When did it burn in 1893?", "1893", "When did it burn in 1893?"),
     ],
 )
-def test_a_time_that_gives_the_answer_away_is_dropped(
-    question: str, answer: str, kept: str, languages: Languages
-) -> None:
+def test_without_answer_drops_the_time(question: str, answer: str, kept: str, languages: Languages) -> None:
     language = languages["de" if question.startswith("An ") else "en"]
     assert language.without_answer(question, answer) == kept

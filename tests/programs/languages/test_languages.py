@@ -1,4 +1,4 @@
-"""Which language a text is read as, and what a neutral one does not claim to know."""
+"""Language detection, neutral languages, and sentences."""
 
 import pytest
 
@@ -23,17 +23,13 @@ SWEDISH = (
         ("El castillo fue vendido por la familia en 1754.", "es"),
     ],
 )
-def test_a_text_has_the_language_that_it_is_written_in(text: str, code: str, languages: Languages) -> None:
+def test_language_is_detected(text: str, code: str, languages: Languages) -> None:
     language = languages.of(text)
     assert language.code == code
     assert language is languages[code]
 
 
-def test_every_language_is_a_row_under_its_code() -> None:
-    assert all(language.code == code for code, language in LANGUAGES.items())
-
-
-def test_a_language_without_a_file_is_neutral(languages: Languages) -> None:
+def test_unknown_language_is_neutral(languages: Languages) -> None:
     swedish = languages.of(SWEDISH)
     assert swedish.code == "sv"
     assert swedish is languages["sv"]
@@ -47,30 +43,30 @@ def test_a_language_without_a_file_is_neutral(languages: Languages) -> None:
     assert languages.syntax_of(swedish) is None
 
 
-def test_no_english_word_counts_in_a_neutral_language(languages: Languages) -> None:
+def test_neutral_language_ignores_english_words(languages: Languages) -> None:
     features = chunk_features(SWEDISH, "", languages.of(SWEDISH))
     assert features["stop_share"] == features["modal"] == features["address"] == 0
     assert features["whole_sentences"] == 2
 
 
-def test_a_neutral_language_stems_as_snowball_does_and_else_not_at_all(languages: Languages) -> None:
+def test_neutral_language_stems_with_snowball_if_supported(languages: Languages) -> None:
     assert languages["it"].stem("ponti") == languages["it"].stem("ponte")
     assert languages["xx"].stem("bridges") == "bridges"
 
 
-def test_only_english_has_a_syntax_and_only_with_what_parses_it(languages: Languages) -> None:
+def test_only_english_with_parser_has_syntax(languages: Languages) -> None:
     assert isinstance(languages.syntax_of(languages["en"]), EnglishSyntax)
     assert languages.syntax_of(languages["de"]) is None
     without = Languages(LANGUAGES)
     assert without.syntax_of(without["en"]) is None
 
 
-def test_a_parser_leaves_other_languages_alone(parser: Parser) -> None:
+def test_parser_ignores_other_languages(parser: Parser) -> None:
     assert parser("Die Brücke wurde 1931 eröffnet.", "de") is None
     assert load_parser("none")("The bridge was opened in 1931.", "en") is None
 
 
-def test_a_question_in_another_language_is_read_in_its_own(languages: Languages) -> None:
+def test_question_in_another_language_is_detected(languages: Languages) -> None:
     passage = "Die Brücke wurde 1931 nach neun Jahren Arbeit eröffnet."
     question = "Which year is mentioned in the passage about the bridge?"
     features = question_features(question, passage, languages.of(passage), languages.of(question))
@@ -81,7 +77,7 @@ def test_a_question_in_another_language_is_read_in_its_own(languages: Languages)
     ("code", "answer", "stated"),
     [
         ("en", "Not stated.", False),
-        ("de", "not stated", False),  # the instruction is English whatever the passage is
+        ("de", "not stated", False),  # the instructions are English
         ("de", "Nicht angegeben", False),
         ("en", "nicht angegeben", True),
         ("sv", "not stated", False),
@@ -89,7 +85,7 @@ def test_a_question_in_another_language_is_read_in_its_own(languages: Languages)
         ("en", "Nottingham", True),
     ],
 )
-def test_what_says_that_there_is_no_answer(code: str, answer: str, stated: bool, languages: Languages) -> None:
+def test_is_stated(code: str, answer: str, stated: bool, languages: Languages) -> None:
     assert languages[code].is_stated(answer) is stated
 
 
@@ -99,8 +95,20 @@ def test_what_says_that_there_is_no_answer(code: str, answer: str, stated: bool,
         ("fr", "M. Dupont et Mme. Roy sont là. Le port date du Ier siècle av. J.-C. et brûla.", 2),
         ("de", "Die Kirche stammt aus dem 16. Jahrhundert. Der Bau dauerte bis 1880. Er war teuer.", 3),
         ("es", "El Sr. Paz llegó a las 3 p. m. con su hija. Llovía.", 2),
+        ("nn", "Laget vart skipa den 14. juni 1972. Det har ti medlemer.", 2),
     ],
 )
-def test_a_stop_that_ends_no_sentence_cuts_none(language: str, text: str, expected: int, languages: Languages) -> None:
+def test_abbreviations_do_not_end_sentences(language: str, text: str, expected: int, languages: Languages) -> None:
     assert len(languages[language].sentences(text)) == expected
     assert " ".join(languages[language].sentences(text)) == text
+
+
+def test_heading_line_is_not_part_of_a_sentence(languages: Languages) -> None:
+    text = (
+        "Restoring the tide gauge of Hollin (Part I)\nUpdated 3 May 1961\n"
+        "The gauge of Hollin was restored in\n1960 by two masons of the town."
+    )
+    assert languages["en"].sentences(text) == [
+        "Restoring the tide gauge of Hollin (Part I) Updated 3 May 1961",
+        "The gauge of Hollin was restored in 1960 by two masons of the town.",
+    ]

@@ -1,4 +1,4 @@
-"""Mode ``free``: what the model is shown, what of its words is kept, and how its questions become samples."""
+"""Mode ``free``."""
 
 from typing import Any
 
@@ -51,35 +51,35 @@ def run(
     wanted: str = "simple",
     *,
     demos: Demos,
-    asked: tuple[Focus, ...] = (),
+    used_foci: tuple[Focus, ...] = (),
     bad: Bad = nothing_is_bad,
     recipe: str = "evolved",
     contexts: tuple[Context, ...] = (),
-    reads: bool = False,
+    llm: bool = False,
     **options: Any,
 ) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
     critic = ScriptedCritic(bad)
-    vars(critic)["reads"] = reads
+    vars(critic)["is_llm_judge"] = llm
     tools = tools_of(demos=demos, critics=dict.fromkeys(STEPS, critic), mode="free")
     row = RECIPES[recipe]
     engine = ScriptedEngine({"open_answer": "It was avoiding a small fishing boat.", **script})
-    attempt = Attempt(number=0, contexts=contexts or (context_with("fact", "why"),), wanted=wanted, asked=asked)
+    attempt = Attempt(number=0, contexts=contexts or (context_with("fact", "why"),), wanted=wanted, used_foci=used_foci)
     outcome, _ = make_attempt(row.program(tools, row.options(**options)), attempt, engine)
     return outcome, engine, critic
 
 
-def test_the_model_sees_the_passage_with_what_stands_around_it_and_what_was_asked(demos: Demos) -> None:
+def test_prompt_has_topic_before_passage_kinds_and_earlier_questions(demos: Demos) -> None:
     before = Focus(sentence="carries 36 cars", answer="36", wording=CARS)
-    outcome, engine, _ = run({"ask": DATED}, demos=demos, asked=(before,))
-    told = engine.requests[0].messages[-1].text
+    outcome, engine, _ = run({"ask": DATED}, demos=demos, used_foci=(before,))
+    prompt = engine.requests[0].messages[-1].text
     for line in ("Topic: Henn ferry", "Before: The strait is narrow.", f"Passage: {TEXT}", "Kinds: fact; why"):
-        assert line in told
-    assert f"Asked already: {CARS}" in told
+        assert line in prompt
+    assert f"Asked already: {CARS}" in prompt
     (draft,) = outcome.drafts
     assert (draft.question, draft.answer) == (DATE, "22 February 2009")
     assert draft.metadata["kind"] == "fact"
     assert draft.metadata["focus"] in TEXT
-    assert [focus.wording for focus in outcome.asked] == [DATE]
+    assert [focus.wording for focus in outcome.used_foci] == [DATE]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_model_sees_the_passage_with_what_stands_around_it_and_what_was_aske
         ("", "no question can be read from what was written"),
     ],
 )
-def test_what_does_not_hold_together_costs_one_candidate(demos: Demos, text: str, reason: str) -> None:
+def test_invalid_completion_counts_as_one_candidate(demos: Demos, text: str, reason: str) -> None:
     outcome, _, _ = run({"ask": text}, demos=demos)
     assert not outcome.drafts
     assert reasons(outcome) == [("ask", reason)]
@@ -101,13 +101,13 @@ def test_what_does_not_hold_together_costs_one_candidate(demos: Demos, text: str
     assert [draft.question for draft in outcome.drafts] == [CARS]
 
 
-def test_an_answer_may_stand_in_a_question_that_offers_several(demos: Demos) -> None:
+def test_question_with_alternatives_may_contain_its_answer(demos: Demos) -> None:
     question = "Did the Henn Lady strike the Grey Widow rock or the pier?"
     outcome, _, _ = run({"ask": written(question, "the Grey Widow rock"), "answer": "the Grey Widow rock"}, demos=demos)
     assert [draft.question for draft in outcome.drafts] == [question]
 
 
-def test_a_second_question_is_judged_only_where_the_first_becomes_no_sample(demos: Demos) -> None:
+def test_second_question_is_judged_only_if_the_first_fails(demos: Demos) -> None:
     _, _, critic = run({"ask": f"{DATED}\n\n{CAUSED}"}, demos=demos)
     assert WHY not in [inputs.get("question") for inputs in critic.asked]
     outcome, _, critic = run({"ask": f"{DATED}\n\n{CAUSED}", "answer": "not stated"}, demos=demos)
@@ -115,7 +115,7 @@ def test_a_second_question_is_judged_only_where_the_first_becomes_no_sample(demo
     assert ("answer", "not found in the passage") in reasons(outcome)
 
 
-def test_where_none_is_good_the_best_is_mended(demos: Demos) -> None:
+def test_best_refused_question_is_rewritten(demos: Demos) -> None:
     def bad(name: str, inputs: dict[str, Any]) -> bool:
         return name == "clear" and inputs.get("question") != DATE
 
@@ -125,7 +125,7 @@ def test_where_none_is_good_the_best_is_mended(demos: Demos) -> None:
     assert engine.steps == ["ask", "feedback", "rewrite", "answer"]
 
 
-def test_an_answer_stands_if_a_reader_comes_to_the_same(demos: Demos) -> None:
+def test_answer_must_agree_with_reading(demos: Demos) -> None:
     outcome, _, _ = run({"ask": DATED, "answer": "on 22 February 2009"}, demos=demos)
     assert outcome.drafts[0].answer == "22 February 2009"
     differs = lambda name, inputs: name == "agree"  # noqa: E731
@@ -134,22 +134,20 @@ def test_an_answer_stands_if_a_reader_comes_to_the_same(demos: Demos) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reads", "found", "asked"),
+    ("llm", "found", "compared"),
     [
         (False, "on 22 February 2009, at night", False),
         (True, "on 22 February 2009, at night", True),
         (True, "22 February, 2009", False),
     ],
 )
-def test_a_critic_that_reads_compares_all_answers_that_are_not_the_same_words(
-    demos: Demos, *, reads: bool, found: str, asked: bool
-) -> None:
-    outcome, _, critic = run({"ask": DATED, "answer": found}, demos=demos, reads=reads)
-    assert ("second" in critic.asked[-2]) is asked
+def test_llm_judge_compares_all_but_identical_answers(demos: Demos, *, llm: bool, found: str, compared: bool) -> None:
+    outcome, _, critic = run({"ask": DATED, "answer": found}, demos=demos, llm=llm)
+    assert ("second" in critic.asked[-2]) is compared
     assert outcome.drafts[0].answer == "22 February 2009"
 
 
-def test_every_sentence_of_an_open_answer_must_be_supported(demos: Demos) -> None:
+def test_every_sentence_of_an_open_answer_is_grounded(demos: Demos) -> None:
     answer = "The Henn Lady struck it on 22 February 2009. It sank at once."
     script = {"ask": written(DATE, answer), "answer": answer, "open_answer": answer}
     unsupported = lambda name, inputs: name == "grounded" and inputs["answer"] == "It sank at once."  # noqa: E731
@@ -162,7 +160,7 @@ def evolved(question: str, answer: str = "it was avoiding a small fishing boat")
     return f"New question: {question}\nNew answer: {answer}\nEvidence: {TEXT[TEXT.index('On 22') :]}"
 
 
-def test_a_question_is_evolved_with_its_own_answer(demos: Demos) -> None:
+def test_evolved_question_has_its_own_answer(demos: Demos) -> None:
     script = {"ask": DATED, "evolve": evolved(WHY), "answer": "it was avoiding a small fishing boat"}
     outcome, engine, _ = run(script, "reasoning", demos=demos)
     (draft,) = outcome.drafts
@@ -171,7 +169,7 @@ def test_a_question_is_evolved_with_its_own_answer(demos: Demos) -> None:
     assert engine.steps == ["ask", "evolve", "answer"]  # the seed itself is not answered
 
 
-def test_what_fails_is_tried_once_as_another_evolution_and_then_offered_as_it_was_asked(demos: Demos) -> None:
+def test_failed_evolution_falls_back_to_another_then_simple(demos: Demos) -> None:
     mix = {"simple": 1, "reasoning": 1, "conditional": 1}
     script = {"ask": DATED, "evolve": ["New question: none", evolved(WHY)], "answer": "it was avoiding a fishing boat"}
     outcome, engine, _ = run(script, "reasoning", demos=demos, mix=mix)
@@ -182,7 +180,7 @@ def test_what_fails_is_tried_once_as_another_evolution_and_then_offered_as_it_wa
     assert reasons(outcome) == [(name, "the passage does not allow it") for name in ("reasoning", "conditional")]
 
 
-def test_a_question_of_too_many_words_is_refused(demos: Demos) -> None:
+def test_too_long_evolution_is_refused(demos: Demos) -> None:
     long = f"{WHY[:-1]}, as far as {' and '.join(['anybody'] * 14)} can tell from the log of the ship?"
     script = {"ask": DATED, "evolve": evolved(long), "compress": long, "answer": "it was avoiding a small fishing boat"}
     outcome, _, _ = run(script, "constrain", demos=demos, mix={"simple": 1, "constrain": 1})
@@ -190,7 +188,7 @@ def test_a_question_of_too_many_words_is_refused(demos: Demos) -> None:
     assert any("words, at most 25" in reject.reason for reject in outcome.rejects)
 
 
-def test_a_question_in_plainer_words_may_ask_for_the_same(demos: Demos) -> None:
+def test_simplify_may_keep_the_meaning(demos: Demos) -> None:
     script = {"ask": DATED, "evolve": evolved("When did the Henn Lady hit the Grey Widow?", "22 February 2009")}
     same = lambda name, inputs: name == "same"  # noqa: E731
     outcome, _, _ = run(script, "simplify", demos=demos, mix={"simple": 1, "simplify": 1}, bad=same)
@@ -210,7 +208,7 @@ def two() -> tuple[Context, Context]:
     return context_with(), other
 
 
-def test_several_passages_are_read_whole_and_each_must_be_needed(demos: Demos) -> None:
+def test_combine_needs_every_passage(demos: Demos) -> None:
     text = written(
         BUILDER, "Anna Brock", "was built at the Lodrin yard | founded by the shipwright Anna Brock", "bridge"
     )
@@ -219,9 +217,9 @@ def test_several_passages_are_read_whole_and_each_must_be_needed(demos: Demos) -
     (draft,) = outcome.drafts
     assert (draft.question, draft.evolution) == (BUILDER, "multi_context")
     assert draft.relevant == (("ferry-0001",), ("yard-0001",))
-    told = engine.requests[0].messages[-1].text
-    assert f"[1] Henn ferry\n{TEXT}" in told
-    assert f"[2] Lodrin\n{YARD}" in told
+    prompt = engine.requests[0].messages[-1].text
+    assert f"[1] Henn ferry\n{TEXT}" in prompt
+    assert f"[2] Lodrin\n{YARD}" in prompt
 
     script["answer"] = ["not stated", "Anna Brock", "Anna Brock"]
     outcome, _, _ = run(script, "multi_context", demos=demos, contexts=two())
@@ -229,9 +227,9 @@ def test_several_passages_are_read_whole_and_each_must_be_needed(demos: Demos) -
     assert reasons(outcome) == [("needed", "1 of 2 chunks are not needed")]
 
 
-def test_a_reader_who_guesses_right_does_not_make_a_passage_needless(demos: Demos) -> None:
+def test_guessed_answer_does_not_make_a_passage_unneeded(demos: Demos) -> None:
     def bad(name: str, inputs: dict[str, Any]) -> bool:
-        return name == "answerable" and inputs["passage"] == YARD  # it does not say what was built there
+        return name == "answerable" and inputs["passage"] == YARD  # lacks what was built there
 
     evidence = "was built at the Lodrin yard | founded by the shipwright Anna Brock"
     script = {"combine": written(BUILDER, "Anna Brock", evidence), "answer": ["Anna Brock", "not stated", "Anna Brock"]}
@@ -250,21 +248,21 @@ def test_a_reader_who_guesses_right_does_not_make_a_passage_needless(demos: Demo
         (written("none", "none", "none"), "the passages have too little to do with each other"),
     ],
 )
-def test_evidence_must_lie_in_several_passages(demos: Demos, text: str, reason: str) -> None:
+def test_combine_needs_evidence_in_several_passages(demos: Demos, text: str, reason: str) -> None:
     outcome, _, _ = run({"combine": text}, "multi_context", demos=demos, contexts=two())
     assert reasons(outcome) == [("combine", reason)]
     outcome, _, _ = run({"combine": text}, "multi_context", demos=demos, contexts=two(), recipe="multi")
     assert reasons(outcome) == [("combine", reason)]
 
 
-def test_single_and_roundtrip_ask_freely_too(demos: Demos) -> None:
+def test_single_and_roundtrip_support_free(demos: Demos) -> None:
     outcome, _, _ = run({"ask": DATED}, demos=demos, recipe="single")
     assert [draft.question for draft in outcome.drafts] == [DATE]
     outcome, _, _ = run({"ask": DATED}, demos=demos, recipe="roundtrip", contexts=(context_with(),))
     assert [draft.question for draft in outcome.drafts] == [DATE]
 
 
-def test_roundtrip_offers_no_facts_of_syntax() -> None:
+def test_roundtrip_in_free_offers_no_foci() -> None:
     context = context_with().model_copy(update={"foci": (Focus(sentence=TEXT, answer="36"),)})
     row = RECIPES["roundtrip"]
     agenda = row.agenda(material_of([context], mode="free"), row.options(), 1)

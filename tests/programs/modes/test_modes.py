@@ -9,7 +9,7 @@ from programs.steps import STEPS
 
 
 @pytest.mark.parametrize("name", MODES)
-def test_a_mode_names_steps_evolutions_and_a_critic_that_there_are(name: str) -> None:
+def test_mode_refers_to_known_steps_evolutions_and_critics(name: str) -> None:
     mode = MODES[name]
     assert mode.name == name
     assert set(mode.steps) <= set(STEPS)
@@ -18,12 +18,12 @@ def test_a_mode_names_steps_evolutions_and_a_critic_that_there_are(name: str) ->
     assert all(weight > 0 for weight in mode.kinds.values())
 
 
-def test_only_a_mode_that_writes_freely_carries_what_syntax_gives_no_words_for() -> None:
+def test_modes_by_syntax_support_evolutions_by_syntax() -> None:
     assert set(MODES["free"].evolutions) == set(EVOLUTIONS)
-    for name in ("guided", "sentence"):
-        assert all(EVOLUTIONS[each].by_syntax for each in MODES[name].evolutions)
+    for mode in ("guided", "sentence"):
+        assert all(EVOLUTIONS[name].by_syntax for name in MODES[mode].evolutions)
 
 
-def test_an_evolution_that_a_model_writes_says_what_to_change() -> None:
+def test_free_evolutions_have_a_change() -> None:
     for name, row in EVOLUTIONS.items():
         assert bool(row.change) == (name not in ("simple", "multi_context"))

@@ -25,11 +25,11 @@ def context_of(
 def agenda_of(
     *contexts: Context, evolutions: tuple[str, ...] = ("simple",), near: Any = None, **options: Any
 ) -> ByPassage:
-    told = {"weights": {}, "candidates": 2, **options}
-    return ByPassage(material_of(contexts, near, mode="free"), evolutions, **told)
+    options = {"weights": {}, "candidates": 2, **options}
+    return ByPassage(material_of(contexts, near, mode="free"), evolutions, **options)
 
 
-def test_kinds_come_by_weight_and_those_of_an_attempt_differ() -> None:
+def test_kinds_are_distributed_by_weight_and_differ_in_an_attempt() -> None:
     contexts = [context_of(f"c{number}") for number in range(40)]
     weights = {"fact": 3.0, "why": 1.0} | dict.fromkeys(
         ("definition", "how", "comparison", "list", "consequence", "purpose", "condition"), 0.0
@@ -41,7 +41,7 @@ def test_kinds_come_by_weight_and_those_of_an_attempt_differ() -> None:
     assert all(focus.sentence == "" for foci in offered for focus in foci)
 
 
-def test_a_passage_comes_with_the_end_of_what_stands_before_it() -> None:
+def test_before_is_the_end_of_the_preceding_chunk() -> None:
     long = "Old words. " * 60
     agenda = agenda_of(context_of("b", start=900), context_of("a", long), context_of("c", doc="other"))
     before = {key: agenda.offers(key, 0, ())["simple"][0].before for key in agenda.keys}
@@ -52,33 +52,33 @@ def test_a_passage_comes_with_the_end_of_what_stands_before_it() -> None:
 
 
 @pytest.mark.parametrize(("evolution", "text"), [("table", TABLE), ("code", CODE), ("formula", FORMULA)])
-def test_what_a_passage_does_not_hold_is_not_asked_of_it(evolution: str, text: str) -> None:
+def test_table_code_and_formula_need_a_matching_passage(evolution: str, text: str) -> None:
     agenda = agenda_of(context_of("plain"), context_of("held", text), evolutions=("simple", evolution))
     assert set(agenda.offers("plain", 0, ())) == {"simple"}
     assert set(agenda.offers("held", 0, ())) == {"simple", evolution}
     assert agenda.counts[f"can be asked {evolution}"] == 1
 
 
-def test_near_passages_go_together_another_one_in_each_round() -> None:
+def test_partners_change_with_the_round() -> None:
     near = {"a": {"b": 0.6, "c": 0.5, "far": 0.1, "refused": 0.9}}
     refused = context_of("refused", score=StepRecord(step="chunk", verdict="bad"))
     contexts = (context_of("a"), context_of("b"), context_of("c"), context_of("far"), refused)
     agenda = agenda_of(*contexts, evolutions=("simple", "multi_context"), near=near)
-    together = [agenda.offers("a", round_, ()).get("multi_context", ()) for round_ in range(3)]
-    assert [[each.chunk.chunk_id for each in contexts] for contexts in together] == [["a", "b"], ["a", "c"], []]
+    offered = [agenda.offers("a", round_, ()).get("multi_context", ()) for round_ in range(3)]
+    assert [[context.chunk.chunk_id for context in contexts] for contexts in offered] == [["a", "b"], ["a", "c"], []]
     assert "refused" not in agenda.keys
 
 
-def test_a_rare_name_that_passages_share_brings_them_together() -> None:
+def test_shared_rare_name_ranks_a_partner_higher() -> None:
     near = {"a": {"b": 0.55, "c": 0.5}}
-    told = "At Ebbing the engineer Maria Kolb led the work."
-    contexts = (context_of("a", told), context_of("b"), context_of("c", f"Later {told}"))
+    text = "At Ebbing the engineer Maria Kolb led the work."
+    contexts = (context_of("a", text), context_of("b"), context_of("c", f"Later {text}"))
     agenda = agenda_of(*contexts, evolutions=("multi_context",), near=near)
     assert [each.chunk.chunk_id for each in agenda.offers("a", 0, ())["multi_context"]] == ["a", "c"]
 
 
-def test_a_passage_that_is_done_with_is_not_offered_again() -> None:
-    given = Past("simple", (), "simple", exhausted=False)
-    assert agenda_of(context_of("a")).offers("a", 1, [given])
-    assert agenda_of(context_of("a"), once=True).offers("a", 1, [given]) == {}
-    assert agenda_of(context_of("a")).offers("a", 1, [given._replace(exhausted=True)]) == {}
+def test_exhausted_and_once_passages_are_not_offered() -> None:
+    accepted = Past("simple", (), "simple", exhausted=False)
+    assert agenda_of(context_of("a")).offers("a", 1, [accepted])
+    assert agenda_of(context_of("a"), once=True).offers("a", 1, [accepted]) == {}
+    assert agenda_of(context_of("a")).offers("a", 1, [accepted._replace(exhausted=True)]) == {}

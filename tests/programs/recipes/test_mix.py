@@ -8,7 +8,7 @@ mixes = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 100), min_size=1
 
 
 @given(size=st.integers(1, 500), mix=mixes)
-def test_quotas_add_up_and_are_off_by_less_than_one(size, mix):
+def test_quotas_sum_to_size_and_are_proportional(size, mix):
     shares = quotas(size, mix)
     assert list(shares) == list(mix)
     assert sum(shares.values()) == size
@@ -17,7 +17,7 @@ def test_quotas_add_up_and_are_off_by_less_than_one(size, mix):
         assert share == 0 or mix[name] > 0
 
 
-def test_what_is_left_over_goes_to_the_first():
+def test_quotas_give_remainders_to_the_first():
     assert quotas(8, {"simple": 50, "reasoning": 25, "conditional": 25}) == {
         "simple": 4,
         "reasoning": 2,
@@ -26,7 +26,7 @@ def test_what_is_left_over_goes_to_the_first():
     assert quotas(1, {"simple": 1, "reasoning": 1}) == {"simple": 1, "reasoning": 0}
 
 
-def test_weights_are_numbers():
+def test_parse_mix_returns_weights():
     assert parse_mix(" simple = 50 , reasoning=0.5") == {"simple": 50, "reasoning": 0.5}
     assert parse_mix({"simple": 1}) == {"simple": 1}
 
@@ -40,6 +40,6 @@ def test_weights_are_numbers():
         ("simple=1,simple=2", "simple is given twice"),
     ],
 )
-def test_a_text_of_another_form_is_an_error(text, message):
+def test_parse_mix_rejects_malformed_text(text, message):
     with pytest.raises(ValueError, match=message):
         parse_mix(text)

@@ -1,4 +1,4 @@
-"""The recipe ``multi``: facts of several chunks become a question that needs them all."""
+"""The recipe ``multi``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +46,7 @@ PARTS = ("In which year was the Lodrin yard founded?", "Where did the founder of
 
 
 def needing(question: str, *contexts: Context) -> Bad:
-    """Return that a question can be answered from these chunks only."""
+    """Return a critic's rule: the question is answerable only from all of these chunks."""
 
     def bad(name: str, inputs: dict[str, Any]) -> bool:
         lacks = any(context.passage not in inputs["passage"] for context in contexts)
@@ -75,7 +75,7 @@ def make(
     return outcome, engine, seen
 
 
-def test_a_bridge_becomes_a_question_that_needs_both_chunks(demos: Demos) -> None:
+def test_bridge_makes_a_question_over_two_chunks(demos: Demos) -> None:
     outcome, engine, seen = make(demos, SCRIPT, needing(BRIDGE, YARD, PERSON))
     (draft,) = outcome.drafts
     assert (draft.question, draft.answer, draft.evolution) == (BRIDGE, "1911", "multi_context")
@@ -90,7 +90,7 @@ def test_a_bridge_becomes_a_question_that_needs_both_chunks(demos: Demos) -> Non
     assert not outcome.rejects
 
 
-def test_a_comparison_names_each_thing(demos: Demos) -> None:
+def test_comparison_makes_a_question_over_two_chunks(demos: Demos) -> None:
     question = "Which was built earlier, the Grey Mill or the Tarn Dairy?"
     script = {"multi_context": question, "answer": "Grey Mill"}
     outcome, engine, _ = make(demos, script, needing(question, MILL, DAIRY), (MILL, DAIRY))
@@ -101,7 +101,7 @@ def test_a_comparison_names_each_thing(demos: Demos) -> None:
     assert [(draft.question, draft.relevant) for draft in outcome.drafts] == [(question, (("mill",), ("dairy",)))]
 
 
-def test_a_question_that_one_chunk_would_do_for_is_refused(demos: Demos) -> None:
+def test_question_with_an_unneeded_chunk_is_refused(demos: Demos) -> None:
     outcome, engine, _ = make(demos, SCRIPT, needing(BRIDGE, YARD))
     assert not outcome.drafts
     (reject,) = outcome.rejects
@@ -111,13 +111,13 @@ def test_a_question_that_one_chunk_would_do_for_is_refused(demos: Demos) -> None
 
 
 @pytest.mark.parametrize("phrase", ["", "Anna Brock of Sandgate"])
-def test_a_question_that_keeps_the_shared_name_is_refused(demos: Demos, phrase: str) -> None:
+def test_question_with_the_shared_name_is_refused(demos: Demos, phrase: str) -> None:
     outcome, _, seen = make(demos, {**SCRIPT, "describe": phrase})
     assert reasons(outcome) == [("multi_context", "a name was not described")]
     assert "judge" not in [record.step for record in seen]
 
 
-def test_a_name_that_mending_puts_back_is_seen(demos: Demos) -> None:
+def test_name_reintroduced_by_rewriting_is_refused(demos: Demos) -> None:
     better = "In which year did Anna Brock of Sandgate found the Lodrin yard?"
     script = {**SCRIPT, "feedback": "Name the person.", "rewrite": better}
     bad = both(needing(better, YARD, PERSON), lambda name, inputs: name == "clear" and inputs["question"] == BRIDGE)
@@ -126,12 +126,12 @@ def test_a_name_that_mending_puts_back_is_seen(demos: Demos) -> None:
     assert reasons(outcome) == [("needed", "it names Anna Brock, which a chunk describes")]
 
 
-def test_chunks_that_do_not_go_together_cost_no_call(demos: Demos) -> None:
+def test_unlinked_chunks_make_no_call(demos: Demos) -> None:
     outcome, engine, _ = make(demos, SCRIPT, contexts=(YARD, DAIRY))
     assert (outcome.drafts, engine.steps, outcome.exhausted) == ((), [], True)
 
 
-def test_every_further_draw_on_the_same_facts_is_sampled_with_a_seed_of_its_own(demos: Demos) -> None:
+def test_repeated_draws_are_sampled_with_different_seeds(demos: Demos) -> None:
     outcome, engine, _ = make(demos, SCRIPT, needing(BRIDGE, YARD, PERSON), draws=3)
     drawn = [(request.config.temperature, request.config.seed) for request in engine.requests[:-1]]
     assert engine.steps == ["question", "describe"] * 3 + ["answer"]
@@ -140,7 +140,7 @@ def test_every_further_draw_on_the_same_facts_is_sampled_with_a_seed_of_its_own(
     assert len(outcome.drafts) == 1
 
 
-def test_the_best_draw_that_passes_every_check_is_kept(demos: Demos) -> None:
+def test_best_passing_draw_is_kept(demos: Demos) -> None:
     other = BRIDGE.replace(" found", " establish")
     script = {**SCRIPT, "question": [SCRIPT["question"], SCRIPT["question"].replace(" found", " establish")]}
     outcome, _, _ = make(demos, script, needing(other, YARD, PERSON), draws=2)
@@ -149,22 +149,22 @@ def test_the_best_draw_that_passes_every_check_is_kept(demos: Demos) -> None:
 
 
 def split_into(*parts: str, yard: str = PARTS[0], person: str = PARTS[1]) -> tuple[Script, Bad]:
-    """Return a conjoined question with its parts, and what finds each part in its own chunk only."""
+    """Return the script for a conjoined question, and a critic's rule that each part needs one chunk."""
     script = {**SCRIPT, "question": TWO_THINGS, "split": "; ".join(parts)}
     return script, both(needing(yard, YARD), needing(person, PERSON))
 
 
-def test_a_conjoined_question_is_split_and_each_part_has_its_own_chunks(demos: Demos) -> None:
+def test_conjoined_question_is_split_by_chunk(demos: Demos) -> None:
     script, bad = split_into(*PARTS)
     outcome, engine, seen = make(demos, script, bad)
     assert engine.steps == ["question", "describe", "split"]
-    said, *parts = [record for record in seen if record.step == "split"]
-    assert said.output == {"question": TWO_THINGS, "parts": list(PARTS)}
+    first, *parts = [record for record in seen if record.step == "split"]
+    assert first.output == {"question": TWO_THINGS, "parts": list(PARTS)}
     assert [(part.output["of"], part.output["question"], part.output["answer"]) for part in parts] == [
         (TWO_THINGS, PARTS[0], "1911"),
         (TWO_THINGS, PARTS[1], "Sandgate"),
     ]
-    assert len({record.candidate for record in (said, *parts)}) == 3
+    assert len({record.candidate for record in (first, *parts)}) == 3
     assert not outcome.drafts
     assert reasons(outcome) == [("split", "it needs one chunk only")] * 2
 
@@ -177,7 +177,7 @@ def test_a_conjoined_question_is_split_and_each_part_has_its_own_chunks(demos: D
     assert (draft.question, draft.answer, draft.relevant) == (PARTS[1], "Sandgate", (("brock",),))
 
 
-def test_a_part_that_no_chunk_answers_alone_stays_one_about_several(demos: Demos) -> None:
+def test_part_over_several_chunks_stays_multi_context(demos: Demos) -> None:
     script, _ = split_into(BRIDGE, PARTS[1])
     bad = both(needing(BRIDGE, YARD, PERSON), needing(PARTS[1], PERSON))
     outcome, _, _ = make(demos, script, bad)
@@ -185,7 +185,7 @@ def test_a_part_that_no_chunk_answers_alone_stays_one_about_several(demos: Demos
     assert (draft.question, draft.evolution, draft.relevant) == (BRIDGE, "multi_context", (("brock",), ("yard",)))
 
 
-def test_a_part_that_compares_keeps_the_answer_of_the_comparison(demos: Demos) -> None:
+def test_comparing_part_keeps_its_answer(demos: Demos) -> None:
     compared = "Which was built earlier, the Grey Mill or the Tarn Dairy?"
     script = {
         "multi_context": f"{compared[:-1]}, and who built them?",
@@ -197,7 +197,7 @@ def test_a_part_that_compares_keeps_the_answer_of_the_comparison(demos: Demos) -
     assert (draft.question, draft.answer) == (compared, "Grey Mill")
 
 
-def test_the_same_draw_is_judged_once(demos: Demos) -> None:
+def test_identical_draws_are_judged_once(demos: Demos) -> None:
     script = {**SCRIPT, "feedback": "Name the yard.", "rewrite": "When did it open?"}
     outcome, engine, _ = make(demos, script, lambda name, inputs: name == "clear", draws=3)
     assert engine.steps.count("describe") == 3
@@ -205,7 +205,7 @@ def test_the_same_draw_is_judged_once(demos: Demos) -> None:
     assert reasons(outcome) == [("judge", "not clear")]
 
 
-def test_a_question_is_mended_under_the_topic_that_it_is_asked_under(demos: Demos) -> None:
+def test_rewrite_uses_the_topic_of_the_question(demos: Demos) -> None:
     person = PERSON.model_copy(update={"topic": "Anna Brock"})
     script = {**SCRIPT, "feedback": "Name the yard.", "rewrite": "When did it open?"}
     _, engine, _ = make(demos, script, lambda name, inputs: name == "clear", (person, YARD))
@@ -214,13 +214,13 @@ def test_a_question_is_mended_under_the_topic_that_it_is_asked_under(demos: Demo
     assert topics[0] == topics[2] == topics[3] == f"Topic: {YARD.topic}"
 
 
-def test_a_part_without_an_answer_is_refused(demos: Demos) -> None:
+def test_unanswerable_part_is_refused(demos: Demos) -> None:
     script, _ = split_into("Why is the sea salt?")
     outcome, _, _ = make(demos, script, lambda name, inputs: name == "answerable")
     assert reasons(outcome) == [("split", "no part of the question has an answer in its chunks")]
 
 
-def test_a_refused_chunk_ends_the_attempt(demos: Demos) -> None:
+def test_refused_chunk_exhausts_the_attempt(demos: Demos) -> None:
     outcome, engine, _ = make(demos, SCRIPT, lambda name, inputs: name == "content" and BROCK[0] in inputs["passage"])
     assert (reasons(outcome), engine.steps, outcome.exhausted) == ([("chunk", "not content")], [], True)
 
@@ -228,13 +228,13 @@ def test_a_refused_chunk_ends_the_attempt(demos: Demos) -> None:
 @pytest.mark.parametrize("rubbish", ["", "\n", "the the " * 50, "\x00", "{}", "???", "? ? and who?", "桥"])
 @pytest.mark.parametrize("contexts", [(YARD, PERSON), (MILL, DAIRY)])
 @pytest.mark.parametrize("bad", [nothing_is_bad, lambda name, inputs: name == "clear"])
-def test_rubbish_from_every_step_never_raises(demos: Demos, contexts: Any, rubbish: str, bad: Bad) -> None:
+def test_garbage_completions_end_in_rejects(demos: Demos, contexts: Any, rubbish: str, bad: Bad) -> None:
     outcome, _, _ = make(demos, dict.fromkeys(WRITING.values(), rubbish), bad, contexts, draws=3, singles=True)
     assert not outcome.drafts
     assert outcome.rejects
 
 
-def test_every_step_is_a_bare_predictor_of_the_program(demos: Demos) -> None:
+def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
     program: Any = MULTI.program(tools_of(demos=demos), MultiOptions())
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {"question", "describe", "multi_context", "split", "feedback", "rewrite", "answer"}
@@ -245,19 +245,19 @@ def test_every_step_is_a_bare_predictor_of_the_program(demos: Demos) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_chunks": 3, "max_chunks": 2}, r"max-chunks \(2\) is less than min-chunks \(3\)"),
+        ({"min_chunks": 3, "max_chunks": 2}, r"--max-chunks \(2\) is less than --min-chunks"),
         ({"min_chunks": 1}, "min_chunks"),
         ({"max_chunks": 6}, "max_chunks"),
         ({"similarity": 1.5}, "similarity"),
         ({"draws": 0}, "draws"),
     ],
 )
-def test_wrong_options_are_an_error(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         MultiOptions(**options)
 
 
-def test_the_agenda_offers_chunks_with_facts_that_go_together() -> None:
+def test_agenda_offers_linked_chunks() -> None:
     contexts = [context_of("yard", FOUNDED), DAIRY, context_of("brock", BROCK)]
     near = {"yard": {"dairy": 0.9, "brock": 0.6}, "dairy": {"yard": 0.9}, "brock": {"yard": 0.6}}
     agenda = MULTI.agenda(material_of(contexts, near), MultiOptions(), 1)

@@ -1,4 +1,4 @@
-"""The agenda of recipes that ask about several chunks: seeds, and the chunks near them."""
+"""The agenda of the recipe ``multi``: groups of near chunks."""
 
 from typing import Any
 
@@ -11,7 +11,6 @@ from programs.types import Context, StepRecord
 
 KIND = "together"
 BAD = StepRecord(step="chunk", verdict="bad", reason="not content")
-# Each chunk is like those beside it; the nearest comes first.
 NEAR = {
     "a": {"b": 0.9, "c": 0.7, "d": 0.4},
     "b": {"a": 0.9, "c": 0.8},
@@ -20,16 +19,16 @@ NEAR = {
 }
 
 
-def chunks(**told: dict[str, Any]) -> list[Context]:
+def chunks(**changes: dict[str, Any]) -> list[Context]:
     contexts = [context_of(name, (f"They all read the Star in {name}.", "Star"), doc_id=f"doc-{name}") for name in NEAR]
-    return [each.model_copy(update=told.get(each.chunk.chunk_id, {})) for each in contexts]
+    return [context.model_copy(update=changes.get(context.chunk.chunk_id, {})) for context in contexts]
 
 
 def agenda(
-    contexts: list[Context] | None = None, go_together: Any = lambda contexts: True, **options: Any
+    contexts: list[Context] | None = None, are_compatible: Any = lambda contexts: True, **options: Any
 ) -> NearChunks:
-    given = {"seeds": 9, "chunks": (2, 3), "near": 9, "similarity": 0.5, "across_documents": False, **options}
-    return NearChunks(material_of(contexts or chunks(), NEAR), KIND, go_together, **given)
+    arguments = {"seeds": 9, "chunks": (2, 3), "near": 9, "similarity": 0.5, "across_documents": False, **options}
+    return NearChunks(material_of(contexts or chunks(), NEAR), KIND, are_compatible, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -44,30 +43,30 @@ def agenda(
         ({"near": 1}, ["a+b", "c+b"]),
         ({"chunks": (2, 2), "seeds": 2}, ["a+b"]),
         ({"seeds": 0}, []),
-        ({"go_together": lambda contexts: "b" not in [each.chunk.chunk_id for each in contexts]}, ["a+c"]),
+        ({"are_compatible": lambda contexts: "b" not in [each.chunk.chunk_id for each in contexts]}, ["a+c"]),
     ],
 )
-def test_a_seed_is_joined_by_its_nearest_chunks_and_each_set_comes_once(options, keys):
+def test_groups_of_near_chunks_are_unique(options, keys):
     found = agenda(**options)
     assert list(found.keys) == keys
     assert found.counts["contexts found"] == len(keys)
 
 
-def test_what_the_critic_refused_is_neither_seed_nor_joined():
+def test_refused_chunks_are_in_no_group():
     good = StepRecord(step="chunk", verdict="good")
     found = agenda(chunks(b={"score": BAD}, c={"score": good}))
     assert found.keys == ("a+c",)
     assert found.counts == {"chunks": 4, "usable": 3, "seeds": 3, "contexts found": 1}
 
 
-def test_across_documents_each_chunk_is_of_another_one():
+def test_across_documents_uses_one_chunk_per_document():
     twin = chunks()[1].chunk.model_copy(update={"doc_id": "doc-c"})
     contexts = chunks(b={"chunk": twin})
     assert agenda(contexts).keys == ("a+b+c",)
     assert agenda(contexts, across_documents=True).keys == ("a+b", "c+a")
 
 
-def test_contexts_know_their_rare_names_and_are_offered_once():
+def test_contexts_have_rare_names_and_are_offered_once():
     found = agenda()
     (contexts,) = found.offers("a+b+c", 0, ()).values()
     assert [each.names for each in contexts] == [("Star",)] * 3

@@ -1,4 +1,4 @@
-"""The stage ``need``: every chunk of a question must be needed to answer it."""
+"""The stage ``need``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ QUESTION = "In which year did the shipwright who grew up in Sandgate found the L
 
 
 def need(*missed: Any, question: str = QUESTION, low: float = 0.4, names: Sequence[str] = ()) -> tuple[bool, Trail]:
-    """Return whether a question is found to need both chunks, where it can hardly be answered without some."""
+    """Return whether a question needs both chunks, and the trail; it is unanswerable without the chunks ``missed``."""
 
     def bad(name: str, inputs: dict[str, Any]) -> bool:
         return name == "answerable" and any(context.passage not in inputs["passage"] for context in missed)
@@ -27,43 +27,43 @@ def need(*missed: Any, question: str = QUESTION, low: float = 0.4, names: Sequen
     return Need(tools, judging)(trail, judging(trail, 0, YARD.foci[0], question), names), trail
 
 
-def test_a_question_that_cannot_do_without_any_chunk_passes() -> None:
+def test_question_that_needs_every_chunk_passes() -> None:
     needed, trail = need(YARD, PERSON)
     assert needed
     assert not trail.outcome().rejects
-    said = trail.records_of(0)[-1]
-    assert (said.step, said.verdict) == ("needed", "good")
-    assert {name: told["fall"] for name, told in said.output.items()} == {"yard": 0.5, "brock": 0.5}
-    assert "lodrin" in said.output["yard"]["own words"]
-    assert "sandgat" in said.output["brock"]["own words"]
+    record = trail.records_of(0)[-1]
+    assert (record.step, record.verdict) == ("needed", "good")
+    assert {name: values["fall"] for name, values in record.output.items()} == {"yard": 0.5, "brock": 0.5}
+    assert "lodrin" in record.output["yard"]["own words"]
+    assert "sandgat" in record.output["brock"]["own words"]
 
 
 @pytest.mark.parametrize(
     ("missed", "low", "reason"),
     [
-        ([YARD], 0.4, "1 of 2 chunks are not needed"),  # as likely to be answered without the other one
+        ([YARD], 0.4, "1 of 2 chunks are not needed"),  # as answerable without the other one
         ([], 0.4, "2 of 2 chunks are not needed"),
-        ([YARD, PERSON], 0.87, "2 of 2 chunks are not needed"),  # falls too little
+        ([YARD, PERSON], 0.87, "2 of 2 chunks are not needed"),  # too small a drop
     ],
 )
-def test_a_chunk_must_make_the_answer_more_likely(missed: Any, low: float, reason: str) -> None:
+def test_chunk_must_raise_the_probability(missed: Any, low: float, reason: str) -> None:
     needed, trail = need(*missed, low=low)
     assert not needed
     assert [(reject.step, reject.reason) for reject in trail.outcome().rejects] == [("needed", reason)]
     assert trail.records_of(0)[-1].reason == reason
 
 
-def test_question_and_answer_must_draw_on_each_chunk() -> None:
+def test_chunk_must_contribute_words() -> None:
     needed, trail = need(YARD, PERSON, question="In which year was the Lodrin yard founded by Anna Brock?")
     assert not needed
     assert trail.records_of(0)[-1].output["brock"] == {"fall": 0.5, "own words": []}
     assert [reject.chunk_id for reject in trail.outcome().rejects] == ["brock"]
 
 
-def test_a_name_that_a_chunk_describes_is_not_said() -> None:
-    said = "In which year did Anna Brock of Sandgate found the Lodrin yard?"
-    needed, trail = need(YARD, PERSON, question=said, names=["Anna Brock"])
+def test_described_name_in_the_question_is_refused() -> None:
+    question = "In which year did Anna Brock of Sandgate found the Lodrin yard?"
+    needed, trail = need(YARD, PERSON, question=question, names=["Anna Brock"])
     assert not needed
     assert [reject.reason for reject in trail.outcome().rejects] == ["it names Anna Brock, which a chunk describes"]
     assert need(YARD, PERSON, names=["Anna Brock"])[0]
-    assert need(YARD, PERSON, question=said)[0]  # where things are compared, their names are said
+    assert need(YARD, PERSON, question=question)[0]  # comparisons may contain names

@@ -1,4 +1,4 @@
-"""The stage ``round trip``: a question must find each of its chunks, or others that do just as well."""
+"""The stage ``round trip``: the rank of a question's chunks and of alternatives."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from scripted_program import (
 )
 
 from programs.stages.judge_and_rewrite import JudgeAndRewrite
-from programs.stages.round_trip import Placed, RoundTrip
+from programs.stages.round_trip import RoundTrip, RoundTripResult
 from programs.trail import Trail
 from programs.types import Attempt, Chunk, Context
 
@@ -34,9 +34,9 @@ def round_trip(
     *hits: Chunk,
     bad: Any = nothing_is_bad,
     max_rank: int = 5,
-    **told: Any,
-) -> tuple[Placed | None, Trail]:
-    critic = ScriptedCritic(bad, **told)
+    low: float = 0.4,
+) -> tuple[RoundTripResult | None, Trail]:
+    critic = ScriptedCritic(bad, low)
     tools = tools_of(critics={"judge": critic}, retriever=ListRetriever(*hits))
     judging = JudgeAndRewrite(tools)
     trail, _ = trail_of(Attempt(number=0, contexts=contexts, wanted="simple"))
@@ -44,24 +44,24 @@ def round_trip(
     return RoundTrip(tools, judging, max_rank)(trail, judged), trail
 
 
-def test_another_chunk_that_does_as_well_joins_the_group_and_its_rank_counts() -> None:
+def test_alternative_chunk_joins_the_group_and_its_rank_counts() -> None:
     found, trail = round_trip(ASKED, (YARD,), TWIN, OTHER, YARD.chunk, max_rank=1)
     assert found is not None
     assert found.relevant == (("yard", "twin"),)
     assert (found.retrieval.rank, found.retrieval.score) == (1, 1)
-    said = trail.records_of(0)[-1]
-    assert (said.step, said.output["rank"], said.output["rank without"]) == ("alternatives", 1, 3)
+    record = trail.records_of(0)[-1]
+    assert (record.step, record.output["rank"], record.output["rank without"]) == ("alternatives", 1, 3)
 
 
 @pytest.mark.parametrize("hit", [LACKING, OTHER])
-def test_a_chunk_that_lacks_the_answer_or_what_is_asked_does_not(hit: Chunk) -> None:
+def test_chunk_without_answer_or_question_words_is_no_alternative(hit: Chunk) -> None:
     found, trail = round_trip(ASKED, (YARD,), hit, YARD.chunk)
     assert found is not None
     assert (found.relevant, found.retrieval.rank) == ((("yard",),), 2)
     assert "alternatives" not in [record.step for record in trail.records_of(0)]
 
 
-def test_a_chunk_that_the_critic_refuses_does_not() -> None:
+def test_chunk_refused_by_the_critic_is_no_alternative() -> None:
     def refuses(fault: str) -> Any:
         return lambda name, inputs: name == fault and "came the year" in inputs["passage"]
 
@@ -71,7 +71,7 @@ def test_a_chunk_that_the_critic_refuses_does_not() -> None:
         assert (found.relevant, found.retrieval.rank) == ((("yard",),), 2)
 
 
-def test_the_critic_sees_the_other_chunk_in_the_place_of_the_own_one() -> None:
+def test_critic_sees_the_alternative_instead_of_the_source() -> None:
     critic = ScriptedCritic()
     tools = tools_of(critics={"judge": critic}, retriever=ListRetriever(TWIN))
     judging = JudgeAndRewrite(tools)
@@ -91,13 +91,13 @@ def test_the_critic_sees_the_other_chunk_in_the_place_of_the_own_one() -> None:
         ((PERSON.chunk, OTHER, TWIN), (("brock",), ("yard", "twin")), 3),
     ],
 )
-def test_of_several_chunks_each_group_must_be_found(hits: Any, groups: Any, rank: int) -> None:
+def test_rank_is_that_of_the_last_group(hits: Any, groups: Any, rank: int) -> None:
     found, _ = round_trip(BRIDGE, (PERSON, YARD), *hits)
     assert found is not None
     assert (found.relevant, found.retrieval.rank) == (groups, rank)
 
 
-def test_a_group_that_is_not_found_early_enough_refuses_the_question() -> None:
+def test_low_rank_refuses_the_question() -> None:
     for hits, reason in (
         ((YARD.chunk, TWIN), "source chunk not found"),
         ((YARD.chunk, OTHER, PERSON.chunk), "source chunk too far: rank 3"),
@@ -109,7 +109,7 @@ def test_a_group_that_is_not_found_early_enough_refuses_the_question() -> None:
         assert recorded is not None
 
 
-def test_where_a_question_has_no_word_of_its_chunk_nothing_is_known_to_do_as_well() -> None:
+def test_chunk_without_question_words_has_no_alternatives() -> None:
     found, _ = round_trip(ASKED, (YARD, PERSON), YARD.chunk, PERSON.chunk, OTHER)
     assert found is not None
     assert found.relevant == (("yard",), ("brock",))

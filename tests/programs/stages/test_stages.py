@@ -1,4 +1,4 @@
-"""The stages, each alone, as far as the tests of recipes do not show it."""
+"""The stages, as far as the tests of recipes do not cover them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,10 +30,9 @@ from programs.stages.answer import Answer
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
-from programs.stages.round_trip import RoundTrip
 from programs.stages.seed import Seed
 from programs.steps import STEPS
-from programs.steps.rewrite import WORTH_REWRITING
+from programs.steps.rewrite import MIN_PROBABILITY
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Attempt, Context, Focus, StepRecord
@@ -46,8 +45,8 @@ FOCI = tuple(sorted(FIRST.foci, key=lambda focus: focus.answer != "2004"))[:2]  
 Run = Callable[..., Any]
 
 
-def trail_on(*contexts: Context, **told: Any) -> Trail:
-    return trail_of(Attempt(number=0, contexts=contexts, wanted="simple", **told))[0]
+def trail_on(*contexts: Context, **changes: Any) -> Trail:
+    return trail_of(Attempt(number=0, contexts=contexts, wanted="simple", **changes))[0]
 
 
 def judged(trail: Trail, question: str = GOOD, *, tools: Tools | None = None) -> Judged:
@@ -60,17 +59,17 @@ def rejects(trail: Trail) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def run(demos: Demos) -> Run:
-    """Return what calls something with a scripted generator and returns that too."""
+    """Return a function that calls another one with a scripted generator."""
 
-    def call(doing: Callable[[], Any], script: Script) -> tuple[Any, ScriptedEngine]:
+    def call(function: Callable[[], Any], script: Script) -> tuple[Any, ScriptedEngine]:
         engine = ScriptedEngine(script)
         with dspy.context(lm=engine.lm, adapter=PlainTextAdapter()):
-            return doing(), engine
+            return function(), engine
 
     return call
 
 
-def test_a_chunk_that_was_scored_ahead_is_not_scored_again() -> None:
+def test_scored_chunk_is_not_scored_again() -> None:
     critic = ScriptedCritic()
     stage = Contexts(tools_of(critics={"chunk": critic}))
     stage.embed_ahead([FIRST])
@@ -85,7 +84,7 @@ def test_a_chunk_that_was_scored_ahead_is_not_scored_again() -> None:
     assert ahead.records_of() == now.records_of()
 
 
-def test_every_context_must_be_fit() -> None:
+def test_every_context_must_be_good() -> None:
     bad = {"bad": lambda name, inputs: name == "self_contained" and inputs["topic"] == "Sandgate"}
     trail = trail_on(FIRST, SECOND)
     assert not Contexts(tools_of(**bad))(trail)
@@ -96,7 +95,7 @@ def test_every_context_must_be_fit() -> None:
     assert not Contexts(tools_of())(trail_on(refused))
 
 
-def test_a_question_about_several_chunks_is_judged_on_all_of_them_and_must_find_each() -> None:
+def test_question_is_judged_on_all_contexts() -> None:
     critic, retriever = ScriptedCritic(), FixedRetriever()
     trail = trail_on(FIRST, SECOND)
     found = judged(trail, tools=tools_of(critics={"judge": critic}, retriever=retriever))
@@ -106,7 +105,7 @@ def test_a_question_about_several_chunks_is_judged_on_all_of_them_and_must_find_
     assert retriever.relevant == [found.relevant]
 
 
-def test_an_empty_question_can_be_judged() -> None:
+def test_empty_question_can_be_judged() -> None:
     assert judged(trail_on(FIRST), "").question == "-"
 
 
@@ -114,11 +113,13 @@ def test_an_empty_question_can_be_judged() -> None:
     ("low", "focus", "calls"),
     [
         (0.4, STRUCK, ["feedback", "rewrite"]),
-        (WORTH_REWRITING - 0.01, STRUCK, []),  # too far from good
+        (MIN_PROBABILITY - 0.01, STRUCK, []),  # too unlikely to be good
         (0.4, STRUCK.model_copy(update={"opening": "On what date did the Henn Lady strike it"}), []),
     ],
 )
-def test_only_what_can_be_mended_is(demos: Demos, run: Run, low: float, focus: Focus, calls: list[str]) -> None:
+def test_only_promising_questions_are_rewritten(
+    demos: Demos, run: Run, low: float, focus: Focus, calls: list[str]
+) -> None:
     critic = ScriptedCritic(lambda name, inputs: name == "clear" and inputs["question"] != GOOD, low)
     stage = JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))
     trail = trail_on(FIRST)
@@ -129,7 +130,7 @@ def test_only_what_can_be_mended_is(demos: Demos, run: Run, low: float, focus: F
     assert rewritten.number == refused.number
 
 
-def test_a_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
+def test_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
     critic = ScriptedCritic(lambda name, inputs: name == "clear" and inputs["question"] != GOOD, reason="which ship?")
     stage = JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))
     trail = trail_on(FIRST)
@@ -144,27 +145,27 @@ def test_a_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
     assert "Feedback: which ship?" in str(engine.requests[0].messages[-1].text)
 
 
-@pytest.mark.parametrize("reads", [False, True])
-def test_a_critic_that_reads_is_shown_title_and_headings(demos: Demos, *, reads: bool) -> None:
+@pytest.mark.parametrize("llm", [False, True])
+def test_llm_judge_sees_title_and_headings(demos: Demos, *, llm: bool) -> None:
     critic = ScriptedCritic()
-    vars(critic)["reads"] = reads
+    vars(critic)["is_llm_judge"] = llm
     context = context_of("ship", ("The ship struck a rock.", "rock"), topic="Log of the Ansa")
     JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))(trail_on(context), 0, STRUCK, GOOD)
-    [asked] = {each["passage"] for each in critic.asked}
-    assert asked == (f"[Log of the Ansa]\n{context.passage}" if reads else context.passage)
+    [passage] = {inputs["passage"] for inputs in critic.asked}
+    assert passage == (f"[Log of the Ansa]\n{context.passage}" if llm else context.passage)
 
 
-def test_an_answer_that_is_not_supported_is_refused_with_the_reason_of_the_critic(demos: Demos, run: Run) -> None:
+def test_unsupported_answer_is_refused_with_the_reason(demos: Demos, run: Run) -> None:
     critic = ScriptedCritic(lambda *_: True, reason="the date is of another ship")
     tools, trail = tools_of(demos=demos, critics={"judge": ScriptedCritic(), "grounding": critic}), trail_on(FIRST)
     found, _ = run(lambda: Answer(tools)(trail, judged(trail)), {})
     assert found is None
-    told = "answer not supported: '22 February 2009': the date is of another ship"
-    assert rejects(trail) == [("grounding", told)]
+    reason = "answer not supported: '22 February 2009': the date is of another ship"
+    assert rejects(trail) == [("grounding", reason)]
     assert trail.records_of(0)[-1].reason == "the date is of another ship"
 
 
-def test_a_rewrite_that_changes_nothing_is_not_judged_again(demos: Demos, run: Run) -> None:
+def test_unchanged_rewrite_is_not_judged(demos: Demos, run: Run) -> None:
     critic = ScriptedCritic(lambda name, inputs: True)
     stage = JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))
     trail = trail_on(FIRST)
@@ -183,7 +184,9 @@ def test_a_rewrite_that_changes_nothing_is_not_judged_again(demos: Demos, run: R
         ({BUILT: 1, GOOD: 9}, lambda name, inputs: inputs["question"] == BUILT, [GOOD, BUILT]),
     ],
 )
-def test_the_best_question_comes_first(demos: Demos, run: Run, ranks: Any, bad: Any, expected: list[str]) -> None:
+def test_questions_are_sorted_by_probability_and_rank(
+    demos: Demos, run: Run, ranks: Any, bad: Any, expected: list[str]
+) -> None:
     tools = tools_of(demos=demos, retriever=FixedRetriever(ranks=ranks), critics={"judge": ScriptedCritic(bad)})
     ask = Ask(tools, JudgeAndRewrite(tools), AskOptions(2))
     found, engine = run(lambda: ask(trail_on(FIRST), FOCI), {"question": [BUILT, GOOD]})
@@ -191,7 +194,7 @@ def test_the_best_question_comes_first(demos: Demos, run: Run, ranks: Any, bad: 
     assert engine.steps == ["question", "question"]
 
 
-def test_without_a_good_question_the_best_alone_is_mended(demos: Demos, run: Run) -> None:
+def test_only_the_best_refused_question_is_rewritten(demos: Demos, run: Run) -> None:
     vague = "When did it strike the Grey Widow?"
     critic = ScriptedCritic(lambda name, inputs: inputs["question"] in (BUILT, vague))
     tools = tools_of(demos=demos, critics={"judge": critic})
@@ -201,12 +204,12 @@ def test_without_a_good_question_the_best_alone_is_mended(demos: Demos, run: Run
     assert engine.steps == ["question", "question", "feedback", "rewrite"]
 
 
-def test_nothing_is_asked_about_nothing(run: Run) -> None:
+def test_no_foci_make_no_questions(run: Run) -> None:
     tools = tools_of()
     assert run(lambda: Ask(tools, JudgeAndRewrite(tools), AskOptions(2))(trail_on(FIRST), ()), {})[0] == []
 
 
-def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: Run) -> None:
+def test_key_phrases_give_unused_foci(demos: Demos, run: Run) -> None:
     tools = tools_of(demos=demos)
     ask = Ask(tools, JudgeAndRewrite(tools), AskOptions(2))
     script = {"keyphrases": "36 cars; a lighthouse; Lodrin yard"}
@@ -214,23 +217,23 @@ def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: R
     (everything, left), _ = run(lambda: ask.look_for_foci(trail, lambda focus: True), script)
     assert len(everything) == 2
     assert not left
-    said = trail.records_of()[-1].output
-    assert (said["keyphrases"], said["dropped"]) == (["36 cars", "Lodrin yard"], 1)
+    output = trail.records_of()[-1].output
+    assert (output["keyphrases"], output["dropped"]) == (["36 cars", "Lodrin yard"], 1)
 
     asked = tuple(focus.model_copy(update={"opening": "Whose"}) for focus in everything)
-    (others, _), _ = run(lambda: ask.look_for_foci(trail_on(FIRST, asked=asked), lambda focus: True), script)
+    (others, _), _ = run(lambda: ask.look_for_foci(trail_on(FIRST, used_foci=asked), lambda focus: True), script)
     assert not {focus.answer for focus in others} & {focus.answer for focus in everything}
     (cars, exhausted), _ = run(lambda: ask.look_for_foci(trail, lambda focus: focus.answer == "36 cars"), script)
     assert ([focus.answer for focus in cars], exhausted) == (["36 cars"], False)  # others are left, for another kind
 
 
-def taught(demos: Demos, **others: Any) -> Ask:
+def pair_asker(demos: Demos, **others: Any) -> Ask:
     tools = tools_of(demos=demos, states={"pair": STEPS["pair"].predictor().dump_state()}, **others)
     return Ask(tools, JudgeAndRewrite(tools), AskOptions(2))
 
 
-def test_a_taught_model_chooses_what_to_ask_of_a_sentence(demos: Demos, run: Run) -> None:
-    ask, trail = taught(demos), trail_on(FIRST)
+def test_pair_asks_about_open_foci(demos: Demos, run: Run) -> None:
+    ask, trail = pair_asker(demos), trail_on(FIRST)
     foci, exhausted = ask.look_for_foci(trail, lambda focus: True)
     assert {(focus.sentence in TEXT, focus.answer) for focus in foci} == {(True, "")}
     assert (len(foci), exhausted) == (2, True)
@@ -239,7 +242,7 @@ def test_a_taught_model_chooses_what_to_ask_of_a_sentence(demos: Demos, run: Run
     assert (found.question, found.focus.answer) == (GOOD, "22 February 2009")
     shown = str(engine.requests[0].messages[-1].text)
     assert f"Before: {TEXT[: TEXT.index('On 22')].strip()}" in shown
-    assert ask.look_for_foci(trail_on(FIRST, asked=foci), lambda focus: True) == ((), True)
+    assert ask.look_for_foci(trail_on(FIRST, used_foci=foci), lambda focus: True) == ((), True)
 
 
 @pytest.mark.parametrize(
@@ -256,27 +259,25 @@ def test_a_taught_model_chooses_what_to_ask_of_a_sentence(demos: Demos, run: Run
         ),
     ],
 )
-def test_a_pair_whose_words_tell_that_it_is_bad_is_drawn_again(
-    demos: Demos, run: Run, written: str, reason: str
-) -> None:
-    ask, trail = taught(demos), trail_on(FIRST, seed=7)
+def test_pair_refused_by_simple_checks_is_drawn_again(demos: Demos, run: Run, written: str, reason: str) -> None:
+    ask, trail = pair_asker(demos), trail_on(FIRST, seed=7)
     found, engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": written})
     assert found == []
     assert rejects(trail) == [("pair", reason)] * 3
     assert [request.config.seed for request in engine.requests] == [None, 8, 9]
 
 
-def test_a_later_draw_may_be_good(demos: Demos, run: Run) -> None:
-    ask, trail = taught(demos), trail_on(FIRST)
+def test_pair_keeps_a_later_good_draw(demos: Demos, run: Run) -> None:
+    ask, trail = pair_asker(demos), trail_on(FIRST)
     (found,), engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": ["", PAIR]})
     assert found.question == GOOD
     assert engine.steps == ["pair", "pair"]
 
 
-def test_a_pair_that_is_not_sound_is_drawn_again(demos: Demos, run: Run) -> None:
+def test_unsound_pair_is_drawn_again(demos: Demos, run: Run) -> None:
     wrong = PAIR.replace(GOOD, "On what date was the Henn Lady built?")
     critic = ScriptedCritic(lambda name, inputs: "built" in inputs["question"], low=0.49)
-    ask, trail = taught(demos, critics={"judge": ScriptedCritic(), "sound": critic}), trail_on(FIRST)
+    ask, trail = pair_asker(demos, critics={"judge": ScriptedCritic(), "sound": critic}), trail_on(FIRST)
     (found,), engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": [wrong, PAIR]})
     assert (found.question, engine.steps) == (GOOD, ["pair", "pair"])
     assert rejects(trail) == [("sound", "question and answer are not sound")]
@@ -289,42 +290,31 @@ def test_a_pair_that_is_not_sound_is_drawn_again(demos: Demos, run: Run) -> None
     }
 
 
-def test_a_pair_is_taken_that_is_likelier_sound_than_not(demos: Demos, run: Run) -> None:
+def test_pair_above_its_threshold_is_kept(demos: Demos, run: Run) -> None:
     critics = {"judge": ScriptedCritic(), "sound": ScriptedCritic(lambda name, inputs: True, low=0.51)}
     (found,), engine = run(
-        lambda: taught(demos, critics=critics)(trail_on(FIRST), (STRUCK.model_copy(update={"answer": ""}),)),
+        lambda: pair_asker(demos, critics=critics)(trail_on(FIRST), (STRUCK.model_copy(update={"answer": ""}),)),
         {"pair": PAIR},
     )
     assert (found.question, engine.steps) == (GOOD, ["pair"])
 
 
-def test_what_a_taught_model_asked_badly_is_not_mended(demos: Demos, run: Run) -> None:
+def test_refused_pair_is_not_rewritten(demos: Demos, run: Run) -> None:
     critic = ScriptedCritic(lambda name, inputs: True)
-    ask = taught(demos, critics={"judge": critic})
+    ask = pair_asker(demos, critics={"judge": critic})
     (found,), engine = run(lambda: ask(trail_on(FIRST), (STRUCK.model_copy(update={"answer": ""}),)), {})
     assert not found.decision.good
     assert engine.steps == ["pair"]
 
 
-@pytest.mark.parametrize(
-    ("rank", "max_rank", "reason"),
-    [(5, 5, None), (6, 5, "source chunk too far: rank 6"), (None, 5, "source chunk not found"), (None, 0, None)],
-)
-def test_a_question_must_find_its_chunk(rank: int | None, max_rank: int, reason: str | None) -> None:
-    tools, trail = tools_of(rank=rank), trail_on(FIRST)
-    found = RoundTrip(tools, JudgeAndRewrite(tools), max_rank)(trail, judged(trail, tools=tools))
-    assert (found is None) is (reason is not None)
-    assert rejects(trail) == ([] if reason is None else [("retrieval", reason)])
-
-
-def test_an_answer_comes_with_the_probability_that_it_is_supported(demos: Demos, run: Run) -> None:
+def test_answer_has_the_probability_of_grounding(demos: Demos, run: Run) -> None:
     tools, trail = tools_of(demos=demos), trail_on(FIRST)
     found, _ = run(lambda: Answer(tools)(trail, judged(trail)), {"answer": "Answer: on 22 February 2009."})
     assert found == ("22 February 2009", 0.9)
     assert [record.step for record in trail.records_of(0)] == ["judge", "answer", "grounding"]
 
 
-def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, run: Run) -> None:
+def test_draft_has_all_contexts_and_the_smaller_probability(demos: Demos, run: Run) -> None:
     critics = dict.fromkeys(STEPS, ScriptedCritic()) | {"grounding": ScriptedCritic(lambda *_: True, low=0.6)}
     tools, trail = tools_of(demos=demos, critics=critics), trail_on(FIRST, SECOND)
     draft, _ = run(
@@ -336,7 +326,7 @@ def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, r
     assert draft.relevant == (("ferry-0001",), ("town-0001",))
 
 
-def test_where_the_best_question_fails_a_check_the_next_one_is_the_seed(demos: Demos, run: Run) -> None:
+def test_next_question_is_the_seed_if_the_best_fails(demos: Demos, run: Run) -> None:
     tools, trail = tools_of(demos=demos), trail_on(FIRST)
     judging = JudgeAndRewrite(tools)
     seed = Seed(Ask(tools, judging, AskOptions(2)), Finish(tools, judging, Answer(tools), 5))

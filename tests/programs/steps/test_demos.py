@@ -1,4 +1,4 @@
-"""Demos from a folder: what is read, and what is wrong with a row."""
+"""Reading and validating demos."""
 
 import json
 from pathlib import Path
@@ -17,13 +17,13 @@ def write(folder: Path, *lines: str, step: str = "question") -> Path:
     return folder
 
 
-def test_rows_are_read_in_their_order(tmp_path: Path) -> None:
+def test_rows_keep_their_order(tmp_path: Path) -> None:
     german = {**ROW, "language": "de", "opening": "Was"}
     demos = read_demos(write(tmp_path, json.dumps(german), "", json.dumps(ROW)))
     assert [demo.toDict() for demo in demos["question"]] == [german, ROW]
 
 
-def test_a_field_may_be_left_out_where_the_signature_has_a_default(tmp_path: Path) -> None:
+def test_field_with_default_may_be_missing(tmp_path: Path) -> None:
     assert "opening" not in read_demos(write(tmp_path, json.dumps(ROW)))["question"][0]
 
 
@@ -39,26 +39,26 @@ def test_a_field_may_be_left_out_where_the_signature_has_a_default(tmp_path: Pat
         (json.dumps({**ROW, "fact": ["a"]}), "fact: "),
     ],
 )
-def test_a_row_that_is_wrong_is_named_with_file_and_line(tmp_path: Path, row: str, message: str) -> None:
+def test_invalid_row_error_names_file_and_line(tmp_path: Path, row: str, message: str) -> None:
     folder = write(tmp_path, json.dumps(ROW), row)
     with pytest.raises(DemoError, match=rf"question\.jsonl, line 2: {message}"):
         read_demos(folder)
 
 
-def test_lists_are_checked_too(tmp_path: Path) -> None:
+def test_list_fields_are_validated(tmp_path: Path) -> None:
     row = {"language": "en", "topic": "Moth", "passage": "It flies.", "keyphrases": "flies"}
     with pytest.raises(DemoError, match="line 1: keyphrases"):
         read_demos(write(tmp_path, json.dumps(row), step="keyphrases"))
 
 
-def test_a_file_of_no_step_and_a_folder_that_is_missing_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DemoError, match="no folder of demos"):
+def test_unknown_step_and_missing_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DemoError, match="not a folder of demos"):
         read_demos(tmp_path / "none")
-    with pytest.raises(DemoError, match="there is no step asking"):
+    with pytest.raises(DemoError, match="no step is called asking"):
         read_demos(write(tmp_path, json.dumps(ROW), step="asking"))
 
 
-def test_demos_are_those_of_the_language_else_the_english_ones() -> None:
+def test_in_language_falls_back_to_english() -> None:
     demos = [dspy.Example(language="en", n=1), dspy.Example(language="de", n=2), dspy.Example(n=3)]
     assert [demo.n for demo in in_language(demos, "de")] == [2, 3]
     assert [demo.n for demo in in_language(demos[:2], "fr")] == [1]

@@ -1,4 +1,4 @@
-"""The step ``split``: what asks twice, and the parts of it."""
+"""The step ``split``."""
 
 import pytest
 from scripted_program import languages_with
@@ -24,7 +24,7 @@ LANGUAGES = languages_with(None)
         ("en", "", False),
     ],
 )
-def test_a_question_that_asks_two_things_is_noticed(language: str, question: str, twice: bool) -> None:
+def test_asks_twice(language: str, question: str, twice: bool) -> None:
     assert asks_twice(question, LANGUAGES[language]) is twice
 
 
@@ -38,5 +38,5 @@ def test_a_question_that_asks_two_things_is_noticed(language: str, question: str
         ([], []),
     ],
 )
-def test_parts_are_questions(written: list[str], parts: list[str]) -> None:
+def test_parts_of(written: list[str], parts: list[str]) -> None:
     assert parts_of(written) == parts

@@ -1,4 +1,4 @@
-"""What is taken off the completions of models, and what is left as it was written."""
+"""Cleaning up completions."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from programs.steps.question import tidy_question
         ("Who wrote Whose Boat Is This? in 1988?", "Who wrote Whose Boat Is This? in 1988?"),
     ],
 )
-def test_questions(written: str, tidy: str) -> None:
+def test_tidy_question(written: str, tidy: str) -> None:
     assert tidy_question(written) == tidy
 
 
@@ -36,5 +36,5 @@ def test_questions(written: str, tidy: str) -> None:
         ("What is the Henn Lady?", "The Henn Lady is a ferry.", "a ferry"),
     ],
 )
-def test_answers(question: str, written: str, tidy: str) -> None:
+def test_tidy_answer(question: str, written: str, tidy: str) -> None:
     assert tidy_answer(written, question) == tidy

@@ -1,4 +1,4 @@
-"""Parsing a file as its process does: what is returned, and how foreign parsers fail."""
+"""Parsing as in the child process: the result, and failures of third-party parsers."""
 
 import zlib
 from pathlib import Path
@@ -18,7 +18,7 @@ PARAGRAPH = "<w:p><w:r><w:t>The mill was built by two brothers.</w:t></w:r></w:p
 TYPE = '<!DOCTYPE w:styles [<!ENTITY e "a">]>'
 
 
-def test_what_a_file_becomes(tmp_path: Path) -> None:
+def test_parse_file_returns_text_title_and_headings(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("# Mills\n\nThe mill was built in 1887.")
     assert formats.parse_file({"path": str(tmp_path / "a"), "suffix": ".md"}) == {
         "text": "# Mills\n\nThe mill was built in 1887.",
@@ -35,7 +35,7 @@ def test_what_a_file_becomes(tmp_path: Path) -> None:
         (RecursionError(), "nested too deep"),
     ],
 )
-def test_a_file_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str) -> None:
+def test_parse_file_returns_the_error(monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str) -> None:
     def fail(self: Path) -> bytes:
         raise error
 
@@ -44,7 +44,7 @@ def test_a_file_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, error: Exce
 
 
 @pytest.mark.parametrize("error", [MemoryError, RecursionError])
-def test_foreign_parsers_may_run_out_of_memory(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+def test_parsers_out_of_memory(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
     def fail(*arguments: object, **options: object) -> None:
         raise error
 
@@ -59,16 +59,16 @@ def test_foreign_parsers_may_run_out_of_memory(monkeypatch: pytest.MonkeyPatch, 
 def test_pictures_of_an_archive_are_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = docx(PARAGRAPH)
     pictures = docx(PARAGRAPH, one=bytes(100 << 20), two=b"picture")
-    handed: list[int] = []
+    sizes: list[int] = []
     convert = DocxConverter.convert
 
     def watch(self: DocxConverter, stream: Any, *arguments: object, **options: object) -> object:
-        handed.append(len(stream.getvalue()))
+        sizes.append(len(stream.getvalue()))
         return convert(self, stream, *arguments, **options)
 
     monkeypatch.setattr(DocxConverter, "convert", watch)
     assert parse_office(pictures, ".docx") == parse_office(bare, ".docx")
-    assert max(handed) < 10_000
+    assert max(sizes) < 10_000
 
 
 @pytest.mark.parametrize("suffix", [".docx", ".pptx", ".xlsx"])
@@ -82,22 +82,22 @@ def test_pictures_of_an_archive_are_not_unpacked(monkeypatch: pytest.MonkeyPatch
     ],
     ids=["plain", "late", "wide"],
 )
-def test_an_office_document_declares_no_document_type(suffix: str, part: str, xml: bytes) -> None:
+def test_office_document_with_a_doctype_is_skipped(suffix: str, part: str, xml: bytes) -> None:
     with pytest.raises(UnparsableError, match="declares an XML document type"):
         parse_office(archive({part: xml}), suffix)
 
 
-def test_the_word_may_stand_in_the_text_of_an_office_document() -> None:
+def test_office_document_may_mention_doctype_in_its_text() -> None:
     text = PARAGRAPH.replace("The mill", "&lt;!DOCTYPE html&gt; <![CDATA[<!DOCTYPE a>]]>")
     assert "<!DOCTYPE html>" in parse_office(docx(text), ".docx").text
 
 
-def test_a_crowded_page_is_read_from_top_to_bottom() -> None:
+def test_page_with_many_text_boxes_is_read_from_top_to_bottom() -> None:
     words = b"".join(b"1 0 0 1 %d %d Tm (w%d) Tj " % (n % 20 * 28 + 20, 700 - n // 20 * 30, n) for n in range(400))
     text = parse_pdf(pdf(TEXT + b"BT /F1 4 Tf " + words + b"ET")).text
     assert text.split()[-400:] == [f"w{number}" for number in range(400)]
 
 
-def test_a_stream_may_be_packed_twice() -> None:
+def test_stream_compressed_twice() -> None:
     twice = pdf(zlib.compress(TEXT), filters=b"[/Fl/Fl]")
     assert "two brothers" in parse_pdf(twice).text

@@ -25,28 +25,28 @@ class TestMarkdown:
         assert parsed.title == "Real"
         assert parsed.text == text.strip("\n")
 
-    def test_headings_in_lists_and_quotations_do_not_divide(self) -> None:
+    def test_headings_in_lists_and_quotations_are_ignored(self) -> None:
         assert outline(parse_markdown("# A\n\n- # B\n\n> # C\n")) == [(1, "A")]
 
-    def test_front_matter_gives_the_title_and_goes(self) -> None:
+    def test_front_matter_gives_the_title_and_is_removed(self) -> None:
         parsed = parse_markdown('---\ntitle: "The guide"\ntags: [a]\n---\n\nText.\n\n# Part\n')
         assert (parsed.title, parsed.text) == ("The guide", "Text.\n\n# Part")
 
-    def test_html_that_shows_nothing_goes(self) -> None:
+    def test_html_without_text_is_removed(self) -> None:
         parsed = parse_markdown("<!-- image -->\n\n# A\n\n<p align=center><img src=x></p>\n\n<div>kept</div>\n\n## B")
         assert "image" not in parsed.text
         assert "<img" not in parsed.text
         assert "kept" in parsed.text
         assert outline(parsed) == [(1, "A"), (2, "B")]
 
-    def test_an_opening_heading_of_any_level_is_the_title(self) -> None:
+    def test_heading_at_the_start_is_the_title(self) -> None:
         assert parse_markdown("### Opening\n\ntext").title == "Opening"
         assert parse_markdown("text\n\n### Later").title is None
 
 
 class TestPlain:
     @pytest.mark.parametrize("link", ["Jump to content", "Skip to main content", "Zum Inhalt springen"])
-    def test_a_link_past_page_furniture_is_no_title(self, link: str) -> None:
+    def test_skip_link_is_not_the_title(self, link: str) -> None:
         parsed = parse_plain(f"{link}\n\nHenn ferry\n\n{PROSE}\n")
         assert parsed.title == "Henn ferry"
         assert link in parsed.text
@@ -57,15 +57,15 @@ class TestPlain:
         assert parsed.title == "A title"
         assert outline(parsed) == [(1, "Part one"), (1, "Part two"), (2, "Detail")]
 
-    def test_wiki_marks(self) -> None:
+    def test_wiki_headings(self) -> None:
         assert outline(parse_plain(f"T\n\n== A ==\n\n{PROSE}\n\n=== B ===\n\n{PROSE}")) == [(2, "A"), (3, "B")]
 
-    def test_capitals_and_numbers_in_sequence(self) -> None:
+    def test_upper_case_and_consecutively_numbered_headings(self) -> None:
         lines = ("Title", "SUMMARY", PROSE, "1. First part", PROSE, "1.1 Detail", PROSE, "7 Dwarfs at work", PROSE)
         text = "\n\n".join(lines)
         assert outline(parse_plain(text)) == [(2, "SUMMARY"), (2, "1. First part"), (3, "1.1 Detail")]
 
-    def test_bare_lines_only_before_prose(self) -> None:
+    def test_bare_lines_are_headings_only_before_prose(self) -> None:
         lines = ("Title", "A caption below the title", PROSE, "Early life", PROSE, "It ended.", PROSE, "short", "x")
         text = "\n\n".join(lines)
         assert outline(parse_plain(text)) == [(4, "Early life")]
@@ -84,7 +84,7 @@ class TestHtml:
         <table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table></main>
         <footer>Imprint</footer></body></html>"""
 
-    def test_main_content_as_plain_words(self) -> None:
+    def test_main_content_without_inline_markup(self) -> None:
         parsed = parse_html(self.PAGE.encode())
         assert parsed.title == "On cats"
         assert outline(parsed) == [(1, "On cats"), (2, "Cookies"), (3, "Last"), (2, "Aside")]
@@ -94,10 +94,10 @@ class TestHtml:
         for noise in ("Site", "Home", "Accept", "Imprint", "[1]", "http", "p{}"):
             assert noise not in parsed.text
 
-    def test_title_without_the_site(self) -> None:
+    def test_title_without_site_name(self) -> None:
         assert parse_html(b"<title>Cats | Example.org</title><p>Cats sleep.</p>").title == "Cats"
 
-    def test_a_page_that_is_all_sidebar_is_kept(self) -> None:
+    def test_sidebar_with_all_the_text_is_kept(self) -> None:
         assert "Only text" in parse_html(b"<body><div class='sidebar'>Only text here.</div></body>").text
 
     def test_declared_encoding(self) -> None:
@@ -105,22 +105,22 @@ class TestHtml:
         assert "Łódź" in parse_html(page.encode("iso8859_2")).text
 
     @pytest.mark.parametrize("name", ["undefined", "no-such-encoding", "idna"])
-    def test_a_declared_encoding_that_decodes_nothing_is_passed_over(self, name: str) -> None:
+    def test_invalid_declared_encoding_is_ignored(self, name: str) -> None:
         page = f'<meta charset="{name}"><p>Der Bäcker backt früh am Morgen in seiner Stube das Brot für alle.</p>'
         assert "Bäcker backt früh" in parse_html(page.encode("latin-1")).text
 
-    def test_a_list_may_begin_with_what_is_no_number(self) -> None:
+    def test_list_with_invalid_start_number(self) -> None:
         assert "Flour" in parse_html("<ol start='²'><li>Flour</li></ol>".encode()).text
 
-    def test_a_page_that_the_converter_cannot_take_is_said_to_be_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_error_of_the_converter(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_: object, **__: object) -> None:
             raise ValueError("odd")
 
         monkeypatch.setattr("markitdown.converters.HtmlConverter.convert", fail)
-        with pytest.raises(UnparsableError, match=r"^it cannot be converted \(ValueError\)$"):
+        with pytest.raises(UnparsableError, match="ValueError"):
             parse_html(b"<p>Cats sleep.</p>")
 
-    def test_deep_nesting_does_not_crash(self) -> None:
+    def test_deep_nesting(self) -> None:
         assert "deep" in parse_html(b"<div>" * 3000 + b"deep" + b"</div>" * 3000).text
 
     def test_no_text(self) -> None:
@@ -139,7 +139,7 @@ class TestOffice:
             (b"{not json", ".ipynb", "damaged ipynb file"),
         ],
     )
-    def test_refusals(self, data: bytes, suffix: str, reason: str) -> None:
+    def test_unparsable_file(self, data: bytes, suffix: str, reason: str) -> None:
         with pytest.raises(UnparsableError, match=reason):
             parse_office(data, suffix)
 

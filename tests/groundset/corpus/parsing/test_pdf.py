@@ -15,7 +15,7 @@ def page(*lines: Line, tables: list[Table] | None = None) -> Page:
     return Page(800.0, list(lines), tables or [])
 
 
-def test_lines_become_paragraphs_and_broken_words_are_mended() -> None:
+def test_lines_become_paragraphs_and_hyphenated_words_are_rejoined() -> None:
     text = pages_to_markdown(
         [
             page(
@@ -31,25 +31,25 @@ def test_lines_become_paragraphs_and_broken_words_are_mended() -> None:
     assert text == ("The transformer was broken, a fact about every transformer of 2019-2020.\n\nNext paragraph here.")
 
 
-def test_a_compound_that_the_document_knows_keeps_its_hyphen() -> None:
+def test_compound_used_elsewhere_keeps_its_hyphen() -> None:
     text = pages_to_markdown([page(line("A well-known case is well-", 500), line("known to all of us here.", 488))])
     assert text == "A well-known case is well-known to all of us here."
 
 
-def test_a_document_without_broken_words_keeps_every_hyphen() -> None:
+def test_document_without_hyphenation_keeps_every_hyphen() -> None:
     lines = [line(f"Line number {n} is here", 700 - 12 * n) for n in range(60)]
     text = pages_to_markdown([page(*lines, line("a nine-", -20), line("minute wait.", -32))])
     assert text.endswith("a nine-minute wait.")
 
 
-def test_indentation_starts_a_paragraph_and_items_hang() -> None:
+def test_indentation_starts_a_paragraph_but_not_in_list_items() -> None:
     lines = [line("First one.", 500), line("Second one is", 488, x0=60), line("longer.", 476)]
     assert pages_to_markdown([page(*lines)]) == "First one.\n\nSecond one is longer."
     items = [line("• one item that", 500), line("goes on", 488, x0=60), line("• two", 476)]
     assert pages_to_markdown([page(*items)]) == "- one item that goes on\n\n- two"
 
 
-def test_headings_by_size_and_by_boldness() -> None:
+def test_headings_by_font_size_and_bold_text() -> None:
     text = pages_to_markdown(
         [
             page(
@@ -69,7 +69,7 @@ def test_headings_by_size_and_by_boldness() -> None:
     ]
 
 
-def test_running_heads_and_page_numbers_go() -> None:
+def test_running_heads_and_page_numbers_are_dropped() -> None:
     pages = [
         page(
             line("Report 2020", 780, box=0),
@@ -84,7 +84,7 @@ def test_running_heads_and_page_numbers_go() -> None:
     assert "of 3" not in text
 
 
-def test_a_sentence_goes_on_over_the_page_and_past_a_caption() -> None:
+def test_sentence_is_joined_across_pages_and_captions() -> None:
     pages = [
         page(line("The river rose until", 100, box=0), line("Figure 1: the bridge", 90, box=1, size=8.0)),
         page(line("the bridge fell.", 700, box=0)),
@@ -92,7 +92,7 @@ def test_a_sentence_goes_on_over_the_page_and_past_a_caption() -> None:
     assert pages_to_markdown(pages) == "The river rose until the bridge fell.\n\nFigure 1: the bridge"
 
 
-def test_tables_stand_where_they_stood() -> None:
+def test_table_keeps_its_position() -> None:
     table = Table(50, 450, 300, 400, [["Item", "Cost"], ["A|B", "5"]])
     text = pages_to_markdown([page(line("Before.", 500, box=0), line("After.", 300, box=1), tables=[table])])
     assert text == "Before.\n\n| Item | Cost |\n| --- | --- |\n| A\\|B | 5 |\n\nAfter."
@@ -109,6 +109,6 @@ def test_empty_pages() -> None:
         (b"%PDF-1.7 and then nothing", "damaged pdf file"),
     ],
 )
-def test_refusals(data: bytes, reason: str) -> None:
+def test_unparsable_file(data: bytes, reason: str) -> None:
     with pytest.raises(UnparsableError, match=reason):
         parse_pdf(data)

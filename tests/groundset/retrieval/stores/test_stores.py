@@ -35,22 +35,22 @@ def no_network(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-def test_the_nearest_come_first_and_no_network_is_used(spec, no_network):
+def test_search_without_network(spec, no_network):
     angles = np.array([1.0, 0.0, 0.5])
     rows = unit(np.stack([np.cos(angles), np.sin(angles)], axis=1))
     with open_store(spec, names(3), rows) as store:
-        found = store.search(rows[[1, 0]], 2)
-        assert found.places.tolist() == [[1, 2], [0, 2]]
-        np.testing.assert_allclose(found.similarities, [[1, np.cos(0.5)]] * 2, atol=1e-6)
-        assert store.search(rows[:1], 10).places.shape == (1, 3)
+        results = store.search(rows[[1, 0]], 2)
+        assert results.indexes.tolist() == [[1, 2], [0, 2]]
+        np.testing.assert_allclose(results.similarities, [[1, np.cos(0.5)]] * 2, atol=1e-6)
+        assert store.search(rows[:1], 10).indexes.shape == (1, 3)
         assert (len(store), store.ids) == (3, ("c0", "c1", "c2"))
 
 
-def test_equal_rows_come_in_their_order_even_where_the_limit_cuts_them(spec):
+def test_equal_rows_are_in_order_at_the_limit(spec):
     rows = np.repeat(unit(np.random.default_rng(0).normal(size=(3, 16))), 40, axis=0)
     with open_store(spec, names(120), rows) as store:
         for queries in (rows[40:41], np.repeat(rows[40:41], 30, axis=0)):
-            assert store.search(queries, 5).places.tolist() == [[40, 41, 42, 43, 44]] * len(queries)
+            assert store.search(queries, 5).indexes.tolist() == [[40, 41, 42, 43, 44]] * len(queries)
 
 
 @settings(max_examples=30, deadline=None)
@@ -62,10 +62,10 @@ def test_every_store_agrees_with_double_precision(name, count, limit, kinds, see
     queries = unit(rng.normal(size=(3, 8)))
     cosines = (rows.astype(np.float64)[None] * queries[:, None]).sum(axis=2)
     with open_store(name, names(count), rows) as store:
-        found = store.search(queries, limit)
+        results = store.search(queries, limit)
     expected = np.argsort(-cosines, axis=1, kind="stable")[:, :limit]
-    assert np.array_equal(found.places, expected)
-    assert np.array_equal(found.similarities, np.take_along_axis(cosines, expected, axis=1).clip(-1, 1))
+    assert np.array_equal(results.indexes, expected)
+    assert np.array_equal(results.similarities, np.take_along_axis(cosines, expected, axis=1).clip(-1, 1))
 
 
 @pytest.mark.model
@@ -77,26 +77,26 @@ def test_stores_give_the_same_ranks_on_real_text(tmp_path):
     embedder = load_embedder("all-minilm-l6-v2")
     rows = embedder.encode([chunk.text for chunk in chunks])
     queries = embedder.encode([chunk.text.split(". ")[0] for chunk in chunks])
-    found = []
+    results = []
     for spec in ("faiss", "qdrant", f"qdrant:{tmp_path / 'store'}"):
         with open_store(spec, [chunk.chunk_id for chunk in chunks], rows) as store:
-            found.append(store.search(queries, 50))
+            results.append(store.search(queries, 50))
             alone = store.search(queries[7:8], 50)
-        assert np.array_equal(alone.places[0], found[-1].places[7])
+        assert np.array_equal(alone.indexes[0], results[-1].indexes[7])
     assert len(chunks) > 100
-    for other in found[1:]:
-        assert np.array_equal(found[0].places, other.places)
-        assert np.array_equal(found[0].similarities, other.similarities)
+    for other in results[1:]:
+        assert np.array_equal(results[0].indexes, other.indexes)
+        assert np.array_equal(results[0].similarities, other.similarities)
 
 
-def test_a_folder_is_filled_anew_and_can_be_read_with_any_client(tmp_path):
+def test_folder_is_replaced_and_can_be_read_with_any_client(tmp_path):
     from qdrant_client import QdrantClient
 
     folder = tmp_path / "new" / "store"
     rows = unit(np.random.default_rng(0).normal(size=(20, 8)))
     for count in (20, 7):
         with open_store(f"qdrant:{folder}", names(count), rows[:count]) as store:
-            assert store.search(rows[:1], 50).places.shape == (1, count)
+            assert store.search(rows[:1], 50).indexes.shape == (1, count)
     client = QdrantClient(path=str(folder))
     assert client.count("chunks").count == 7
     assert client.retrieve("chunks", [3])[0].payload == {"chunk_id": "c3"}
@@ -104,23 +104,23 @@ def test_a_folder_is_filled_anew_and_can_be_read_with_any_client(tmp_path):
     check_store(f"qdrant:{folder}")
 
 
-def test_what_a_killed_process_left_behind_is_replaced(tmp_path):
+def test_store_of_a_killed_process_is_replaced(tmp_path):
     (tmp_path / "groundset.lock").touch()
     (tmp_path / "collection" / "chunks").mkdir(parents=True)
     (tmp_path / "collection" / "chunks" / "storage.sqlite").write_bytes(b"half")
     (tmp_path / "meta.json").write_text("{")
     rows = unit(np.ones((1, 4)))
     with open_store(f"qdrant:{tmp_path}", ["c"], rows) as store:
-        assert store.search(rows, 1).places.tolist() == [[0]]
+        assert store.search(rows, 1).indexes.tolist() == [[0]]
 
 
-def test_a_store_may_be_used_and_closed_by_another_thread(spec):
+def test_store_can_be_used_and_closed_by_another_thread(spec):
     rows = unit(np.random.default_rng(0).normal(size=(5, 4)))
     store = open_store(spec, names(5), rows)
     found = []
 
     def work():
-        found.append(store.search(rows, 1).places.ravel().tolist())
+        found.append(store.search(rows, 1).indexes.ravel().tolist())
         store.close()
 
     thread = threading.Thread(target=work)
@@ -129,7 +129,7 @@ def test_a_store_may_be_used_and_closed_by_another_thread(spec):
     assert found == [[0, 1, 2, 3, 4]]
 
 
-def test_a_folder_in_use_is_refused(tmp_path):
+def test_folder_in_use(tmp_path):
     rows = unit(np.ones((1, 4)))
     with (
         open_store(f"qdrant:{tmp_path}", ["c"], rows),
@@ -138,10 +138,10 @@ def test_a_folder_in_use_is_refused(tmp_path):
         open_store(f"qdrant:{tmp_path}", ["c"], rows)
 
 
-def test_large_collections_bring_no_advice(spec):
+def test_large_collections_give_no_warning(spec):
     rows = np.repeat(unit(np.ones((1, 2))), 20_001 if "FOLDER" not in spec and "/" not in spec else 10, axis=0)
     with open_store(spec, names(len(rows)), rows) as store:
-        assert store.search(rows[:1], 1).places.tolist() == [[0]]
+        assert store.search(rows[:1], 1).indexes.tolist() == [[0]]
 
 
 @pytest.mark.parametrize(
@@ -149,13 +149,13 @@ def test_large_collections_bring_no_advice(spec):
     [
         ("chroma", "--vector-store chroma: no such store; choose one of faiss, qdrant, qdrant:FOLDER"),
         ("faiss:here", "faiss takes no folder"),
-        ("qdrant:", "no folder is named"),
-        ("qdrant:{tmp}/other", "holds files that groundset did not make"),
+        ("qdrant:", "the folder is missing"),
+        ("qdrant:{tmp}/other", "contains other files"),
         ("qdrant:{tmp}/other/notes.txt", "is a file, not a folder"),
         ("qdrant:{tmp}/other/notes.txt/store", "cannot be written|Not a directory"),
     ],
 )
-def test_what_is_no_store_is_refused_and_left_alone(spec, message, tmp_path):
+def test_invalid_stores_are_rejected_and_unchanged(spec, message, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "notes.txt").write_text("mine")
@@ -167,22 +167,22 @@ def test_what_is_no_store_is_refused_and_left_alone(spec, message, tmp_path):
     assert [path.name for path in other.iterdir()] == ["notes.txt"]
 
 
-def test_a_folder_with_files_of_others_beside_the_store_is_refused(tmp_path):
+def test_store_folder_with_other_files(tmp_path):
     rows = unit(np.ones((1, 4)))
     open_store(f"qdrant:{tmp_path}", ["c"], rows).close()
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="did not make"):
+    with pytest.raises(InputError, match="contains other files"):
         check_store(f"qdrant:{tmp_path}")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+def test_unwritable_folder(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(InputError, match="cannot be written"):
         check_store(f"qdrant:{tmp_path / 'store'}")
 
 
-def test_without_the_client_the_mend_is_named(monkeypatch):
+def test_error_without_the_client_names_the_package(monkeypatch):
     import importlib.util
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -196,6 +196,6 @@ def test_vectors_must_match_the_ids(ids, shape):
         open_store("faiss", names(ids), np.zeros(shape, dtype=np.float32))
 
 
-def test_checking_writes_nothing(tmp_path):
+def test_check_store_writes_nothing(tmp_path):
     check_store(f"qdrant:{tmp_path / 'store'}")
     assert list(Path(tmp_path).iterdir()) == []

@@ -1,4 +1,4 @@
-"""An evaluation set of two documents, as every format is handed it."""
+"""An evaluation set of two documents."""
 
 from datetime import datetime
 
@@ -28,7 +28,7 @@ def samples(chunks: list[Chunk]) -> list[Sample]:
 
 
 @pytest.fixture
-def content(samples: list[Sample], chunks: list[Chunk], documents: list[Document]) -> Run:
+def full_run(samples: list[Sample], chunks: list[Chunk], documents: list[Document]) -> Run:
     """Return the set; its vectors say that each chunk is most like its neighbours in the list, a question its first."""
     angles = np.linspace(0, 1, len(chunks))
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)

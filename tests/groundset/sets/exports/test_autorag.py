@@ -1,4 +1,4 @@
-"""The exported tables are read again with pandas and held against AutoRAG's documented schema and its own checks."""
+"""The AutoRAG export, read with pandas and checked like AutoRAG does."""
 
 from datetime import datetime
 
@@ -11,12 +11,12 @@ from groundset.sets.exports import EXPORTS
 
 
 @pytest.fixture
-def out(content: Run, tmp_path):
-    write_set(content, [EXPORTS["autorag"]], tmp_path / "autorag")
+def out(full_run: Run, tmp_path):
+    write_set(full_run, [EXPORTS["autorag"]], tmp_path / "autorag")
     return tmp_path / "autorag"
 
 
-def test_pandas_reads_what_autorag_expects(documents, out):
+def test_autorag_schema(documents, out):
     qa, corpus = (pd.read_parquet(out / f"{table}.parquet") for table in ("qa", "corpus"))
     assert (len(qa), len(corpus)) == (2, 4)
 
@@ -48,7 +48,7 @@ def test_pandas_reads_what_autorag_expects(documents, out):
         assert isinstance(row.metadata["last_modified_datetime"], datetime)
 
 
-def test_neighbours_follow_the_document_whatever_the_order_of_the_run(out):
+def test_autorag_neighbours_follow_the_document(out):
     corpus = pd.read_parquet(out / "corpus.parquet")
     neighbours = {row.doc_id: (row.metadata["prev_id"], row.metadata["next_id"]) for row in corpus.itertuples()}
     assert neighbours == {
@@ -59,17 +59,17 @@ def test_neighbours_follow_the_document_whatever_the_order_of_the_run(out):
     }
 
 
-def test_times_are_utc_without_a_zone_so_that_autorag_can_compare_them(out):
+def test_autorag_times_are_naive_utc(out):
     corpus = pd.read_parquet(out / "corpus.parquet")
     times = {row.doc_id: row.metadata["last_modified_datetime"] for row in corpus.itertuples()}
     assert times["ferry-0000"] == datetime(2025, 7, 1, 10)
     assert times["clock-0000"] == datetime(2026, 3, 4, 5, 6, 7)
 
 
-def test_what_no_table_holds_of_a_chunk_is_its_own_place_and_the_time_of_its_document(content, chunks, tmp_path):
+def test_autorag_ignores_invalid_offsets_and_times(full_run, chunks, tmp_path):
     odd = {"start_end_idx": [0, 2**70], "last_modified_datetime": "0001-01-01T00:00:00+05:00"}
-    told = [chunks[0].model_copy(update={"metadata": odd}), *chunks[1:]]
-    write_set(content.replace(chunks=told), [EXPORTS["autorag"]], tmp_path / "odd")
+    changed = [chunks[0].model_copy(update={"metadata": odd}), *chunks[1:]]
+    write_set(full_run.replace(chunks=changed), [EXPORTS["autorag"]], tmp_path / "odd")
     row = pd.read_parquet(tmp_path / "odd" / "corpus.parquet").iloc[0]
     assert row["start_end_idx"].tolist() == [chunks[0].start, chunks[0].end]
     assert row["metadata"]["last_modified_datetime"] == datetime(2025, 7, 1, 10)

@@ -1,4 +1,4 @@
-"""The spreadsheets are read again with the standard reader; no cell of them begins a formula."""
+"""The CSV export: rows, dialect and escaping of formulas."""
 
 import csv
 import json
@@ -22,10 +22,10 @@ def as_written(cell):
     return cell.removeprefix("'")
 
 
-def test_each_question_and_each_chunk_is_a_row(content, samples, chunks, tmp_path):
+def test_csv_tables(full_run, samples, chunks, tmp_path):
     lost = Retrieval(rank=None, retrieved_id="x", retrieved_content="x", score=0)
     samples = [samples[0].model_copy(update={"retrieval": lost, "metadata": {"kind": "time"}}), samples[1]]
-    write_set(content.replace(samples=samples), [EXPORTS["csv"]], tmp_path / "out")
+    write_set(full_run.replace(samples=samples), [EXPORTS["csv"]], tmp_path / "out")
     first, second = read(tmp_path / "out" / "questions.csv")
     assert first["question"] == samples[0].question
     assert first["answer"] == "That it is “fine”."
@@ -44,13 +44,13 @@ def test_each_question_and_each_chunk_is_a_row(content, samples, chunks, tmp_pat
         assert (raw.count(b"\r\n"), raw.count(b"\n")) == (count + 1, count + 1), "the line ends of RFC 4180"
 
 
-def test_no_cell_begins_a_formula_and_every_text_comes_back(content, samples, chunks, tmp_path):
+def test_csv_escapes_formulas_reversibly(full_run, samples, chunks, tmp_path):
     asked = [
         samples[0].model_copy(update={"id": f"={place}", "question": f"{text} ?", "answer": text})
         for place, text in enumerate(HOSTILE)
     ]
     found = [*chunks, *(chunks[0].model_copy(update={"chunk_id": f"@{n}", "text": t}) for n, t in enumerate(HOSTILE))]
-    write_set(content.replace(samples=asked, chunks=found), [EXPORTS["csv"]], tmp_path / "out")
+    write_set(full_run.replace(samples=asked, chunks=found), [EXPORTS["csv"]], tmp_path / "out")
     rows = read(tmp_path / "out" / "questions.csv")
     assert [as_written(row["answer"]) for row in rows] == HOSTILE
     assert [as_written(row["id"]) for row in rows] == [sample.id for sample in asked]

@@ -1,4 +1,4 @@
-"""Of every format: docs/formats.md says what is written, and the same set gives the same bytes."""
+"""All formats: documentation, file patterns and determinism."""
 
 import csv
 import json
@@ -74,7 +74,7 @@ def in_any_order(file):
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_the_page_names_every_file_and_its_columns(written, name):
+def test_docs_describe_files_and_columns(written, name):
     rows = described(name)
     relative = {file: file.relative_to(written / name).as_posix() for file in files_in(written / name)}
     covered = {
@@ -91,13 +91,13 @@ def test_the_page_names_every_file_and_its_columns(written, name):
             assert re.findall(r"`([^`]+)`", re.sub(r"\([^)]*\)", "", columns)) == list(found[0]), relative[file]
 
 
-def test_the_page_lists_every_format():
+def test_docs_list_every_format():
     table = PAGE.partition("| format | for |\n|---|---|\n")[2].split("\n\n")[0]
     assert re.findall(r"^\| \[`(\w+)`\]\(#(\w+)\)", table, re.MULTILINE) == [(name, name) for name in sorted(EXPORTS)]
 
 
 @pytest.mark.parametrize(("name", "folder"), [("trec", "corpus"), ("hf", "corpus"), ("hf", "qa"), ("beir", "qrels")])
-def test_documents_in_a_folder_that_is_called_like_ours_are_never_removed(name, folder, tmp_path):
+def test_foreign_files_are_never_removed(name, folder, tmp_path):
     (tmp_path / folder).mkdir()
     (tmp_path / folder / "letter.docx").write_text("precious")
     with pytest.raises(InputError, match=rf"holds other files \({folder}/letter\.docx\)"):
@@ -106,12 +106,12 @@ def test_documents_in_a_folder_that_is_called_like_ours_are_never_removed(name, 
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_the_files_are_those_that_the_row_owns(written, name):
+def test_formats_declare_their_files(written, name):
     check_own(written / name, EXPORTS[name].files)
     assert (written / name / EXPORTS[name].last).exists()
 
 
-def test_another_process_writes_the_same_bytes(written, tmp_path):
+def test_exports_are_deterministic(written, tmp_path):
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     environment = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", WRITE, str(tmp_path / "again")], check=True, env=environment, timeout=120)
@@ -121,7 +121,7 @@ def test_another_process_writes_the_same_bytes(written, tmp_path):
     assert different == []
 
 
-def test_the_rows_are_the_same_in_whatever_order_a_run_has_them(written, tmp_path):
+def test_exports_do_not_depend_on_order(written, tmp_path):
     whole = evaluation_set()
     turned = whole.replace(
         samples=whole.samples[::-1],

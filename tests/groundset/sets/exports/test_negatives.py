@@ -1,4 +1,4 @@
-"""What is taken for a negative is near, and none of the chunks that may answer the question."""
+"""Mining of hard negatives."""
 
 import numpy as np
 import pytest
@@ -37,24 +37,24 @@ def mined(wanted=5, question=QUESTION, **others):
     return [names[place] for place in places]
 
 
-def test_the_nearest_come_first_and_only_so_many():
+def test_negatives_are_nearest_first_up_to_the_limit():
     far = {f"c{number}": (chunk(f"c{number}"), at(-0.8 - number / 10)) for number in range(8)}
     assert mined(**dict(reversed(far.items()))) == ["c0", "c1", "c2", "c3", "c4"]
     assert mined(2, **far) == ["c0", "c1"]
 
 
-def test_what_is_nearly_as_similar_as_the_positive_is_no_negative():
+def test_negatives_exclude_chunks_within_the_margin():
     inside, outside = at(-np.arccos(TOWARDS * 0.96)), at(-np.arccos(TOWARDS * 0.94))
     assert mined(inside=(chunk("inside"), inside), outside=(chunk("outside"), outside)) == ["outside"]
 
 
-def test_a_near_duplicate_of_the_positive_is_no_negative():
+def test_negatives_exclude_near_duplicates_of_the_positive():
     angle = np.arccos(TOWARDS)
     twin, cousin = at(angle + np.arccos(0.951)), at(angle + np.arccos(0.949))
     assert mined(twin=(chunk("twin"), twin), cousin=(chunk("cousin"), cousin)) == ["cousin"]
 
 
-def test_what_may_answer_the_question_is_no_negative():
+def test_negatives_exclude_chunks_that_may_answer():
     far = at(-1.0)
     other = sample(
         "q", POSITIVE, chunk("context", start=90, doc_id="ferry"), answer="at nine",
@@ -74,7 +74,7 @@ def test_what_may_answer_the_question_is_no_negative():
     assert found == ["neighbour", "nine"]
 
 
-def test_a_question_that_finds_its_positive_late_gets_chunks_by_chance(monkeypatch):
+def test_random_negatives_fill_up(monkeypatch):
     monkeypatch.setattr(negatives, "_DEPTH", 2)
     near = {f"near{number}": (chunk(f"near{number}"), at(-0.1 * number)) for number in range(6)}
     far = {f"far{number}": (chunk(f"far{number}"), at(-1.0 - number / 50)) for number in range(6)}
@@ -84,14 +84,14 @@ def test_a_question_that_finds_its_positive_late_gets_chunks_by_chance(monkeypat
     assert found == mined(**near, **far)
 
 
-def test_a_small_corpus_gives_what_it_has():
+def test_small_corpus_has_fewer_negatives():
     assert mined() == []
     assert mined(only=(chunk("only"), at(-1.2))) == ["only"]
 
 
 @pytest.mark.parametrize("questions", [1, 7])
-def test_many_questions_are_searched_in_parts(monkeypatch, questions):
-    monkeypatch.setattr(negatives, "_AT_ONCE", 3)
+def test_questions_are_searched_in_batches(monkeypatch, questions):
+    monkeypatch.setattr(negatives, "_BATCH", 3)
     chunks = [POSITIVE, *(chunk(f"c{number}") for number in range(9))]
     vectors = np.stack([PLACES["positive"][1], *(at(-0.8 - number / 10) for number in range(9))])
     found = list(mine([Anchor(QUESTION, 0, ASKED)] * questions, chunks, vectors, 2))

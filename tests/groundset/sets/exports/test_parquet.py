@@ -1,4 +1,4 @@
-"""Nothing that a run says of its questions and chunks is lost in the tables, and their types never change."""
+"""The Parquet export is complete and has fixed types."""
 
 import json
 
@@ -11,13 +11,13 @@ from groundset.sets.exports import parquet as exported
 from programs.types import Chunk, Retrieval, Sample, StepRecord
 
 
-def tables(content, out):
-    write_set(content, [EXPORTS["parquet"]], out)
+def tables(full_run, out):
+    write_set(full_run, [EXPORTS["parquet"]], out)
     return [pq.read_table(out / f"{name}.parquet") for name in ("questions", "corpus")]
 
 
-def test_samples_and_chunks_can_be_built_again(content, samples, chunks, tmp_path, monkeypatch):
-    monkeypatch.setattr(exported, "_ROWS_AT_ONCE", 3)  # more chunks than go into one group of rows
+def test_parquet_round_trip(full_run, samples, chunks, tmp_path, monkeypatch):
+    monkeypatch.setattr(exported, "_ROW_GROUP", 3)  # more chunks than go into one group of rows
     chunks = [
         chunk.model_copy(update={"headings": ("A", "=B\u2028"), "metadata": {"page": [1, None]}}) for chunk in chunks
     ]
@@ -31,7 +31,7 @@ def test_samples_and_chunks_can_be_built_again(content, samples, chunks, tmp_pat
         "metadata": {"kind": "time", "seed": 7},
     }
     wanted = [samples[0].model_copy(update={"contexts": (chunks[0],)}), samples[1].model_copy(update=rich)]
-    questions, corpus = tables(content.replace(samples=wanted, chunks=chunks), tmp_path / "out")
+    questions, corpus = tables(full_run.replace(samples=wanted, chunks=chunks), tmp_path / "out")
     found = {row["chunk_id"]: Chunk(**{**row, "metadata": json.loads(row["metadata"])}) for row in corpus.to_pylist()}
     assert list(found.values()) == chunks
     assert [rebuilt(row, found) for row in questions.to_pylist()] == wanted
@@ -49,10 +49,10 @@ def rebuilt(row, chunks):
     )
 
 
-def test_types_hold_where_every_value_is_missing(content, samples, tmp_path):
+def test_parquet_types_without_values(full_run, samples, tmp_path):
     lost = Retrieval(rank=None, retrieved_id="x", retrieved_content="x", score=0)
     bare = [sample.model_copy(update={"retrieval": lost}) for sample in samples]
-    questions, corpus = tables(content.replace(samples=bare), tmp_path / "out")
+    questions, corpus = tables(full_run.replace(samples=bare), tmp_path / "out")
     types = {field.name: field.type for field in questions.schema}
     assert [types[name] for name in ("kind", "split", "rank")] == [pa.string(), pa.string(), pa.int64()]
     assert types["retrieval_gt"] == pa.list_(pa.list_(pa.string()))

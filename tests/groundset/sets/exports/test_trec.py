@@ -1,4 +1,4 @@
-"""The files are read again as PyTerrier, ir_datasets, trec_eval and Anserini divide their lines."""
+"""The TREC export, read like PyTerrier, ir_datasets, trec_eval and Anserini."""
 
 import json
 import re
@@ -26,17 +26,17 @@ def load(out):
     return topics, judged, corpus
 
 
-def test_topics_judgements_and_corpus_belong_together(content, samples, chunks, tmp_path):
+def test_trec_round_trip(full_run, samples, chunks, tmp_path):
     groups = (("clock-0000", "ferry-0002"), ("ferry-0001", "clock-0000"))
     asked = [samples[0], samples[1].model_copy(update={"retrieval_gt": groups})]
-    write_set(content.replace(samples=asked), [EXPORTS["trec"]], tmp_path / "out")
+    write_set(full_run.replace(samples=asked), [EXPORTS["trec"]], tmp_path / "out")
     topics, judged, corpus = load(tmp_path / "out")
     assert topics == {sample.id: sample.question for sample in asked}
     assert judged == {"q-1": ["ferry-0002"], "q-2": ["clock-0000", "ferry-0002", "ferry-0001"]}
     assert {name: row["contents"] for name, row in corpus.items()} == {chunk.chunk_id: chunk.text for chunk in chunks}
 
 
-def test_odd_ids_keep_a_line_whole_and_can_be_had_again(content, samples, chunks, tmp_path):
+def test_trec_ids_are_percent_encoded(full_run, samples, chunks, tmp_path):
     odd = [chunks[0].model_copy(update={"chunk_id": name}) for name in ODD]
     asked = [
         samples[0].model_copy(
@@ -44,7 +44,7 @@ def test_odd_ids_keep_a_line_whole_and_can_be_had_again(content, samples, chunks
         )
         for name in ODD
     ]
-    write_set(content.replace(samples=asked, chunks=[*chunks, *odd]), [EXPORTS["trec"]], tmp_path / "out")
+    write_set(full_run.replace(samples=asked, chunks=[*chunks, *odd]), [EXPORTS["trec"]], tmp_path / "out")
     topics, judged, corpus = load(tmp_path / "out")
     assert [unquote(name) for name in topics] == ODD
     assert {unquote(name): [unquote(chunk) for chunk in found] for name, found in judged.items()} == {

@@ -1,4 +1,4 @@
-"""Whatever the format: a set is checked first, and a folder holds one export or the other, never a mixture."""
+"""Validation and atomic writing of exports."""
 
 import shutil
 import subprocess
@@ -17,39 +17,39 @@ from programs.errors import InputError
 AUTORAG = [EXPORTS["autorag"]]
 
 
-def test_a_folder_with_other_files_is_refused(content, tmp_path):
+def test_export_rejects_folders_with_other_files(full_run, tmp_path):
     (tmp_path / "out").write_text("a file")
     with pytest.raises(InputError, match="is a file, not a folder"):
-        write_set(content, AUTORAG, tmp_path / "out")
+        write_set(full_run, AUTORAG, tmp_path / "out")
     (tmp_path / "out").unlink()
     (tmp_path / "thesis.docx").write_text("precious")
     with pytest.raises(InputError, match=r"holds other files \(thesis\.docx\)"):
-        write_set(content, AUTORAG, tmp_path)
+        write_set(full_run, AUTORAG, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.docx"]
 
 
-def test_invalid_tables_are_refused_before_anything_is_written(content, documents, chunks, samples, tmp_path):
+def test_export_validates_the_run(full_run, documents, chunks, samples, tmp_path):
     good = samples[0]
     cases = [
         ([], chunks, documents, "no samples"),
         ([good, good], chunks, documents, "question id q-1 occurs twice"),
         ([good.model_copy(update={"id": " "})], chunks, documents, "a question has no id"),
         ([good], [*chunks, chunks[0]], documents, "chunk id ferry-0002 occurs twice"),
-        ([good], chunks[1:], documents, "rests on chunk ferry-0002, which the run does not hold"),
+        ([good], chunks[1:], documents, "sample q-1 .* chunk ferry-0002"),
         ([good.model_copy(update={"retrieval_gt": ()})], chunks, documents, "no ground-truth chunk"),
         ([good.model_copy(update={"answer": " "})], chunks, documents, "has no answer, .* `groundset drop"),
         ([good], chunks, documents[:1], "belongs to document clock, which is missing"),
         ([good], [*chunks, chunks[0].model_copy(update={"chunk_id": "x", "text": " "})], documents, "empty"),
     ]
     for some_samples, some_chunks, some_documents, message in cases:
-        changed = content.replace(samples=some_samples, chunks=some_chunks, documents=some_documents)
+        changed = full_run.replace(samples=some_samples, chunks=some_chunks, documents=some_documents)
         with pytest.raises(InputError, match=message):
             write_set(changed, AUTORAG, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_a_failure_leaves_the_earlier_export_untouched(content, tmp_path, monkeypatch):
-    write_set(content, AUTORAG, tmp_path)
+def test_failed_export_keeps_the_earlier_one(full_run, tmp_path, monkeypatch):
+    write_set(full_run, AUTORAG, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     import pyarrow.parquet as pq
 
@@ -62,19 +62,19 @@ def test_a_failure_leaves_the_earlier_export_untouched(content, tmp_path, monkey
 
     monkeypatch.setattr(pq, "write_table", full_disk)
     with pytest.raises(InputError, match="No space left on device"):
-        write_set(content.replace(samples=content.samples[:1]), AUTORAG, tmp_path)
+        write_set(full_run.replace(samples=full_run.samples[:1]), AUTORAG, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_several_formats_get_a_folder_each_all_or_none(content, tmp_path, monkeypatch):
+def test_several_formats_are_written_atomically(full_run, tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(28, "No space left on device")
 
     good, broken = replace(AUTORAG[0], name="good"), replace(AUTORAG[0], name="broken", write=refuse)
     with pytest.raises(InputError, match="No space left on device"):
-        write_set(content, [good, broken], tmp_path / "all")
+        write_set(full_run, [good, broken], tmp_path / "all")
     assert list((tmp_path / "all").rglob("*.parquet")) == []
-    write_set(content, [good, replace(good, name="other")], tmp_path / "all")
+    write_set(full_run, [good, replace(good, name="other")], tmp_path / "all")
     assert sorted(path.relative_to(tmp_path / "all").as_posix() for path in (tmp_path / "all").rglob("qa.parquet")) == [
         "good/qa.parquet",
         "other/qa.parquet",
@@ -82,10 +82,10 @@ def test_several_formats_get_a_folder_each_all_or_none(content, tmp_path, monkey
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
-def test_a_later_export_replaces_all_files_of_the_earlier_one(content, tmp_path, monkeypatch, exchanges):
-    def nested(content, folder):
+def test_export_replaces_an_earlier_one(full_run, tmp_path, monkeypatch, exchanges):
+    def nested(full_run, folder):
         (folder / "part").mkdir()
-        for sample in content.samples:
+        for sample in full_run.samples:
             (folder / "part" / f"{sample.id}.txt").write_text(sample.question)
         (folder / "index.txt").write_text("whole")
 
@@ -93,19 +93,19 @@ def test_a_later_export_replaces_all_files_of_the_earlier_one(content, tmp_path,
         raise OSError(38, "Function not implemented")
 
     row = replace(AUTORAG[0], write=nested, files=("part", "*.txt"), last="index.txt")
-    write_set(content, [row], tmp_path / "out")
+    write_set(full_run, [row], tmp_path / "out")
     (tmp_path / "out" / ".index.txt.x1.groundset-part").write_text("left by a killed process")
     if not exchanges:
         monkeypatch.setattr("groundset.folders._exchange", refuse)
-    write_set(content.replace(samples=content.samples[:1]), [row], tmp_path / "out")
+    write_set(full_run.replace(samples=full_run.samples[:1]), [row], tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["index.txt", "part", "q-1.txt"]
 
 
-def test_formats_in_one_folder_are_refused(content, tmp_path):
+def test_formats_need_distinct_folders(full_run, tmp_path):
     (tmp_path / "csv").mkdir()
     (tmp_path / "ragas").symlink_to("csv")
     with pytest.raises(InputError, match="the same folder"):
-        write_set(content, [EXPORTS["csv"], EXPORTS["ragas"]], tmp_path)
+        write_set(full_run, [EXPORTS["csv"], EXPORTS["ragas"]], tmp_path)
 
 
 DYING = """import os, sys
@@ -139,8 +139,8 @@ sample = Sample(id=name, question="Q?", answer="a", evolution="simple", language
     retrieval_gt=((name,),), retrieval=Retrieval(rank=1, retrieved_id=name, retrieved_content="a", score=1),
     probability=1, trail=())
 document = Document(doc_id=name, path="a.md", title="A", text="a")
-content = Run.of(samples=[sample], chunks=[chunk], documents=[document], started=datetime(2026, 1, 1, tzinfo=UTC))
-write_set(content, [EXPORTS["autorag"]], out)
+full_run = Run.of(samples=[sample], chunks=[chunk], documents=[document], started=datetime(2026, 1, 1, tzinfo=UTC))
+write_set(full_run, [EXPORTS["autorag"]], out)
 """
 
 
@@ -154,7 +154,7 @@ def exported(out: Path) -> set[str]:
 
 @pytest.mark.parametrize("exchanges", ["yes", "no"])
 @pytest.mark.parametrize("before", [set(), {"old"}])
-def test_a_kill_at_any_step_leaves_one_export_or_the_other(tmp_path, before, exchanges):
+def test_killed_export_never_mixes_files(tmp_path, before, exchanges):
     def export(name: str, dies_at: int) -> int:
         command = [sys.executable, "-c", DYING, str(out), name, str(dies_at), exchanges]
         return subprocess.run(command, check=False).returncode

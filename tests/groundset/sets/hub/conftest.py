@@ -1,4 +1,4 @@
-"""A run to publish, and a Hub of our own to publish it on."""
+"""A run to publish and a local Hub server."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -121,12 +121,12 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def push(folder: Path) -> Callable[..., Pushed]:
-    """Push the run, or another; what is told fills the list ``told`` of the function."""
-    told: list[str] = []
+    """Push the run, or another; its messages are in the attribute ``notices``."""
+    notices: list[str] = []
 
     def push(run: Path = folder, repo: str = "you/demo", licence: str = "cc-by-4.0", **options: Any) -> Pushed:
-        told.clear()
-        return push_run(run, repo, licence=licence, notify=told.append, **options)
+        notices.clear()
+        return push_run(run, repo, licence=licence, notify=notices.append, **options)
 
-    push.told = told  # type: ignore[attr-defined]
+    push.notices = notices  # type: ignore[attr-defined]
     return push

@@ -1,4 +1,4 @@
-"""The command and the method, each in a process of its own, where groundset itself has switched the Hub off before."""
+"""Push from the command line and from Python, in separate processes."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from groundset import commands
-from groundset.commands import asks_the_hub
+from groundset.commands import needs_hub
 from groundset.store.record import write_files
 from groundset.store.run_store import RunStore
 
@@ -22,7 +22,7 @@ assert (dry.questions, dry.chunks, dry.url) == (2, 3, None), dry
 try:
     run.push("you/demo", licence="mi")
 except groundset.InputError as error:
-    assert str(error).startswith("licence mi: the Hub knows no licence"), error
+    assert str(error).startswith("licence mi: "), error
 pushed = run.push("you/demo", licence="mit", private=True)
 print(pushed.private, len(pushed.changed), run.push("you/demo", licence="mit").changed)
 """
@@ -41,7 +41,7 @@ def started(hub, egress, tmp_path):
     return started
 
 
-def test_the_command_pushes_and_tells_who_gets_texts(hub, started, folder):
+def test_push_command(hub, started, folder):
     ran = started(COMMAND, "push", folder, "--repo", "you/demo", "--licence", "cc-by-4.0", "--private")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith(
@@ -52,7 +52,7 @@ def test_the_command_pushes_and_tells_who_gets_texts(hub, started, folder):
     assert os.environ["HF_TOKEN"] not in ran.stdout + ran.stderr
 
 
-def test_python_pushes_though_the_client_was_offline_before(hub, started, folder, tmp_path):
+def test_push_from_python_after_offline_import(hub, started, folder, tmp_path):
     with RunStore.open(folder) as store:
         write_files(store, "complete")
     ran = started(PYTHON, folder, tmp_path / "dry")
@@ -74,7 +74,7 @@ def test_python_pushes_though_the_client_was_offline_before(hub, started, folder
     ],
 )
 def test_only_a_push_that_sends_asks_for_the_hub(arguments, asks):
-    assert asks_the_hub(arguments.split()) == asks
+    assert needs_hub(arguments.split()) == asks
 
 
 @pytest.fixture
@@ -90,8 +90,8 @@ def command(capsys, monkeypatch):
     return command
 
 
-def test_a_dry_run_says_where_it_is(command, folder, tmp_path):
+def test_dry_run_command(command, folder, tmp_path):
     out = tmp_path / "dry"
-    status, said, err = command("push", folder, "--repo", "you/demo", "--licence", "other", "--dry-run", out)
+    status, output, err = command("push", folder, "--repo", "you/demo", "--licence", "other", "--dry-run", out)
     assert (status, err) == (0, "")
-    assert said == f"2 questions and 3 chunks, as they would go to you/demo: {out}.\n"
+    assert all(part in output for part in ("you/demo", "2 questions and 3 chunks", str(out)))

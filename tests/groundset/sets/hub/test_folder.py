@@ -1,4 +1,4 @@
-"""What would be sent, in a folder: what `datasets` reads of it, and what it never takes the place of."""
+"""Dry runs of push: files, merging of the card and privacy."""
 
 import json
 
@@ -16,17 +16,17 @@ def contents(folder):
 
 @pytest.fixture
 def dry(push, tmp_path, egress):
-    """Push to a folder, where nobody can be asked anything and there is no token."""
+    """Push to a folder without network and token."""
 
     def dry(*given, **options):
         push(*given, **options, dry_run=tmp_path / "dry")
-        assert push.told == []
+        assert push.notices == []
         return tmp_path / "dry"
 
     return dry
 
 
-def test_datasets_reads_both_configurations_of_the_folder(dry, tmp_path):
+def test_dry_run_loads_with_datasets(dry, tmp_path):
     folder = dry()
     cache = {"cache_dir": str(tmp_path / "cache")}
     qa = datasets.load_dataset(str(folder), "qa", **cache)
@@ -37,7 +37,7 @@ def test_datasets_reads_both_configurations_of_the_folder(dry, tmp_path):
     assert corpus["path"][:] == ["ferry.md"] * 3
 
 
-def test_the_same_run_gives_the_same_bytes_and_a_later_dry_run_takes_its_place(dry, run_of, tmp_path):
+def test_dry_run_is_deterministic_and_replaceable(dry, run_of, tmp_path):
     first = contents(dry())
     assert contents(dry()) == first
     later = contents(dry(run_of(tmp_path / "later", split="dev")))
@@ -49,7 +49,7 @@ def test_the_same_run_gives_the_same_bytes_and_a_later_dry_run_takes_its_place(d
     ]
 
 
-def test_what_is_not_ours_is_never_removed(dry, push, tmp_path):
+def test_dry_run_rejects_folders_with_other_files(dry, push, tmp_path):
     folder = dry()
     deeper = "data/qa/test/test-00000-of-00001.parquet"
     for name in ("data/mine.csv", "data/qa/mine.parquet", "data/qa/test/part.parquet", deeper, "notes.txt", ".git/c"):
@@ -65,7 +65,7 @@ def test_what_is_not_ours_is_never_removed(dry, push, tmp_path):
         push(dry_run=tmp_path / "run")
 
 
-def test_a_card_that_was_edited_keeps_what_is_not_ours(dry):
+def test_dry_run_keeps_manual_edits_of_the_card(dry):
     card = dry() / "README.md"
     edited = card.read_text(encoding="utf-8") + "\nThanks to the ferrymen.\n"
     card.write_text(edited, encoding="utf-8-sig")
@@ -74,15 +74,15 @@ def test_a_card_that_was_edited_keeps_what_is_not_ours(dry):
 
 
 @pytest.mark.parametrize(("content", "problem"), [(b"\xff\xfe", "not UTF-8"), (b"x" * ((1 << 20) + 1), "longer than")])
-def test_a_card_that_cannot_be_read_is_left_alone(dry, content, problem):
+def test_dry_run_rejects_unreadable_cards(dry, content, problem):
     card = dry() / "README.md"
     card.write_bytes(content)
-    with pytest.raises(InputError, match=rf"README\.md there is {problem}"):
+    with pytest.raises(InputError, match=rf"README\.md is {problem}"):
         dry()
     assert card.read_bytes() == content
 
 
-def test_a_full_disk_leaves_the_earlier_folder(dry, run_of, tmp_path, monkeypatch):
+def test_failed_dry_run_keeps_the_earlier_one(dry, run_of, tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 
     folder = dry()
@@ -101,17 +101,17 @@ def test_a_full_disk_leaves_the_earlier_folder(dry, run_of, tmp_path, monkeypatc
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dry", "larger", "run"]
 
 
-def test_a_run_without_samples_or_with_ill_named_splits_writes_nothing(dry, run_of, tmp_path):
-    for name, size, changes, told in (
-        ("empty", 0, {}, "the run holds no samples"),
-        ("ill", 1, {"split": "../../up"}, "which `datasets` does not take"),
+def test_dry_run_validates_the_run(dry, run_of, tmp_path):
+    for name, size, changes, message in (
+        ("empty", 0, {}, "holds no samples"),
+        ("invalid", 1, {"split": "../../up"}, "split name"),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             dry(run_of(tmp_path / name, size, **changes))
         assert not (tmp_path / "dry").exists()
 
 
-def test_nothing_tells_of_the_machine_that_the_run_was_made_on(dry, run_of, tmp_path, folder):
+def test_published_files_contain_no_local_paths(dry, run_of, tmp_path, folder):
     with RunStore.read(folder) as store:
         chunk = store.chunks()[0]
     elsewhere = [chunk.model_copy(update={"path": path}) for path in ("/home/me/secret/a.md", "C:\\secret\\b.md")]
@@ -130,18 +130,18 @@ def test_nothing_tells_of_the_machine_that_the_run_was_made_on(dry, run_of, tmp_
     assert (place["path"], other["path"]) == ("a.md", "b.md")
 
 
-def test_a_set_made_of_others_says_so_and_not_what_their_folders_are_called(dry, run_of, meta, tmp_path):
+def test_published_lineage_has_no_folder_names(dry, run_of, meta, tmp_path):
     parent = {"name": "secret-plan", "identity": "f" * 64, "samples": 9}
     grown = {"command": "merge", "options": {}, "parents": [parent, parent]}
     lineage = {"command": "drop", "options": {"where": "rank > 1"}, "parents": [{**parent, "lineage": grown}]}
     configuration = {**meta["configuration"], "recipe": None}
     models = {**meta["models"], "lm": {"name": "unknown", "sha256": None}}
-    told = {**meta, "lineage": lineage, "configuration": configuration, "models": models}
-    written = contents(dry(run_of(tmp_path / "derived", meta=told)))
+    derived = {**meta, "lineage": lineage, "configuration": configuration, "models": models}
+    written = contents(dry(run_of(tmp_path / "derived", meta=derived)))
     card = written["README.md"].decode()
-    assert "Made by `groundset drop` from 1 earlier set;" in card
-    assert "By what recipe the questions were made is not known." in card
-    assert "small language model" not in card, "nobody knows who wrote them"
+    assert "Made by `groundset drop` from 1 earlier set," in card
+    assert "The recipe is unknown." in card
+    assert "small language model" not in card
     kept = {"identity": "f" * 64, "samples": 9}
     assert json.loads(written["groundset.json"])["lineage"] == {
         "command": "drop",
@@ -164,7 +164,7 @@ def test_a_set_made_of_others_says_so_and_not_what_their_folders_are_called(dry,
         ({"lm": "tiny.gguf and unknown"}, ["A small language model wrote some of the questions."]),
     ],
 )
-def test_models_of_a_run_without_one_recipe_are_named_without_their_place(dry, run_of, meta, tmp_path, models, lines):
+def test_published_models_have_no_paths(dry, run_of, meta, tmp_path, models, lines):
     secret = {"recipe": None, "critic_lm": "openai/big@http://secret.example/v1"}
     changed = {
         "configuration": {**meta["configuration"], **secret},
@@ -173,12 +173,12 @@ def test_models_of_a_run_without_one_recipe_are_named_without_their_place(dry, r
     written = contents(dry(run_of(tmp_path / "judged", meta=changed)))
     card = written["README.md"].decode()
     assert [line for line in lines if line not in card] == []
-    assert "Critics decide" not in card, "not of all questions"
+    assert "Critics" not in card, "they did not judge all questions"
     assert (json.loads(written["groundset.json"])["critic_calls"] is None) == ("critic_lm" not in models)
     assert not any(b"secret" in content for content in written.values())
 
 
-def test_rejects_and_refused_samples_stay_here(dry, folder):
+def test_rejects_and_refused_samples_are_not_published(dry, folder):
     with RunStore.review(folder) as store:
         store.reviews.add(Review(item="q-1", reader="ann", verdict="bad", reason="vague"))
     written = contents(dry())

@@ -1,4 +1,4 @@
-"""A run on a Hub of our own, over HTTP: what comes there, what stays, and what a push that broke off leaves."""
+"""Pushing to a local Hub server: commits, retries, errors and limits."""
 
 import io
 import json
@@ -28,7 +28,7 @@ def table(content):
     return pd.read_parquet(io.BytesIO(content))
 
 
-def test_a_run_becomes_a_dataset(hub, push, capfd):
+def test_push_creates_a_dataset(hub, push, capfd):
     hooks = get_session().event_hooks
     pushed = push()
     assert get_session().event_hooks == hooks, "the Hub's client has its settings again"
@@ -40,20 +40,20 @@ def test_a_run_becomes_a_dataset(hub, push, capfd):
     assert table(files[OURS[2]])["question"].tolist() == ["When does ferry 0 leave?"]
     assert table(files[OURS[1]])["chunk_id"].tolist() == ["ferry-0000", "ferry-0001", "ferry-0002"]
     assert hub.repos["you/demo"].messages == ["initial commit", "Evaluation set of 2 questions and 3 passages"]
-    assert push.told[0] == f"Texts go to {hub.url.removeprefix('http://')}."
+    assert push.notices[0] == f"Texts go to {hub.url.removeprefix('http://')}."
     assert capfd.readouterr().err == ""
 
 
-def test_the_same_run_again_makes_no_commit_and_sends_no_text(hub, push):
+def test_push_without_changes_makes_no_commit(hub, push):
     push()
     hub.asked.clear()
     assert push().changed == ()
     assert len(hub.repos["you/demo"].messages) == 2
     assert not any(word in each for each in hub.asked for word in ("PUT", "commit", "preupload", "validate"))
-    assert push.told == []
+    assert push.notices == []
 
 
-def test_a_larger_run_sends_only_what_has_changed(hub, push, run_of, tmp_path):
+def test_push_uploads_only_changed_files(hub, push, run_of, tmp_path):
     push()
     hub.asked.clear()
     larger = run_of(tmp_path / "larger", 3)
@@ -62,7 +62,7 @@ def test_a_larger_run_sends_only_what_has_changed(hub, push, run_of, tmp_path):
     assert table(hub.files("you/demo")[OURS[2]])["id"].tolist() == ["q-0", "q-2"]
 
 
-def test_a_split_that_is_no_more_goes_and_other_files_stay(hub, push, run_of, tmp_path):
+def test_push_deletes_old_splits_and_keeps_other_files(hub, push, run_of, tmp_path):
     push()
     hub.put("you/demo", "data/notes.parquet", b"theirs")
     hub.put("you/demo", "data/qa/notes.txt", b"theirs too")
@@ -74,7 +74,7 @@ def test_a_split_that_is_no_more_goes_and_other_files_stay(hub, push, run_of, tm
     assert names == {".gitattributes", "data/notes.parquet", "data/qa/notes.txt", "LICENSE", deeper, *OURS} - {OURS[3]}
 
 
-def test_what_a_person_wrote_on_the_card_stays(hub, push, run_of, tmp_path):
+def test_push_keeps_manual_edits_of_the_card(hub, push, run_of, tmp_path):
     push()
     card = hub.files("you/demo")["README.md"].decode()
     edited = card.replace("pretty_name: demo", "pretty_name: Ferries").replace("- rag\n", "- rag\n- ships\n")
@@ -91,19 +91,19 @@ def test_what_a_person_wrote_on_the_card_stays(hub, push, run_of, tmp_path):
     assert push(tmp_path / "larger").changed == ()
 
 
-def test_a_private_dataset_is_made_private_and_a_public_one_refused(hub, push):
+def test_push_private(hub, push):
     assert push(private=True).private is True
     assert hub.repos["you/demo"].private
     assert push().private is True, "it stays so"
     hub.create("you/open")
     hub.asked.clear()
-    with pytest.raises(InputError, match=r"--private: everybody sees http\S+/datasets/you/open"):
+    with pytest.raises(InputError, match=r"--private: http\S+/datasets/you/open"):
         push(repo="you/open", private=True)
     assert [*hub.files("you/open")] == [".gitattributes"]
     assert not any(word in each for each in hub.asked for word in ("PUT", "commit", "preupload", "validate"))
 
 
-def test_a_branch_is_made_and_main_stays(hub, push):
+def test_push_to_a_branch(hub, push):
     assert push(branch="v1/draft").url == f"{hub.url}/datasets/you/demo/tree/v1%2Fdraft"
     assert [*hub.files("you/demo")] == [".gitattributes"]
     card = hub.files("you/demo", "v1/draft")["README.md"].decode()
@@ -111,7 +111,7 @@ def test_a_branch_is_made_and_main_stays(hub, push):
     assert push(branch="v1/draft").changed == ()
 
 
-def test_large_parts_and_broken_connections_are_taken_up_again(hub, push):
+def test_push_retries_multipart_uploads(hub, push):
     hub.part = 1000
     hub.failing = [("PUT /lfs/", 0), ("PUT /lfs/", 500), ("/preupload/", 503)]
     assert sorted(push().changed) == OURS
@@ -119,7 +119,7 @@ def test_large_parts_and_broken_connections_are_taken_up_again(hub, push):
     assert len(table(hub.files("you/demo")[OURS[1]])) == 3
 
 
-def test_a_connection_that_breaks_for_good_leaves_a_retry_safe(hub, push):
+def test_push_can_be_repeated_after_connection_errors(hub, push):
     hub.failing = [("PUT /lfs/", 0)] * 40
     with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ cannot be reached"):
         push()
@@ -129,9 +129,9 @@ def test_a_connection_that_breaks_for_good_leaves_a_retry_safe(hub, push):
 
 
 @pytest.mark.parametrize("status", [500, 503, 0])
-def test_a_commit_that_fails_leaves_the_dataset_and_what_was_sent_is_not_sent_again(hub, push, status):
+def test_failed_commit_can_be_repeated_without_uploads(hub, push, status):
     hub.failing = [("/commit/", status)]
-    with pytest.raises(HubError, match=r"you/demo is whole: give the same|once it can, give the same command again"):
+    with pytest.raises(HubError, match="run the command again"):
         push()
     assert [*hub.files("you/demo")] == [".gitattributes"]
     assert hub.count("PUT /lfs/") == 3
@@ -140,7 +140,7 @@ def test_a_commit_that_fails_leaves_the_dataset_and_what_was_sent_is_not_sent_ag
     assert hub.count("PUT /lfs/") == 0
 
 
-def test_an_answer_that_is_lost_is_no_second_commit(hub, push, monkeypatch):
+def test_lost_response_makes_no_second_commit(hub, push, monkeypatch):
     import hub_server
 
     real = hub_server._Handler._commit
@@ -158,30 +158,30 @@ def test_an_answer_that_is_lost_is_no_second_commit(hub, push, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("request_", "status", "told"),
+    ("request_", "status", "message"),
     [
-        ("/repos/create", 401, "refuses the token; set HF_TOKEN to one that may write, or give `hf auth login`"),
-        ("/commit/", 403, "may not write to you/demo; set HF_TOKEN"),
-        ("GET /api/datasets/you/demo", 404, "knows no you/demo, or not for this token"),
-        ("/commit/", 409, "you/demo is being changed by somebody else; give the same command again"),
-        ("/commit/", 412, "you/demo was changed meanwhile; give the same command again"),
-        ("/commit/", 413, "finds the set too large"),
-        ("/commit/", 429, "was asked too much; wait a few minutes and give the same command again"),
-        ("/commit/", 418, "refuses it (418: told to fail with 418; (the token))"),
-        ("/repos/create", 502, "failed (502); you/demo is whole"),
+        ("/repos/create", 401, "HF_TOKEN"),
+        ("/commit/", 403, "write access to you/demo"),
+        ("GET /api/datasets/you/demo", 404, "you/demo does not exist"),
+        ("/commit/", 409, "you/demo is being changed"),
+        ("/commit/", 412, "you/demo was changed"),
+        ("/commit/", 413, "too large"),
+        ("/commit/", 429, "too many requests"),
+        ("/commit/", 418, "(418: told to fail with 418; (the token))"),
+        ("/repos/create", 502, "failed (502); you/demo is unchanged"),
         ("/validate-yaml", 500, "failed (500)"),
     ],
 )
-def test_what_the_hub_refuses_is_one_line_without_the_token(hub, push, request_, status, told):
+def test_hub_errors_are_one_line_without_the_token(hub, push, request_, status, message):
     hub.failing = [(request_, status)]
-    with pytest.raises(HubError) as refused:
+    with pytest.raises(HubError) as error:
         push()
-    assert told in str(refused.value)
-    assert "hf_secret" not in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert message in str(error.value)
+    assert "hf_secret" not in str(error.value)
+    assert "\n" not in str(error.value)
 
 
-def test_somebody_who_changes_the_dataset_meanwhile_is_not_overwritten(hub, push, monkeypatch):
+def test_concurrent_changes_are_not_overwritten(hub, push, monkeypatch):
     import hub_server
 
     real = hub_server._Handler._check_card
@@ -192,21 +192,21 @@ def test_somebody_who_changes_the_dataset_meanwhile_is_not_overwritten(hub, push
         real(self, content)
 
     monkeypatch.setattr(hub_server._Handler, "_check_card", meanwhile)
-    with pytest.raises(HubError, match="was changed meanwhile"):
+    with pytest.raises(HubError, match="was changed during the push"):
         push()
     push()
     assert hub.files("you/demo")["README.md"].decode().count("written meanwhile") == 1
 
 
-def test_what_the_hub_remarks_on_the_card_is_told(hub, push):
+def test_card_warnings_are_passed_on(hub, push):
     hub.warnings = ["no tasks"]
     push()
-    assert push.told[-1].startswith("The Hub says of the card: ")
-    assert push.told[-1].endswith("- no tasks")
+    assert "card" in push.notices[-1]
+    assert push.notices[-1].endswith("- no tasks")
 
 
 @pytest.mark.parametrize("token", [None, "", "hf_wröng", "hf_wrong"])
-def test_without_a_token_that_counts_nothing_is_sent(hub, push, monkeypatch, tmp_path, token):
+def test_push_needs_a_valid_token(hub, push, monkeypatch, tmp_path, token):
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
     monkeypatch.delenv("HF_TOKEN") if token is None else monkeypatch.setenv("HF_TOKEN", token)
     with pytest.raises(HubError, match="HF_TOKEN"):
@@ -214,7 +214,7 @@ def test_without_a_token_that_counts_nothing_is_sent(hub, push, monkeypatch, tmp
     assert hub.repos == {}
 
 
-def test_the_token_file_of_the_hub_will_do_and_goes_nowhere_else(hub, push, monkeypatch, tmp_path):
+def test_token_file_is_used_and_not_leaked(hub, push, monkeypatch, tmp_path):
     token = os.environ["HF_TOKEN"]
     monkeypatch.delenv("HF_TOKEN")
     (tmp_path / "token").write_text(token)
@@ -222,7 +222,7 @@ def test_the_token_file_of_the_hub_will_do_and_goes_nowhere_else(hub, push, monk
     push()
     assert not any(token in each for each in hub.asked), "in no address"
     assert not any(token.encode() in content for content in hub.files("you/demo").values())
-    assert not any(token in line for line in push.told)
+    assert not any(token in line for line in push.notices)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_the_token_file_of_the_hub_will_do_and_goes_nowhere_else(hub, push, monk
         *((address, "HF_ENDPOINT") for address in ("nonsense", "http://[::1", "ftp://x", "http://", "http://x:y")),
     ],
 )
-def test_an_endpoint_without_a_hub_is_named_without_its_password(push, monkeypatch, address, named):
+def test_endpoint_errors_hide_the_password(push, monkeypatch, address, named):
     monkeypatch.setenv("HF_ENDPOINT", address)
     monkeypatch.setenv("HF_TOKEN", "hf_x")
     with pytest.raises(HubError, match=named) as failed:
@@ -240,22 +240,20 @@ def test_an_endpoint_without_a_hub_is_named_without_its_password(push, monkeypat
     assert "secret" not in str(failed.value)
 
 
-def test_a_server_that_is_no_hub_is_one_line(hub, push, monkeypatch):
+def test_other_servers_are_reported(hub, push, monkeypatch):
     import hub_server
 
     monkeypatch.setattr(
         hub_server._Handler, "_route", lambda *given: given[0]._send(hub_server._AnswerError(200, b"<p>"))
     )
-    with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ does not answer as the Hub does \(.*\); mind HF_ENDPOINT$"):
+    with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ .* HF_ENDPOINT$"):
         push()
 
 
-def test_offline_by_the_user_stays_offline_and_by_groundset_does_not(hub, push, monkeypatch):
+def test_offline_mode_of_the_user_is_respected(hub, push, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr("groundset.privacy._taken_offline", False)
-    with pytest.raises(
-        HubError, match="HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE keeps this process from the Hub; unset it"
-    ):
+    with pytest.raises(HubError, match="HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE"):
         push()
     assert hub.asked == []
     monkeypatch.setattr("groundset.privacy._taken_offline", True)
@@ -263,7 +261,7 @@ def test_offline_by_the_user_stays_offline_and_by_groundset_does_not(hub, push, 
     assert constants.HF_HUB_OFFLINE, "for all others"
 
 
-def test_without_room_for_temporary_files_nothing_is_asked(hub, push, monkeypatch):
+def test_unwritable_temporary_folder(hub, push, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", "/dev/null/none")
     with pytest.raises(InputError, match=r"cannot write temporary files \(TMPDIR\): Not a directory"):
         push()
@@ -277,13 +275,13 @@ def test_without_room_for_temporary_files_nothing_is_asked(hub, push, monkeypatc
         *(("branch", name) for name in ("", "refs/pr/1", "a..b", "-x", "a b", "x/", "x.lock", 'a"b', "a//b", "a\n")),
     ],
 )
-def test_names_of_repositories_and_branches_are_checked(hub, push, option, value):
+def test_repo_and_branch_names_are_validated(hub, push, option, value):
     with pytest.raises(InputError, match=f"--{option}"):
         push(**{option: value})
     assert hub.asked == []
 
 
-def test_only_signed_samples_go_where_they_are_asked_for(hub, push, folder):
+def test_push_signed(hub, push, folder):
     with RunStore.review(folder) as store:
         store.reviews.add(Review(item="q-1", reader="ann", verdict="good", answer="at one"))
     push(signed=True)
@@ -301,7 +299,7 @@ print(json.dumps({"qa": {name: split["id"][:] for name, split in qa.items()}, "c
 """
 
 
-def test_whoever_loads_the_dataset_from_the_hub_gets_its_rows(hub, push, tmp_path):
+def test_pushed_dataset_loads_with_datasets(hub, push, tmp_path):
     push()
     kept = {name: value for name, value in os.environ.items() if name not in ("HF_TOKEN", "HF_HUB_OFFLINE")}
     environment = kept | {"HF_HOME": str(tmp_path / "home")}
@@ -335,37 +333,37 @@ def answering(monkeypatch, text, head, part=b"", parts=1_000_000):
 
 
 @pytest.mark.parametrize("asked", ["POST /api/repos/create", "GET /api/datasets/you/demo", "/tree/", "README.md"])
-def test_an_answer_of_any_size_is_not_taken(hub, push, monkeypatch, asked):
+def test_response_size_is_limited(hub, push, monkeypatch, asked):
     push()
-    monkeypatch.setattr("groundset.sets.hub.hub._ANSWER_BYTES", 100_000)
+    monkeypatch.setattr("groundset.sets.hub.hub._MAX_RESPONSE_BYTES", 100_000)
     head = b'HTTP/1.1 200 OK\r\nETag: "1"\r\nX-Repo-Commit: 1\r\nContent-Type: application/json\r\n\r\n'
     answering(monkeypatch, asked, head, b"[" * 1000)
-    with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ answered with more than .* MiB; mind HF_ENDPOINT$"):
+    with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ .* MiB; .*HF_ENDPOINT$"):
         push(licence="mit")
     assert len(hub.repos["you/demo"].messages) == 2
 
 
-def test_a_hub_that_does_not_finish_is_given_up(hub, push, monkeypatch):
-    monkeypatch.setattr("groundset.sets.hub.hub._ANSWER", 0.5)
+def test_response_time_is_limited(hub, push, monkeypatch):
+    monkeypatch.setattr("groundset.sets.hub.hub._TIMEOUT", 0.5)
     answering(monkeypatch, "/tree/", b"HTTP/1.1 200 OK\r\n\r\n", b" ")
     with pytest.raises(HubError, match=r"did not answer within 0\.5 seconds|cannot be reached"):
         push()
 
 
 @pytest.mark.parametrize("hint", [b"Retry-After: 100000", b'RateLimit: "api";r=0;t=100000'])
-def test_a_pause_of_a_day_is_not_made(hub, push, monkeypatch, hint):
+def test_retry_delay_is_limited(hub, push, monkeypatch, hint):
     slept = []
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", slept.append)
     head = b"HTTP/1.1 429 No\r\nConnection: close\r\nContent-Length: 0\r\n%s\r\n\r\n" % hint
     answering(monkeypatch, "PUT /lfs/", head, parts=0)
-    with pytest.raises(HubError, match="was asked too much; wait a few minutes"):
+    with pytest.raises(HubError, match="too many requests"):
         push()
     assert slept
     assert max(slept) <= 10
 
 
-def test_files_without_number_are_refused(hub, push, monkeypatch):
+def test_number_of_files_is_limited(hub, push, monkeypatch):
     push()
-    monkeypatch.setattr("groundset.sets.hub.hub._MOST_FILES", 3)
+    monkeypatch.setattr("groundset.sets.hub.hub._MAX_FILES", 3)
     with pytest.raises(HubError, match=r"lists more than 3 files; name another repository$"):
         push(licence="mit")

@@ -1,4 +1,4 @@
-"""Sets that were made elsewhere become runs, and go out again as they came."""
+"""Importing evaluation sets, and exporting them again."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from loaded_run import loaded_run
 from scripted_run import Encoder
-from small_content import content
 
 import groundset
 from groundset.engine.config import make_config
@@ -95,8 +95,8 @@ def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], li
     return qa, corpus
 
 
-def test_a_run_of_ours_that_is_exported_and_imported_is_exported_to_the_same_bytes(tmp_path: Path) -> None:
-    first = content()
+def test_autorag_export_of_an_import_is_identical(tmp_path: Path) -> None:
+    first = loaded_run()
     save_run(tmp_path / "run", first, first.lineage("sample"))
     before = exported(tmp_path / "run", tmp_path / "out")
     imported(tmp_path / "out", out=tmp_path / "again")
@@ -108,7 +108,7 @@ def test_a_run_of_ours_that_is_exported_and_imported_is_exported_to_the_same_byt
     assert [sample.contexts for sample in after.samples] == [sample.contexts for sample in kept]
 
 
-def test_what_a_foreign_set_says_goes_out_again(tmp_path: Path) -> None:
+def test_autorag_keeps_columns_and_metadata(tmp_path: Path) -> None:
     qa, corpus = there_and_back(tmp_path, write_tables(tmp_path / "foreign"))
     assert qa == [{name: value for name, value in row.items() if name != "difficulty"} for row in QA]
     columns = ("doc_id", "contents", "path", "start_end_idx")
@@ -125,7 +125,7 @@ def test_what_a_foreign_set_says_goes_out_again(tmp_path: Path) -> None:
     assert one.evolution == "imported"
 
 
-def test_places_are_believed_where_they_do_not_contradict_each_other(tmp_path: Path) -> None:
+def test_autorag_keeps_offsets(tmp_path: Path) -> None:
     text = "First line.\nSecond line.\n\nThird."
     spans = [(0, 11), (6, 24), (26, 32)]
     rows = [corpus_row(f"c{n}", text[slice(*span)], start_end_idx=list(span)) for n, span in enumerate(spans, 1)]
@@ -141,7 +141,7 @@ def test_places_are_believed_where_they_do_not_contradict_each_other(tmp_path: P
         assert len(Run.loaded(folder / "run").documents[0].text) < 100
 
 
-def test_foreign_keys_of_any_kind_go_out_again(tmp_path: Path) -> None:
+def test_autorag_keeps_unknown_metadata(tmp_path: Path) -> None:
     late = datetime(2025, 1, 1)
     foreign = [
         {"prev_id": "c3", "next_id": "c2", "lang": "en", "page": 3, "tags": ["a", "b"], "box": {"x": 1.5, "y": None}},
@@ -163,7 +163,7 @@ def test_foreign_keys_of_any_kind_go_out_again(tmp_path: Path) -> None:
     assert "score" not in first, "no value anywhere"
 
 
-def test_values_that_no_type_holds_are_json_texts(tmp_path: Path) -> None:
+def test_metadata_without_a_common_type_is_json(tmp_path: Path) -> None:
     rows = [
         {"question": f"What is {n}?", "answer": "it", "contexts": [{"text": f"It is {n}.", "chunk_id": f"c{n}"}]}
         for n in range(3)
@@ -178,9 +178,9 @@ def test_values_that_no_type_holds_are_json_texts(tmp_path: Path) -> None:
     assert [row["metadata"]["a"] for row in corpus] == [{"c": None}, {"c": 1}, None]
 
 
-def test_every_question_is_judged_and_none_is_refused(tmp_path: Path) -> None:
-    told = imported(write_tables(tmp_path / "foreign"), out=tmp_path / "run", format="autorag")
-    assert told[0] == (
+def test_import_judges_and_keeps_all_questions(tmp_path: Path) -> None:
+    summary = imported(write_tables(tmp_path / "foreign"), out=tmp_path / "run", format="autorag")
+    assert summary[0] == (
         "2 samples (imported 2) on 3 chunks of 2 documents, made by "
         "`groundset import foreign --format autorag --embedder words`."
     )
@@ -201,16 +201,16 @@ def test_every_question_is_judged_and_none_is_refused(tmp_path: Path) -> None:
         ({"generation_gt": []}, {}, r"qa.parquet, row 2: question two has no answer; .* --unanswered"),
         ({"generation_gt": [" "]}, {}, "row 2: question two has no answer"),
         ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone in .*corpus.parquet"),
-        ({"retrieval_gt": [[]]}, {}, "row 2, column retrieval_gt: must be lists of chunk ids"),
-        ({"qid": "one"}, {}, "row 2: the question id one was used before, in .*row 1"),
+        ({"retrieval_gt": [[]]}, {}, "row 2, column retrieval_gt: must be .* lists of chunk ids"),
+        ({"qid": "one"}, {}, "row 2: duplicate question id one; .*row 1"),
         ({"query": ""}, {}, "row 2, column query: is empty"),
-        ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: the chunk id c1 was used before"),
+        ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: duplicate chunk id c1"),
         ({}, {"contents": " "}, "row 3, column contents: is empty"),
         ({}, {"start_end_idx": [1, 2, 3]}, "row 3, column start_end_idx: must be two whole numbers"),
         ({}, {"contents": None}, "row 3: column contents is missing"),
     ],
 )
-def test_a_wrong_row_is_named(tmp_path: Path, qa: dict[str, Any], corpus: dict[str, Any], message: str) -> None:
+def test_invalid_autorag_rows(tmp_path: Path, qa: dict[str, Any], corpus: dict[str, Any], message: str) -> None:
     write_tables(tmp_path / "foreign", [QA[0], {**QA[1], **qa}], [*CORPUS[:2], {**CORPUS[2], **corpus}])
     with pytest.raises(InputError, match=message) as error:
         imported(tmp_path / "foreign", out=tmp_path / "run", load_embedder=None)
@@ -218,7 +218,7 @@ def test_a_wrong_row_is_named(tmp_path: Path, qa: dict[str, Any], corpus: dict[s
     assert not (tmp_path / "run").exists()
 
 
-def test_what_autorag_takes_is_taken(tmp_path: Path) -> None:
+def test_autorag_accepts_flat_values(tmp_path: Path) -> None:
     qa = [{"qid": 1, "query": "When?", "retrieval_gt": ["c1", "c2"], "generation_gt": "nine"}]
     corpus = [{"doc_id": name, "contents": f"Text {name}."} for name in ("c1", "c2")]
     there_and_back(tmp_path, write_tables(tmp_path / "foreign", qa, corpus))
@@ -226,14 +226,14 @@ def test_what_autorag_takes_is_taken(tmp_path: Path) -> None:
     assert (sample.id, sample.answer, sample.retrieval_gt) == ("1", "nine", (("c1", "c2"),))
 
 
-def test_a_folder_may_have_a_name_that_is_no_utf_8(tmp_path: Path) -> None:
+def test_import_from_a_folder_that_is_not_utf8(tmp_path: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     write_tables(tmp_path / "foreign").rename(odd)
     imported(odd, out=tmp_path / "run")
     assert [sample.id for sample in Run.loaded(tmp_path / "run").samples] == ["one", "two"]
 
 
-def test_wrong_files_are_named(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     good, out = write_tables(tmp_path / "good"), tmp_path / "run"
     (tmp_path / "empty").mkdir()
     broken = tmp_path / "broken"
@@ -253,10 +253,10 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
     text = write_lines(tmp_path / "notes.txt", "mine")
     for files, format_, message in (
         ([tmp_path / "no"], None, "no such file or folder"),
-        ([tmp_path / "empty"], None, "cannot tell which format this is; name one of autorag, autorageval, beir"),
-        ([text], None, "cannot tell which format"),
-        ([text], "excel", "--format excel: no such format; choose one of autorag, autorageval, beir, jsonl"),
-        ([text], "jsonl", "one file or several that end with .jsonl"),
+        ([tmp_path / "empty"], None, "format; choose one of autorag, beir, jsonl with --format"),
+        ([text], None, "cannot detect the format"),
+        ([text], "excel", "--format excel: no such format; choose one of autorag, beir, jsonl"),
+        ([text], "jsonl", "not .jsonl files"),
         ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
         ([tmp_path / "empty"], "beir", "beir is one folder with corpus.jsonl, queries.jsonl and qrels"),
         ([good / "qa.parquet"], "beir", "beir is one folder"),
@@ -274,7 +274,7 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
+def test_beir_splits_and_judgements(tmp_path: Path) -> None:
     folder = tmp_path / "beir"
     write_lines(
         folder / "corpus.jsonl",
@@ -303,14 +303,14 @@ def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
     assert parent["samples"] == 2
 
     write_lines(folder / "qrels" / "test.tsv", "1\ta\t1")
-    with pytest.raises(InputError, match=r"train.tsv, line 2: question 1 is in test.tsv too"):
+    with pytest.raises(InputError, match=r"train.tsv, line 2: question 1 is also in test.tsv"):
         imported(folder, out=tmp_path / "none", load_embedder=None)
     (folder / "qrels" / "train.tsv").unlink()
     for line, message in (
-        ("1\tz\t1", r"test.tsv, line 1: chunk z is not in corpus.jsonl"),
-        ("1 a 1", r"test.tsv, line 1: must be query-id, corpus-id, score, with tabs"),
+        ("1\tz\t1", r"test.tsv, line 1: chunk z is missing from corpus.jsonl"),
+        ("1 a 1", r"test.tsv, line 1: must be query-id, corpus-id, score"),
         ("1\ta\tmuch", r"test.tsv, line 1: must be"),
-        ("1\tc\t1", r"chunk c is not in corpus.jsonl, or is empty there"),
+        ("1\tc\t1", r"chunk c is missing from corpus.jsonl, or empty"),
         ("3\ta\t1", r"queries.jsonl, line 3: question 3 has no answer"),
         ("9\ta\t1", "there is no question"),
         (f"{'x' * 200_000}\ta\t1", "test.tsv, line 1: must be"),
@@ -324,25 +324,24 @@ def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
     assert (sample.answer, sample.split) == ("", None)
 
 
-def test_a_beir_folder_says_what_it_leaves_out_and_takes_one_text_as_answers(tmp_path: Path) -> None:
+def test_beir_notes_and_string_answers(tmp_path: Path) -> None:
     folder = tmp_path / "beir"
     write_lines(folder / "corpus.jsonl", {"_id": "a", "text": "The ferry leaves at nine."})
     queries = folder / "queries.jsonl"
     write_lines(queries, {"_id": 1, "text": "When?", "metadata": {"answers": "nine"}}, {"_id": 2, "text": "Why?"})
     write_lines(folder / "qrels" / "test.tsv", "1\ta\t1", "9\ta\t1", "8\ta\t1")
-    found = read_beir([folder])
-    assert [question.answer for question in found.questions] == ["nine"]
-    assert list(found.notes) == [
-        "1 questions without a relevant chunk were left out.",
-        "2 questions that qrels judges are not in queries.jsonl, 8 among them.",
-    ]
+    foreign = read_beir([folder])
+    assert [question.answer for question in foreign.questions] == ["nine"]
+    unjudged, missing = foreign.notes
+    assert "1 question " in unjudged
+    assert "2 questions of qrels missing from queries.jsonl, for example 8" in missing
     write_lines(queries, {"_id": "1", "text": "When?", "metadata": {"answers": 9}})
-    with pytest.raises(InputError, match="answers must be texts"):
+    with pytest.raises(InputError, match="answers must be strings"):
         read_beir([folder])
 
 
-def test_a_beir_folder_of_ours_comes_back(tmp_path: Path) -> None:
-    first = content()
+def test_beir_import_of_an_export(tmp_path: Path) -> None:
+    first = loaded_run()
     pair = first.samples[1].model_copy(update={"retrieval_gt": (("ferry-0002", "ferry-0001"), ("clock-0001",))})
     first = first.replace(samples=[first.samples[0], pair, *first.samples[2:]])
     save_run(tmp_path / "run", first, first.lineage("sample"))
@@ -354,8 +353,8 @@ def test_a_beir_folder_of_ours_comes_back(tmp_path: Path) -> None:
         assert [getattr(sample, name) for sample in after.samples] == [getattr(sample, name) for sample in kept], name
 
 
-def test_samples_of_a_run_keep_all_that_they_were(tmp_path: Path) -> None:
-    first = content()
+def test_import_of_samples_jsonl_is_lossless(tmp_path: Path) -> None:
+    first = loaded_run()
     save_run(tmp_path / "run", first, first.lineage("sample"))
     imported(tmp_path / "run" / "samples.jsonl", out=tmp_path / "again")
     after = Run.loaded(tmp_path / "again")
@@ -363,35 +362,35 @@ def test_samples_of_a_run_keep_all_that_they_were(tmp_path: Path) -> None:
     assert after.chunks == first.chunks
 
 
-def test_what_rows_of_a_run_say_further_is_kept_beside_what_was_imported(tmp_path: Path) -> None:
-    sample = content().samples[0].model_copy(update={"metadata": {"imported": {"difficulty": 3}}})
+def test_unknown_columns_are_added_to_imported_metadata(tmp_path: Path) -> None:
+    sample = loaded_run().samples[0].model_copy(update={"metadata": {"imported": {"difficulty": 3}}})
     row = sample_row(sample)
-    told = [{**context, "metadata": {"page": 7}} for context in row["contexts"]]
-    imported(write_lines(tmp_path / "rows.jsonl", {**row, "contexts": told, "author": "ann"}), out=tmp_path / "run")
+    contexts = [{**context, "metadata": {"page": 7}} for context in row["contexts"]]
+    imported(write_lines(tmp_path / "rows.jsonl", {**row, "contexts": contexts, "author": "ann"}), out=tmp_path / "run")
     after = Run.loaded(tmp_path / "run")
     assert after.samples[0].metadata == {"imported": {"difficulty": 3, "author": "ann"}}
     assert [chunk.metadata for chunk in after.chunks] == [{"page": 7}]
 
 
 @pytest.mark.parametrize("groups", [[], [["gone"], ["ferry-0001"]]])
-def test_a_sample_whose_chunks_are_not_told_needs_all_its_contexts(tmp_path: Path, groups: list[list[str]]) -> None:
-    sample, chunks = content().samples[0], content().chunks[:2]
+def test_samples_without_known_groups_need_all_contexts(tmp_path: Path, groups: list[list[str]]) -> None:
+    sample, chunks = loaded_run().samples[0], loaded_run().chunks[:2]
     row = {**sample_row(sample.model_copy(update={"contexts": tuple(chunks)})), "retrieval_gt": groups}
     imported(write_lines(tmp_path / "samples.jsonl", row), out=tmp_path / "run")
     (after,) = Run.loaded(tmp_path / "run").samples
     assert after.retrieval_gt == (("ferry-0001",), ("ferry-0002",))
 
 
-def test_what_another_set_calls_its_focus_is_no_sentence(tmp_path: Path) -> None:
+def test_foreign_focus_values_are_renamed(tmp_path: Path) -> None:
     row = {"answer": "nine", "contexts": ["The ferry leaves at nine."]}
     foci = [3, {"a": 1}, ["x", 1], None, "The ferry leaves at nine.", ["The ferry", "leaves"]]
     rows = [{**row, "question": f"When {at}?", "metadata": {"focus": focus}} for at, focus in enumerate(foci)]
     imported(write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run")
-    told = [sample.metadata for sample in Run.loaded(tmp_path / "run").samples]
-    assert told == [{"focus" if at > 3 else "imported_focus": focus} for at, focus in enumerate(foci)]
+    metadata = [sample.metadata for sample in Run.loaded(tmp_path / "run").samples]
+    assert metadata == [{"focus" if at > 3 else "imported_focus": focus} for at, focus in enumerate(foci)]
 
 
-def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
+def test_jsonl_rows(tmp_path: Path) -> None:
     file = write_lines(
         tmp_path / "rows.jsonl",
         {"question": "When?", "answer": "nine", "contexts": ["The ferry leaves at nine."], "author": "ann"},
@@ -411,12 +410,10 @@ def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
     assert after.samples[1].id == "7"
     row = {"question": "When?", "answer": "nine", "contexts": [{"text": "a", "chunk_id": "x"}]}
     for bad, message in (
-        ({**row, "contexts": []}, r"line 2: `contexts` must be a list"),
-        ({**row, "contexts": [3]}, r"line 2, contexts: must be texts"),
-        (
-            {**row, "contexts": [{"text": "b", "chunk_id": "x"}]},
-            r"line 2, contexts: chunk x has another text in .*line 1",
-        ),
+        ({**row, "contexts": []}, r"line 2, column contexts: must be a non-empty list"),
+        ({**row, "contexts": None}, r"line 2: column contexts is missing"),
+        ({**row, "contexts": [3]}, r"line 2, contexts: must be strings"),
+        ({**row, "contexts": [{"text": "b", "chunk_id": "x"}]}, r"line 2, contexts: .* chunk x differs .*line 1"),
         (
             {**row, "contexts": [{"text": "a", "headings": "Intro"}]},
             "line 2, contexts, column headings: must be a list",
@@ -425,7 +422,7 @@ def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
         ({**row, "answer": ""}, "line 2: question .* has no answer"),
         ({**row, "answer": " "}, "line 2: question .* has no answer"),
         ({**row, "question": None}, "line 2: column question is missing"),
-        (row, "line 2: the question id .* was used before"),
+        (row, "line 2: duplicate question id"),
         ('{"question": "\\ud800"}', "line 2: not valid Unicode text"),
         ("[1]", "line 2: not a JSON object"),
     ):
@@ -433,7 +430,7 @@ def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
             imported(write_lines(tmp_path / "bad.jsonl", row, bad), out=tmp_path / "none", load_embedder=None)
 
 
-def test_python_and_the_command_import_alike(
+def test_import_from_python_and_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from groundset import commands
@@ -449,16 +446,16 @@ def test_python_and_the_command_import_alike(
     assert "2 samples (imported 2) on 3 chunks of 2 documents" in capsys.readouterr().out
     assert [sample.id for sample in run] == [sample.id for sample in groundset.open_run(tmp_path / "cli")]
     bad = write_lines(tmp_path / "a.jsonl", {"question": "Q?", "contexts": ["a"]})
-    with pytest.raises(groundset.InputError, match="such questions too by unanswered"):
+    with pytest.raises(groundset.InputError, match="such questions with unanswered"):
         groundset.import_files([bad], out=tmp_path / "none", quiet=True)
 
 
-def test_its_configuration_says_what_is_known_and_nothing_else(tmp_path: Path) -> None:
+def test_configuration_of_an_imported_run(tmp_path: Path) -> None:
     imported(write_tables(tmp_path / "foreign"), out=tmp_path / "run")
-    told = groundset.open_run(tmp_path / "run").record["configuration"]
+    configuration = groundset.open_run(tmp_path / "run").record["configuration"]
     corpus = str(tmp_path / "foreign" / "corpus.parquet")
     known = {"documents": [], "chunks": corpus, "embedder": "words", "parser": "none", "max_rank": 0}
-    assert {name: value for name, value in told.items() if value is not None} == known
+    assert {name: value for name, value in configuration.items() if value is not None} == known
     config = make_config({"out": None}, tmp_path / "run" / "run.json")
     assert (config.chunks, config.recipe, config.options.max_rank) == (Path(corpus), "evolved", 0)
-    assert own_retriever(make_config(told)).chunker == "own chunks"
+    assert own_retriever(make_config(configuration)).chunker == "own chunks"

@@ -3,14 +3,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_content import content
+from loaded_run import loaded_run
 
 from groundset.run import Run
 from programs.types import Chunk, Document, Retrieval, Sample
 
 
 def asked(name: str, document: str, **changes: Any) -> Sample:
-    """Return a sample about the one chunk of a document; ``kind`` is what it asks for."""
+    """Return a sample about the only chunk of a document."""
     text = f"All about {document}."
     place = {"doc_id": document, "path": f"{document}.md", "title": document, "start": 0, "end": len(text)}
     chunk = Chunk(chunk_id=f"{document}-0001", text=text, **place)
@@ -36,13 +36,13 @@ def sample() -> Callable[..., Sample]:
 
 
 @pytest.fixture
-def content_of() -> Callable[..., Run]:
-    """Return the content of a run with these samples, whose questions have nothing in common unless vectors say so."""
+def run_of() -> Callable[..., Run]:
+    """Return a run with these samples; without vectors all questions are orthogonal."""
 
-    def content_of(*samples: Sample, vectors: Any = None) -> Run:
+    def run_of(*samples: Sample, vectors: Any = None) -> Run:
         chunks = list({chunk.chunk_id: chunk for each in samples for chunk in each.contexts}.values())
         width = max(len(samples), len(chunks)) if vectors is None else np.asarray(vectors).shape[1]
-        return content(
+        return loaded_run(
             samples=list(samples),
             question_vectors=np.asarray(np.eye(len(samples), width) if vectors is None else vectors, np.float32),
             chunks=chunks,
@@ -54,4 +54,4 @@ def content_of() -> Callable[..., Run]:
             reviews=[],
         )
 
-    return content_of
+    return run_of

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_content import content
+from loaded_run import loaded_run
 
 from groundset.run import Run, save_run
 from groundset.sets.transforms.draw import STRATA, draw, sample_run
@@ -32,20 +32,20 @@ def counted(samples: list[Sample], places: list[int], by: str) -> Counter[str]:
     return Counter(STRATA[by](samples[place]) for place in places)
 
 
-def test_each_stratum_has_its_share_and_the_rarest_its_one(mixed: list[Sample]) -> None:
+def test_draw_is_proportional_with_one_sample_per_stratum(mixed: list[Sample]) -> None:
     assert counted(mixed, draw(mixed, 9, "evolution"), "evolution") == {"simple": 6, "reasoning": 3}
     assert counted(mixed, draw(mixed, 5, "kind"), "kind") == {"time": 4, "place": 1}
     assert counted(mixed, draw(mixed, 1, "kind"), "kind") == {"time": 1}, "the largest stratum comes first"
 
 
-def test_documents_take_turns(mixed: list[Sample]) -> None:
+def test_draw_is_round_robin_over_documents(mixed: list[Sample]) -> None:
     for size, most in ((6, 1), (12, 2), (13, 3)):
         of_documents = counted(mixed, draw(mixed, size), "document")
         assert len(of_documents) == 6
         assert max(of_documents.values()) == most
 
 
-def test_a_document_with_one_question_is_not_crowded_out(sample: Make) -> None:
+def test_draw_starts_with_documents_with_few_samples(sample: Make) -> None:
     samples = [sample(f"q{number}", "large", evolution="simple") for number in range(20)]
     samples += [sample("r", "large", evolution="reasoning"), sample("s", "small", evolution="reasoning")]
     for seed in range(10):
@@ -54,7 +54,7 @@ def test_a_document_with_one_question_is_not_crowded_out(sample: Make) -> None:
         assert counted(samples, drawn, "evolution") == {"simple": 1, "reasoning": 1}
 
 
-def test_a_seed_draws_the_same_again_whatever_the_order_and_another_seed_others(mixed: list[Sample]) -> None:
+def test_draw_depends_on_the_seed_not_on_the_order(mixed: list[Sample]) -> None:
     def ids(samples: list[Sample], seed: int) -> set[str]:
         return {samples[place].id for place in draw(samples, 8, "kind", seed)}
 
@@ -62,15 +62,15 @@ def test_a_seed_draws_the_same_again_whatever_the_order_and_another_seed_others(
     assert len({frozenset(ids(mixed, seed)) for seed in range(5)}) > 1
 
 
-def test_as_many_as_wanted_are_drawn_each_once(mixed: list[Sample]) -> None:
+def test_draw_returns_the_requested_size_without_repeats(mixed: list[Sample]) -> None:
     for by in (None, *STRATA):
         for size in range(1, len(mixed) + 1):
             assert len(set(draw(mixed, size, by))) == size
     assert draw(mixed, 30, "document") == list(range(30))
 
 
-def test_the_new_run_holds_them_and_all_chunks(tmp_path: Path) -> None:
-    before = content()
+def test_sample_run_keeps_all_chunks(tmp_path: Path) -> None:
+    before = loaded_run()
     save_run(tmp_path / "run", before, before.lineage("import"))
     lines = sample_run(tmp_path / "run", 3, tmp_path / "some", by="evolution", seed=4)
     assert lines[0] == "Drew 3 of 4 samples, about 2 of 2 documents; by evolution: simple 2 of 3, reasoning 1 of 1."
@@ -83,12 +83,10 @@ def test_the_new_run_holds_them_and_all_chunks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"size": 5}, "--size 5: choose from 1 to 4"), ({"size": 0}, "--size 0"), ({"size": 1, "by": "age"}, "--by age")],
+    [({"size": 5}, "--size 5: .* 4 samples"), ({"size": 0}, "--size 0"), ({"size": 1, "by": "age"}, "--by age")],
 )
-def test_what_cannot_be_drawn_is_refused_and_nothing_written(
-    options: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    save_run(tmp_path / "run", content(), content().lineage("import"))
+def test_sample_run_validates_options(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    save_run(tmp_path / "run", loaded_run(), loaded_run().lineage("import"))
     with pytest.raises(InputError, match=message):
         sample_run(tmp_path / "run", out=tmp_path / "some", **options)
     assert not (tmp_path / "some").exists()

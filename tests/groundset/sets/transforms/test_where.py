@@ -40,11 +40,11 @@ def samples(sample: Callable[..., Sample]) -> list[Sample]:
         (r"'\d' in question", ""),
     ],
 )
-def test_a_condition_means_what_it_says(where: str, ids: str, samples: list[Sample]) -> None:
+def test_conditions(where: str, ids: str, samples: list[Sample]) -> None:
     assert [samples[place].id for place in matching(where, samples, {"b": "bad"})] == list(ids)
 
 
-def test_every_column_can_be_asked_for(samples: list[Sample]) -> None:
+def test_all_columns_can_be_compared(samples: list[Sample]) -> None:
     for name in (*COLUMNS, "review"):
         assert matching(f"{name} == {name}", samples, {}) == [0, 1, 2]
 
@@ -52,38 +52,38 @@ def test_every_column_can_be_asked_for(samples: list[Sample]) -> None:
 @pytest.mark.parametrize(
     ("where", "why"),
     [
-        ('kind = "time"', "invalid syntax; write it as in"),
+        ('kind = "time"', "invalid syntax"),
         ("", "invalid syntax"),
-        ("kind == time", "there is no time, only id, question, .* texts stand in quotes"),
-        ('kind == "x" and nothing == 1', "there is no nothing"),
-        ('kind == "time" or "thing"', "only comparisons, and, or, not and in are known"),
+        ("kind == time", "unknown column 'time', .* quotes; columns: id, question, "),
+        ('kind == "x" and nothing == 1', "unknown column 'nothing'"),
+        ('kind == "time" or "thing"', "only comparisons, and, or, not and in"),
         ('not "x"', "only comparisons"),
         ("True", "only comparisons"),
         ("question.lower", "only comparisons"),
         ("rank is 1", "only comparisons"),
-        ('kind in ("time")', r"in takes a list after a column: kind in \['time'\]"),
+        ('kind in ("time")', r"in needs a list: kind in \['time'\]"),
         ('not split not in "test"', r"split in \['test'\]"),
         ("probability < 'a'", "not supported between instances of 'float' and 'str'"),
         ("'a' in rank", "not iterable"),
-        ("__import__('os').system('true')", "only columns, texts, numbers"),
-        ("question.__class__ == 1", "only columns, texts, numbers"),
-        ("question.format(1) == 1", "only columns, texts, numbers"),
-        ("length == 9**9**9", "only columns, texts, numbers"),
-        ("question == 'a' * 999", "only columns, texts, numbers"),
-        ("question == f'{1:99999}'", "only columns, texts, numbers"),
-        ("[x for x in question] == 1", "only columns, texts, numbers"),
-        ("len(question) > 3", "only columns, texts, numbers"),
+        ("__import__('os').system('true')", "only columns, strings, numbers"),
+        ("question.__class__ == 1", "only columns, strings, numbers"),
+        ("question.format(1) == 1", "only columns, strings, numbers"),
+        ("length == 9**9**9", "only columns, strings, numbers"),
+        ("question == 'a' * 999", "only columns, strings, numbers"),
+        ("question == f'{1:99999}'", "only columns, strings, numbers"),
+        ("[x for x in question] == 1", "only columns, strings, numbers"),
+        ("len(question) > 3", "only columns, strings, numbers"),
         ("question.lower(1) == 'a'", "takes no arguments"),
         ("\0", "null bytes"),
     ],
 )
-def test_what_is_no_condition_is_refused_in_one_line(where: str, why: str, samples: list[Sample]) -> None:
+def test_invalid_conditions(where: str, why: str, samples: list[Sample]) -> None:
     with pytest.raises(InputError, match=why) as refused:
         matching(where, samples, {})
     assert str(refused.value).startswith("--where")
 
 
 @pytest.mark.parametrize("where", ["not " * 50_000 + "split", "(" * 50_000])
-def test_what_is_nested_too_deep_is_refused(where: str, samples: list[Sample]) -> None:
+def test_deeply_nested_conditions_are_rejected(where: str, samples: list[Sample]) -> None:
     with pytest.raises(InputError, match="--where"):
         matching(where, samples, {})

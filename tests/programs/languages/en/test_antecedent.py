@@ -1,4 +1,4 @@
-"""What an opening pronoun stands for, with the real parser."""
+"""Resolving pronouns and names, with the real parser."""
 
 import pytest
 
@@ -22,19 +22,17 @@ FIRST = "Maria Kolb led the work on the Lowen Link in 1931."
             "Tidepool 2",
             "Tidepool keeps jobs in one file.",
         ),
-        ((FIRST, "She taught algebra."), "Lowen Link", None),  # title and headings do not name her
-        ((FIRST, "It replaced a ferry."), "Maria Kolb", None),  # she is no thing
-        ((FIRST, "The ferry sank.", "She taught algebra."), "Maria Kolb", None),  # ships are called she too
-        (("She taught algebra.",), "Maria Kolb", None),  # what comes before is unknown
+        ((FIRST, "She taught algebra."), "Lowen Link", None),  # not in title or headings
+        ((FIRST, "It replaced a ferry."), "Maria Kolb", None),  # "it" is not a person
+        ((FIRST, "The ferry sank.", "She taught algebra."), "Maria Kolb", None),  # "she" may be the ferry
+        (("She taught algebra.",), "Maria Kolb", None),  # no sentence before it
     ],
 )
-def test_a_subject_that_stays_is_named(
-    sentences: tuple[str, ...], topic: str, alone: str | None, parser: Parser
-) -> None:
-    assert EnglishSyntax(parser).resolved(sentences, topic).get(sentences[-1]) == alone
+def test_resolve_subjects(sentences: tuple[str, ...], topic: str, alone: str | None, parser: Parser) -> None:
+    assert EnglishSyntax(parser).resolve_subjects(sentences, topic).get(sentences[-1]) == alone
 
 
-def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
+def test_opening_uses_the_antecedent(parser: Parser) -> None:
     passage = "Maria Kolb led the work on the Lowen Link. In 1933 she joined the Tarn Institute of Technology."
     foci = choose_foci(passage, "Maria Kolb", ENGLISH, syntax=EnglishSyntax(parser))
     focus = next(focus for focus in foci if focus.answer == "1933")
@@ -81,7 +79,7 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
             "The Lowen Link was planned by the engineer Maria Kolb. In 1933 Kolb left the Tarn Works in Lowen.",
             "In which year did Maria Kolb leave the Tarn Works in Lowen",
         ),
-        # The title stands in for a name that is its head.
+        # The title replaces its bare head noun.
         (
             "Rowing Club of Lowen",
             "In 1933 Maria Kolb joined the Club.",
@@ -92,7 +90,7 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
             "In 1933 Maria Kolb joined the Tarn Club.",
             "In which year did Maria Kolb join the Tarn Club",
         ),
-        # Which of the two is meant nobody can tell.
+        # Two persons have this surname.
         (
             "Maria Kolb",
             "In 1933 Kolb left the Tarn Works in Lowen. Jakob Kolb stayed.",
@@ -100,6 +98,6 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
         ),
     ],
 )
-def test_a_question_has_names_in_full(title: str, passage: str, opening: str, parser: Parser) -> None:
+def test_opening_has_full_names(title: str, passage: str, opening: str, parser: Parser) -> None:
     foci = choose_foci(passage, title, ENGLISH, syntax=EnglishSyntax(parser))
     assert next(focus.opening for focus in foci if focus.answer == "1933") == opening

@@ -79,13 +79,11 @@ def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
         ),
     ],
 )
-def test_a_question_begins_with_the_words_of_its_sentence(
-    parser: Parser, sentence: str, answer: str, opening: str
-) -> None:
+def test_openings_by_syntax(parser: Parser, sentence: str, answer: str, opening: str) -> None:
     assert openings(parser, sentence)[answer] == opening
 
 
-def test_a_bare_noun_gives_way_to_the_title_that_holds_it(parser: Parser) -> None:
+def test_bare_noun_is_replaced_by_the_title(parser: Parser) -> None:
     found = openings(parser, "The museum was founded in 1962 by a dentist.", "Museum of Small Clocks")
     assert found["1962"] == "In which year was Museum of Small Clocks founded by a dentist"
 
@@ -99,15 +97,15 @@ def test_a_bare_noun_gives_way_to_the_title_that_holds_it(parser: Parser) -> Non
         "A list of 40 clocks.",  # nor a verb
     ],
 )
-def test_what_its_syntax_does_not_settle_is_not_asked(parser: Parser, sentence: str) -> None:
+def test_unclear_sentences_have_no_questions(parser: Parser, sentence: str) -> None:
     assert not openings(parser, sentence)
 
 
-def test_one_of_two_times_and_a_part_of_a_name_are_no_answers(parser: Parser) -> None:
+def test_one_of_several_times_is_no_answer(parser: Parser) -> None:
     assert set(openings(parser, "Gate 3 was inspected by eye in 2012 and 2014.")) == {"Gate 3"}
 
 
-def test_what_syntax_gives_comes_before_what_form_gives(parser: Parser) -> None:
+def test_foci_by_syntax_come_before_foci_by_form(parser: Parser) -> None:
     passage = (
         "The council, which had met in 1911, wished for a bridge that no flood of the Lowen would carry away. "
         "The Lowen harbour bridge was opened in 1931 after nine years of work."
@@ -144,9 +142,7 @@ def test_what_syntax_gives_comes_before_what_form_gives(parser: Parser) -> None:
         ("In 1998, Maria Kolb moved from Tarn, where she was born, to Lowen.", "1998", True),
     ],
 )
-def test_a_question_that_does_not_say_which_one_is_meant_is_known(
-    parser: Parser, sentence: str, answer: str, named: bool
-) -> None:
+def test_named_needs_an_identifiable_subject(parser: Parser, sentence: str, answer: str, named: bool) -> None:
     found = {asked.answer: asked.named for asked in askable(parser(sentence, "en"), "")}
     assert found[answer] is named
 
@@ -164,5 +160,5 @@ def test_a_question_that_does_not_say_which_one_is_meant_is_known(
         ("Velmoprast works by relaxing the muscle of the bladder wall.", "Velmoprast"),
     ],
 )
-def test_half_an_answer_or_a_reversed_statement_is_not_asked(parser: Parser, sentence: str, wrong: str) -> None:
+def test_partial_answers_are_not_asked_for(parser: Parser, sentence: str, wrong: str) -> None:
     assert wrong not in openings(parser, sentence)

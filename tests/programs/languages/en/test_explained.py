@@ -45,7 +45,7 @@ def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
         ),
     ],
 )
-def test_a_phrase_or_clause_is_an_answer(parser: Parser, sentence: str, opening: str, answer: str) -> None:
+def test_explanations_are_asked_for(parser: Parser, sentence: str, opening: str, answer: str) -> None:
     assert openings(parser, sentence)[opening] == answer
 
 
@@ -58,7 +58,7 @@ def test_a_phrase_or_clause_is_an_answer(parser: Parser, sentence: str, opening:
         ("Assays in Tarn are easy to perform with modern machines.", "Why"),  # no purpose
     ],
 )
-def test_what_says_little_is_not_asked(parser: Parser, sentence: str, begins: str) -> None:
+def test_vague_explanations_are_not_asked_for(parser: Parser, sentence: str, begins: str) -> None:
     assert not [opening for opening in openings(parser, sentence) if opening.startswith(begins)]
 
 
@@ -69,6 +69,6 @@ def test_what_says_little_is_not_asked(parser: Parser, sentence: str, begins: st
         ("Electric lamps were combined with other lamps for a purpose.", False),  # which ones, then
     ],
 )
-def test_a_statement_about_things_of_a_kind_needs_no_name(parser: Parser, sentence: str, named: bool) -> None:
+def test_general_statement_needs_no_name(parser: Parser, sentence: str, named: bool) -> None:
     found = {asked.named for asked in askable(parser(sentence, "en"), "")}
     assert found == {named}

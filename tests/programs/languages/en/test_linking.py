@@ -24,14 +24,14 @@ def asked(parser: Parser, passage: str, question: str, answer: str, kind: str = 
     return found and describe(question, found, kind)
 
 
-def test_an_aside_takes_the_place_of_its_name(parser: Parser) -> None:
+def test_apposition_replaces_the_name(parser: Parser) -> None:
     question = "On what date did the Henn Lady strike the Grey Widow?"
     assert asked(parser, ROCK, question, "22 February 2009") == (
         "On what date did the Henn Lady strike the unlit rock south of Sandgate?"
     )
 
 
-def test_what_another_sentence_is_about_takes_its_place_with_a_kind(parser: Parser) -> None:
+def test_predicate_with_kind_replaces_the_name(parser: Parser) -> None:
     question = "On what date did the Henn Lady strike a rock?"
     found = linked(parser, ROCK, question, "22 February 2009")
     assert found == Link("Henn Lady", "The Henn Lady carries 36 cars.", "carries 36 cars")
@@ -40,7 +40,7 @@ def test_what_another_sentence_is_about_takes_its_place_with_a_kind(parser: Pars
         assert describe(question, found, useless) is None
 
 
-def test_what_a_name_is_said_to_be_takes_its_place(parser: Parser) -> None:
+def test_definition_replaces_the_name(parser: Parser) -> None:
     passage = (
         "Tidepool is a small job queue that keeps its jobs in one file. In 2019 the council of Brannock chose Tidepool."
     )
@@ -50,7 +50,7 @@ def test_what_a_name_is_said_to_be_takes_its_place(parser: Parser) -> None:
     )
 
 
-def test_a_clause_with_who_describes_a_name_even_where_it_is_asked_about(parser: Parser) -> None:
+def test_relative_clause_replaces_the_name(parser: Parser) -> None:
     passage = "In 1911 the harbour board hired Ilse Rademaker, who had built two locks at Tarn, for nine years."
     question = "For how many years did the harbour board hire Ilse Rademaker?"
     assert asked(parser, passage, question, "nine years") == (
@@ -59,7 +59,7 @@ def test_a_clause_with_who_describes_a_name_even_where_it_is_asked_about(parser:
     assert asked(parser, passage, "How many locks had Ilse Rademaker built?", "two locks") is None
 
 
-def test_a_pronoun_goes_with_the_name_before_it(parser: Parser) -> None:
+def test_pronoun_is_resolved_for_linking(parser: Parser) -> None:
     passage = "The Lowen Link was opened in 1931 by Maria Kolb. It replaced a slow steam ferry."
     question = "In which year was the Lowen Link opened?"
     found = linked(parser, passage, question, "1931", "Lowen Link > History")
@@ -78,7 +78,7 @@ def test_a_pronoun_goes_with_the_name_before_it(parser: Parser) -> None:
         "Thunderbird reads 2012 letters from several servers.",  # gives the answer away
     ],
 )
-def test_what_says_nothing_of_a_name_does_not_describe_it(parser: Parser, sentence: str) -> None:
+def test_unsuitable_sentences_do_not_describe_a_name(parser: Parser, sentence: str) -> None:
     passage = f"In 2012 Thunderbird passed to the volunteers of the community. {sentence}"
     assert linked(parser, passage, "In which year did Thunderbird pass to the volunteers?", "2012") is None
 
@@ -91,11 +91,11 @@ def test_what_says_nothing_of_a_name_does_not_describe_it(parser: Parser, senten
         "What is the Grey Widow?",  # nothing else is asked
     ],
 )
-def test_a_name_that_is_part_of_something_stays(parser: Parser, question: str) -> None:
+def test_name_inside_a_phrase_is_kept(parser: Parser, question: str) -> None:
     assert linked(parser, ROCK, question, "22 February 2009") is None
 
 
-def test_predicates_are_what_sentences_say_of_names(parser: Parser) -> None:
+def test_predicates(parser: Parser) -> None:
     passage = (
         "Panels last for nine years. Maria Kolb had built two locks at Tarn. Tidepool is a small job queue for Python."
     )
@@ -111,7 +111,7 @@ def test_predicates_are_what_sentences_say_of_names(parser: Parser) -> None:
         ("Kolb taught algebra at the harbour school.", ""),  # a single word may be the name of anything
     ],
 )
-def test_whom_a_passage_calls_she_is_a_person(parser: Parser, sentence: str, kind: str) -> None:
+def test_personal_pronoun_marks_a_person(parser: Parser, sentence: str, kind: str) -> None:
     passage = f"Kolb became the head of the Tarn Institute in 1931. Kolb lived in Lowen with two brothers. {sentence}"
     question = "In which year did Kolb become the head of the Tarn Institute?"
     found = linked(parser, passage, question, "1931", "Kolb")

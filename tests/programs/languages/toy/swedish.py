@@ -1,4 +1,4 @@
-"""A toy: as much of Swedish as reading a chunk takes."""
+"""A toy language: some Swedish."""
 
 from programs.languages.base import Language
 from programs.languages.words import at_start, whole_words, word_list

@@ -1,4 +1,4 @@
-"""A language is one file and one row of a table: one that is added so has its chunks read."""
+"""Adding a language takes one file and one row of a table."""
 
 from programs.features import chunk_features
 from programs.focus import choose_foci
@@ -13,7 +13,7 @@ TEXT = (
 )
 
 
-def test_a_chunk_in_a_language_that_was_added_is_read() -> None:
+def test_added_language_is_used() -> None:
     language = Languages(TABLE).of(TEXT)
     assert language is SWEDISH
     features = chunk_features(TEXT, "Lowensundet", language)
@@ -24,9 +24,3 @@ def test_a_chunk_in_a_language_that_was_added_is_read() -> None:
         "9 juni 1931": "Vilken dag",
         "1922": "Vilket år",
     }
-
-
-def test_it_is_neutral_where_it_has_no_row() -> None:
-    language = Languages(LANGUAGES).of(TEXT)
-    assert (language.code, language.stop_words) == ("sv", frozenset())
-    assert "9 juni 1931" not in {focus.answer for focus in choose_foci(TEXT, "Lowensundet", language)}

@@ -1,4 +1,4 @@
-"""The content of a small run: four questions about two documents, two of them read, one refused question."""
+"""A small run in memory: four questions about two documents, two reviewed samples and a reject."""
 
 from typing import Any
 
@@ -49,8 +49,8 @@ def cut(document: Document) -> list[Chunk]:
     return chunks
 
 
-def content(**changes: Any) -> Run:
-    """Return the content, with fields changed."""
+def loaded_run(**changes: Any) -> Run:
+    """Return the run, with fields changed."""
     sources = documents()
     chunks = [chunk for document in sources for chunk in cut(document)]
     by_id = {chunk.chunk_id: chunk for chunk in chunks}

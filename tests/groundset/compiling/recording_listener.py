@@ -1,16 +1,16 @@
-"""A listener for tests of compiles."""
+"""A recording listener for tests of compiles."""
 
 
-class Ear:
-    """Hears what happens in a compile."""
+class RecordingListener:
+    """Records the events of a compile."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
         self.expected = self.calls = 0
 
-    def start(self, step: str, calls: int, what: str = "calls") -> None:
+    def start(self, step: str, calls: int, unit: str = "calls") -> None:
         self.expected = calls
-        self.messages.append(f"{step}: {calls} {what}")
+        self.messages.append(f"{step}: {calls} {unit}")
 
     def call(self) -> None:
         self.calls += 1

@@ -17,9 +17,9 @@ PROFILE = {"Type": "How-to", "Persona": "The Expert"}
 
 
 @pytest.fixture
-def profiled(content: Run) -> Run:
-    first, *others = content.samples
-    return content.replace(samples=[first.model_copy(update={"metadata": {"profile": PROFILE}}), *others])
+def profiled(full_run: Run) -> Run:
+    first, *others = full_run.samples
+    return full_run.replace(samples=[first.model_copy(update={"metadata": {"profile": PROFILE}}), *others])
 
 
 def written(run: Run, name: str, folder: Path, **options: Any) -> Any:
@@ -75,10 +75,10 @@ def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path, text: str) ->
     ("flat", "expected"),
     [("and", ["clock-0000", "ferry-0001"]), ("or", ["clock-0000", "ferry-0002", "ferry-0001"])],
 )
-def test_autorag_writes_one_list_of_ids(content: Run, tmp_path: Path, flat: str, expected: list[str]) -> None:
+def test_autorag_writes_one_list_of_ids(full_run: Run, tmp_path: Path, flat: str, expected: list[str]) -> None:
     groups = (("clock-0000", "ferry-0002"), ("ferry-0001", "clock-0000"))
-    asked = content.samples[0].model_copy(update={"retrieval_gt": groups})
-    write_set(content.replace(samples=[asked]), [EXPORTS["autorag"]], tmp_path, {"flat": flat})
+    asked = full_run.samples[0].model_copy(update={"retrieval_gt": groups})
+    write_set(full_run.replace(samples=[asked]), [EXPORTS["autorag"]], tmp_path, {"flat": flat})
     assert pq.read_table(tmp_path / "qa.parquet").column("retrieval_gt").to_pylist() == [expected]
 
 

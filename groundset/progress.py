@@ -19,11 +19,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from groundset.corpus import Corpus
 from groundset.printing import print_above, printable
 from programs.types import StepRecord
 
 if TYPE_CHECKING:
+    from groundset.corpus import Corpus
     from groundset.engine.planner import Settlement
 
 LINE_EVERY_SECONDS = 10.0
@@ -118,7 +118,7 @@ class Progress:
         """Print the name of a file."""
         self.note(f"Reading {path}")
 
-    def read(self, corpus: Corpus, *, every_file: bool) -> None:
+    def read(self, corpus: "Corpus", *, every_file: bool) -> None:
         """Print the counts of documents and chunks, and all or the first skipped files."""
         named = corpus.skipped if every_file else corpus.skipped[:_NAMED_FILES]
         for skipped in named:

@@ -282,7 +282,7 @@ Tracking = Annotated[
 ]
 Embedder = Annotated[str, option("all-minilm-l6-v2", "The embedding model.", metavar="MODEL")]
 Json = Annotated[bool, option(False, "Print one JSON document.", names=("--json",), only="command")]
-Quiet = Annotated[bool, option(False, "Say nothing but errors.", names=("-q",))]
+Quiet = Annotated[bool, option(False, "Print only errors.", names=("-q",))]
 Signed = Annotated[bool, option(False, "Only samples that a reviewer signed.")]
 Critic = Annotated[
     str,

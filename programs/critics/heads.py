@@ -24,7 +24,7 @@ class CriticHeads(BaseModel):
     @model_validator(mode="after")
     def _one_dimension(self) -> Self:
         if len({len(head.embedding) for head in self.heads.values() if head.embedding}) > 1:
-            raise ValueError("its heads have embedding weights of different lengths")
+            raise ValueError("its heads have weights for vectors of different lengths")
         return self
 
     def validation_error(self, signature: type[dspy.Signature]) -> str:

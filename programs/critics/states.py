@@ -194,7 +194,7 @@ def parse_state(file: Path, where: Path | str) -> CompiledState:
     if state.step not in STEPS:
         raise StateError(f"{where}: no step is called {state.step!r}; there are {', '.join(STEPS)}")
     if not folder_of(state.model).strip("."):
-        raise StateError(f"{where}: invalid model name {state.model!r}; compile it again")
+        raise StateError(f"{where}: no model is called {state.model!r}; compile it again")
     if _specifies_lm(state.predictor):
         raise StateError(
             f"{where}: names a language model of its own, which would be asked instead of --lm; "

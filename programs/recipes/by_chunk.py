@@ -50,9 +50,9 @@ class ByChunkOptions(Options):
         if unknown := [kind for kind in self.kinds if kind not in mode.kinds]:
             raise ValueError(f"--kinds: mode {mode.name} has no kind {unknown[0]}; it has {', '.join(mode.kinds)}")
         if self.answers == "open" and not mode.writes_freely:
-            raise ValueError(f"--answers open: not supported by mode {mode.name}; use --mode free")
+            raise ValueError(f"--answers open: mode {mode.name} does not support it; use --mode free")
         if self.ask == "all" and mode.writes_freely:
-            raise ValueError(f"--ask all: mode {mode.name} always asks about everything; omit --ask")
+            raise ValueError(f"--ask all: mode {mode.name} asks about everything anyway; omit --ask")
         weights = {**mode.kinds, **self.kinds}
         if not sum(weights.values()):
             raise ValueError("--kinds: at least one weight must be above 0")

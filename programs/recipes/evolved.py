@@ -48,7 +48,7 @@ class EvolvedOptions(ByChunkOptions):
         if unknown := [name for name in value if name not in EVOLUTIONS]:
             raise ValueError(f"no evolution is called {unknown[0]!r}; there are {', '.join(EVOLUTIONS)}")
         if any(not 0 <= weight < float("inf") for weight in value.values()) or (value and not sum(value.values())):
-            raise ValueError("weights must be 0 or more, and at least one above 0")
+            raise ValueError("weights must be 0 or more, and one of them above 0")
         return value
 
     def in_mode(self, mode: Mode) -> Self:

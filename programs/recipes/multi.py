@@ -141,13 +141,13 @@ class MultiOptions(Options):
     @model_validator(mode="after")
     def _in_order(self) -> "MultiOptions":
         if self.max_chunks < self.min_chunks:
-            raise ValueError(f"--max-chunks ({self.max_chunks}) is less than --min-chunks ({self.min_chunks})")
+            raise ValueError(f"max-chunks ({self.max_chunks}) is less than min-chunks ({self.min_chunks})")
         return self
 
     def in_mode(self, mode: Mode) -> Self:
         """Return the options with the default ``max_rank`` of a mode; see :meth:`Options.in_mode`."""
         if self.answers == "open" and not mode.writes_freely:
-            raise ValueError(f"--answers open: not supported by mode {mode.name}; use --mode free")
+            raise ValueError(f"--answers open: mode {mode.name} does not support it; use --mode free")
         return self.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
 
 

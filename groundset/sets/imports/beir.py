@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from groundset.progress import counted
 from groundset.rows import jsonl_rows, metadata_of, optional, required, span_of
 from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
 from programs.errors import InputError
@@ -22,6 +21,8 @@ _HEADER = ("query-id", "corpus-id", "score")
 
 def read_beir(paths: Sequence[Path]) -> ForeignSet:
     """Read a folder, without empty chunks and questions without a relevant chunk."""
+    from groundset.progress import counted
+
     folder = paths[0]
     if len(paths) > 1 or not _matches(paths):
         raise InputError(f"{named(paths)}: beir is one folder with {_CORPUS}, {_QUERIES} and {_QRELS}/*.tsv")

@@ -157,6 +157,6 @@ def test_labels_from_without_labels_writes_no_file(run, tmp_path):
     assert run("labels", "from", folder, "--out", tmp_path / "mine.csv").status == 2
     (folder / "samples.jsonl").touch()
     ran = run("labels", "from", folder, "--out", folder / "samples.jsonl")
-    assert (ran.status, "--out would replace the input" in ran.err) == (2, True)
+    assert (ran.status, "is an input; name another file" in ran.err) == (2, True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
     assert "No label is in the split train" in run("labels", "from", folder, "--out", out).out

@@ -162,7 +162,7 @@ def test_state_must_match_file_and_known_step(tmp_path: Path) -> None:
         with pytest.raises(StateError, match=rf"judge\.json: {message}"):
             read_state(file, JudgeQuestion)
     file.write_text(state_text(state().model_copy(update={"model": ".."})))
-    with pytest.raises(StateError, match=r"judge\.json: invalid model name '\.\.'"):
+    with pytest.raises(StateError, match=r"judge\.json: no model is called '\.\.'"):
         read_state(file, JudgeQuestion)
 
 

@@ -319,7 +319,7 @@ def test_definition_is_kept_unless_another_answer_is_found(
     ("mix", "message"),
     [
         ("clever=1", "no evolution is called 'clever'"),
-        ("simple=0", "at least one above 0"),
+        ("simple=0", "one of them above 0"),
         ("simple=-1", "weights must be 0 or more"),
         ("simple=nan", "weights must be 0 or more"),
     ],

@@ -245,7 +245,7 @@ def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_chunks": 3, "max_chunks": 2}, r"--max-chunks \(2\) is less than --min-chunks"),
+        ({"min_chunks": 3, "max_chunks": 2}, r"max-chunks \(2\) is less than min-chunks"),
         ({"min_chunks": 1}, "min_chunks"),
         ({"max_chunks": 6}, "max_chunks"),
         ({"similarity": 1.5}, "similarity"),

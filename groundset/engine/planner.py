@@ -24,7 +24,7 @@ class PlannedRequest(NamedTuple):
     Attributes:
         first: the number of the first attempt planned for it.
         agenda: the contexts that attempts can be made on.
-        shares: the requested samples of each evolution, the plainest evolution first.
+        shares: the requested samples of each evolution, the simplest evolution first.
     """
 
     first: int
@@ -53,7 +53,7 @@ class Planner:
     The first draft of an outcome that passes is accepted. Two steps refuse drafts here: ``duplicate``, and ``mix`` for
     an evolution or question kind over quota. Documents and model may not yield every evolution and kind, so quotas of a
     mix with simple questions end once every chunk has been drawn ``mix_rounds`` times. Good drafts over quota are
-    deferred until then, not rejected.
+    postponed until then, not rejected.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Planner:
     @property
     def used_up(self) -> bool:
         """Return whether every key of the agenda has been visited in every round."""
-        return self._visited >= self._places
+        return self._visited >= self._turns
 
     def restore(self, samples: Iterable[tuple[Sample, Vectors]]) -> None:
         """Restore the samples that an earlier process accepted; its verdicts follow by :meth:`follow`."""
@@ -125,7 +125,7 @@ class Planner:
         if horizon > len(self._verdicts):
             return None
         while not self.used_up:
-            round_, index = divmod((self._start + self._visited) % self._places, len(self._agenda.keys))
+            round_, index = divmod((self._start + self._visited) % self._turns, len(self._agenda.keys))
             key = self._agenda.keys[index]
             drawn = self._drawn.get(key, [])
             if drawn and drawn[-1].number >= len(self._verdicts):
@@ -139,7 +139,7 @@ class Planner:
         return None
 
     @property
-    def _places(self) -> int:
+    def _turns(self) -> int:
         return len(self._agenda.keys) * self._agenda.rounds
 
     def _start_request(self, request: PlannedRequest) -> None:
@@ -175,12 +175,12 @@ class Planner:
 
         Attempts in flight count as spent, so a window of attempts is divided in proportion, and an evolution that keeps
         failing leaves room for the others. Every attempt starts with a plain question, which is kept when the evolution
-        fails, so every attempt counts as spent on the plainest evolution.
+        fails, so every attempt counts as spent on the simplest evolution.
         """
-        plainest = next(iter(self._shares))
+        simplest = next(iter(self._shares))
 
         def need(evolution: str) -> float:
-            spent = self._planned if evolution == plainest else self._tried[evolution]
+            spent = self._planned if evolution == simplest else self._tried[evolution]
             return (self._shares[evolution] - self._known_accepted[evolution]) / (1 + spent)
 
         offered = [evolution for evolution in self._shares if evolution in offers]

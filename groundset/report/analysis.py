@@ -82,7 +82,7 @@ class RunAnalysis(Run):
 
     @cached_property
     def chunk_texts(self) -> frozenset[str]:
-        """Return the hashes of the chunk texts; ids are only numbers within a document, so they say nothing of cuts."""
+        """Return the hashes of the chunk texts; equal ids do not mean equal texts."""
         return frozenset(_digest(chunk.text) for chunk in self.chunks)
 
     @cached_property
@@ -154,5 +154,5 @@ def _digest(text: str) -> str:
 
 def _stacked(rows: Sequence[Vectors], expected: int) -> Vectors:
     """Stack vectors into one array; no rows unless there are ``expected`` vectors of one length."""
-    is_full_question = len({row.shape for row in rows}) == 1 and len(rows) == expected and rows[0].size
-    return np.stack(rows) if is_full_question else np.empty((0, 0), np.float32)
+    is_complete = len({row.shape for row in rows}) == 1 and len(rows) == expected and rows[0].size
+    return np.stack(rows) if is_complete else np.empty((0, 0), np.float32)

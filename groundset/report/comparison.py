@@ -190,7 +190,7 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
         raise InputError("RUN: compare needs two or more runs")
     for number, folder in enumerate(folders):
         if folder.resolve() in [other.resolve() for other in folders[:number]]:
-            raise InputError(f"RUN: {folder} is given twice")
+            raise InputError(f"RUN: {folder} is named twice")
     runs = [RunAnalysis(folder) for folder in folders]
     names = _names(runs)
     size = min(len(run.samples) for run in runs)

@@ -150,9 +150,12 @@ def _mode(store: RunStore) -> list[str]:
     rule, written = mode["by_rule"], mode["by_model"]
     worded = f"{rule} questions were worded from sentence syntax, {written} by the model" if rule else ""
     lines = [f"Mode {mode['name']} ({mode['why']}): {worded or 'the model wrote every question'}."]
-    if mode["missing"] and len(store.meta("shares") or {}) > 1:
+    if mode["missing"] and sum(map(bool, (store.meta("shares") or {}).values())) > 1:
         missing = ", ".join(f"{count} {name}" for name, count in mode["missing"].items())
-        lines.append(f"Missing from the mix: {missing}; these documents or this model yield no more.")
+        reason = (
+            "; these documents or this model yield no more" if store.meta("ending") in ("complete", "short") else ""
+        )
+        lines.append(f"Missing from the mix{'' if reason else ' so far'}: {missing}{reason}.")
     if _writes_freely(store):
         lines.append("The share of good questions has not been measured for this model. Review all of them.")
     return lines

@@ -29,7 +29,7 @@ class ByChunkOptions(Options):
     kinds: Kinds = Field(
         default={},
         description="Kinds of question, by weight. Other kinds have weight 1; weight 0 excludes a kind. Each kind is "
-        "limited to a third of the set, or its share by weight if larger, until every chunk was tried twice.",
+        "limited to a third of the set, or its share by weight if larger, for the first three rounds.",
         json_schema_extra={"metavar": "KIND=WEIGHT,..."},
     )
     answers: Literal["short", "open"] = Field(

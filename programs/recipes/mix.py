@@ -16,7 +16,7 @@ def parse_mix(value: Any) -> Any:
     for part in value.split(","):
         name, sign, weight = (piece.strip() for piece in part.partition("="))
         if not sign:
-            raise ValueError(f"{part.strip()!r} is not of the form name=weight")
+            raise ValueError(f"{part.strip()!r} is not of the form name=weight, such as simple=2")
         if name in weights:
             raise ValueError(f"{name} is given twice")
         try:

@@ -21,7 +21,8 @@ class Need(dspy.Module):
     """Refuse a question that is answerable from a subset of its chunks.
 
     Removing any chunk must lower P(answerable), and each chunk must contribute words of the question or answer that no
-    other chunk has. The question must not contain a name that a chunk describes; a rewrite can bring it back.
+    other chunk has. The question must not contain a name that a chunk describes; a rewrite may have
+    reinserted one.
     """
 
     def __init__(self, tools: Tools, judging: JudgeAndRewrite) -> None:

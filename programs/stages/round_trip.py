@@ -44,8 +44,8 @@ class RoundTrip(dspy.Module):
         rank = result.retrieval.rank
         if not self.max_rank or (rank is not None and rank <= self.max_rank):
             return result
-        place = "not found" if rank is None else f"too far: rank {rank}"
-        trail.refuse("retrieval", f"source chunk {place}", question=judged.question)
+        problem = "not found" if rank is None else f"too far: rank {rank}"
+        trail.refuse("retrieval", f"source chunk {problem}", question=judged.question)
         return None
 
     def _search(self, trail: Trail, judged: Judged) -> RoundTripResult:

@@ -34,7 +34,7 @@ def section(run: RunAnalysis) -> PageSection:
         ]  # fmt: skip
         drawn.append(
             histogram_chart(
-                "twins",
+                "near-duplicates",
                 "Similarity to the nearest question",
                 f"Cosine of each of {counted(len(near), 'question')} with the most similar other question.",
                 near,

@@ -75,13 +75,13 @@ def arrow_schema(*columns: str) -> Any:
     import pyarrow as pa
 
     text, texts, whole = pa.string(), pa.list_(pa.string()), pa.int64()
-    place = {**dict.fromkeys(("chunk_id", "doc_id", "path", "title"), text), "headings": texts, "start": whole}
+    provenance = {**dict.fromkeys(("chunk_id", "doc_id", "path", "title"), text), "headings": texts, "start": whole}
     types = {
         **dict.fromkeys(("contexts", "chunk_ids", "paths", "headings"), texts),
         **dict.fromkeys(("rank", "score", "start", "end"), whole),
         "retrieval_gt": pa.list_(texts),
         "probability": pa.float64(),
-        "provenance": pa.list_(pa.struct([*place.items(), ("end", whole)])),
+        "provenance": pa.list_(pa.struct([*provenance.items(), ("end", whole)])),
     }
     return pa.schema([(name, types.get(name, text)) for name in columns])
 

@@ -97,7 +97,7 @@ def test_heads_with_wrong_vector_length_are_rejected(tmp_path: Path) -> None:
         head["embedding"] = [0.5] * 7
     own.write_text(json.dumps(shipped), encoding="utf-8")
     users = StateConsumers("head", shipped["model_sha256"], dimension=384)
-    with pytest.raises(StateError, match=r"chunk\.json: weighs vectors of 7 numbers, those of --embedder have 384"):
+    with pytest.raises(StateError, match=r"chunk\.json: expects embeddings of dimension 7, --embedder has 384"):
         load_compiled(str(tmp_path), users)
     shipped["heads"]["heads"]["fit"]["embedding"] = [0.5] * 8
     own.write_text(json.dumps(shipped), encoding="utf-8")

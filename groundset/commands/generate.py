@@ -72,7 +72,7 @@ def generate(values: Mapping[str, Any]) -> None:
         tracked = made.tracked
         withheld = f", without samples (--track-texts sends them to {tracked.withheld_from})"
         suffix = location_suffix(tracked.uri, is_default=tracked.is_default)
-        say(f"Tracked as {tracked.run_id}{suffix}{withheld if tracked.withheld_from else ''}.")
+        say(f"Logged to MLflow as run {tracked.run_id}{suffix}{withheld if tracked.withheld_from else ''}.")
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
     if not result.has_ended:
         # A normal exit would crash the model runtime in the middle of a call.

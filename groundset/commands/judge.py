@@ -15,7 +15,7 @@ class CriticOptions(CommandOptions):
 
     critic: Critic = "head"
     lm: str | None = option(None, "The language model of the critics lm, ensemble and verdict.", metavar="MODEL")
-    critic_lm: str | None = option(None, "The same as --lm, named as for generate.", metavar="MODEL")
+    critic_lm: str | None = option(None, "Alias of --lm.", metavar="MODEL")
     embedder: Embedder
     compiled: Compiled
     tracking: Tracking

@@ -122,8 +122,8 @@ def load_compiled(choice: str, consumers: StateConsumers, tracking: str | None =
     """Load the states of ``--compiled``: ``shipped``, ``champion``, ``none`` or a folder.
 
     A folder holds ``head/<step>.json`` for the critic ``head`` and ``<model>/<step>.json`` for a language model. States
-    compiled for other models or embedders are ignored; in a user's folder they are an error. Steps without a state in
-    the folder or among the champions get the shipped one.
+    of other models are ignored. In a user's folder, states of other weights or embedders are an error, and so is a
+    folder without any suitable state. Steps without a state get the shipped one.
 
     Args:
         choice: the value of ``--compiled``.

@@ -341,7 +341,7 @@ def make_run(
     try:
         return MadeRun(result, tracked=_track(result.files.record, tracking, track_texts, progress))
     except (InputError, RunError, TrackingError) as error:
-        return MadeRun(result, untracked=f"Not tracked: {error} (--no-track leaves it out)")
+        return MadeRun(result, untracked=f"Not tracked: {error} (--no-track disables tracking)")
 
 
 def _track(record: Path, tracking: str | None, texts: bool, progress: Progress) -> "Tracked":

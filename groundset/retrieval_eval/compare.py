@@ -16,7 +16,7 @@ from groundset.retrieval_eval.configs import RetrieverConfig
 from groundset.retrieval_eval.passages import PassageFinder, source_passages
 from groundset.retrieval_eval.rankings import read_rankings
 from groundset.retrieval_eval.retrievers import RETRIEVERS
-from groundset.retrieval_eval.retrievers.base import Corpus, Ranking
+from groundset.retrieval_eval.retrievers.base import Ranking, SearchTask
 from groundset.run import Run
 from groundset.stats import (
     ALPHA,
@@ -255,8 +255,8 @@ class _Search:
                 rankings: list[Ranking] = opened.search(questions, depth).indexes.tolist()
                 return rankings
 
-        corpus = Corpus([chunk.text for chunk in chunks], self._questions, dense)
-        return RETRIEVERS[config.retriever].search(corpus, SEARCH_DEPTH)
+        task = SearchTask([chunk.text for chunk in chunks], self._questions, dense)
+        return RETRIEVERS[config.retriever].search(task, SEARCH_DEPTH)
 
     def _cut(self, config: RetrieverConfig) -> Sequence[Chunk]:
         options = config.options

@@ -1,1 +1,1 @@
-"""The store: one folder and one SQLite file for each run, every step committed as it happens."""
+"""Storage of runs: a folder with an SQLite file, its summary and the reviews."""

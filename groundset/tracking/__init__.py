@@ -1,1 +1,1 @@
-"""Tracking of runs and compiles in MLflow; run tracking does not import compiling."""
+"""Tracking of runs and compiles in MLflow."""

@@ -41,7 +41,7 @@ def open_critics(
         spec: one of ``CRITICS``.
         languages: the known languages.
         embedder: embeds texts for the heads; it gets a cache unless it is a ``CachingEncoder``.
-        language_model: has a ``name`` and the client ``lm``; ``lm`` and ``ensemble`` need log-probabilities.
+        language_model: has a ``name`` and the client ``lm``; the critics ``lm`` and ``ensemble`` need logprobs.
         heads: the fitted heads by step; other steps use weights set by hand.
         blends: the blends by step; for other steps, the head decides alone.
 
@@ -63,8 +63,8 @@ def check_critic(spec: str, language_model: str | None = None) -> None:
     if language_model is not None and spec in MODEL_FREE:
         others = ", ".join(name for name in CRITICS if name not in MODEL_FREE)
         raise InputError(
-            f"--critic-lm {language_model}: the critic {spec} asks no language model; name another with --critic "
-            f"({others}), or omit --critic-lm"
+            f"--critic-lm {language_model}: the critic {spec} asks no language model; choose another critic with "
+            f"--critic ({others}), or omit --critic-lm"
         )
 
 
@@ -109,7 +109,7 @@ def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
 
 MODEL_FREE = frozenset({"head"})  # critics without a language model
 EMBEDDING = frozenset({"head", "ensemble"})  # critics that need an embedder
-SCORING = frozenset({"lm", "verdict"})  # critics that judge the scores of a chunk
+SCORING = frozenset({"lm", "verdict"})  # critics that rate chunks from 0 to 2
 CRITICS: Mapping[str, Callable[[_Parts], dict[str, Critic]]] = {
     "head": _open_heads,
     "lm": _open_lm,

@@ -22,7 +22,7 @@ _MIN_QUESTION_WORDS = 5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forms:
-    """The forms of short answers in a language. Texts are alternatives of a regular expression.
+    """The forms of short answers in a language. Strings are regular expressions such as ``a|b``.
 
     Attributes:
         months: names of months, case-sensitive.

@@ -1,4 +1,4 @@
-"""Unfinished work belongs to who makes it: the living keep theirs, what the dead left goes."""
+"""Working folders: kept while their process runs, removed afterwards."""
 
 import signal
 import subprocess

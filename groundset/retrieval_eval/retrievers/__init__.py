@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from groundset.retrieval_eval.retrievers.base import Retriever
+from groundset.retrieval_eval.retrievers.base import RetrieverKind
 from programs.discover import discover
 
-RETRIEVERS: Mapping[str, Retriever] = discover("groundset.retrieval_eval.retrievers", "RETRIEVER", Retriever)
+RETRIEVERS: Mapping[str, RetrieverKind] = discover("groundset.retrieval_eval.retrievers", "RETRIEVER", RetrieverKind)

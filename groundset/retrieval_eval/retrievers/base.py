@@ -1,4 +1,4 @@
-"""The row of the table of retrievers, and the corpus that a retriever searches."""
+"""The row of the table of retrievers, and the task that a retriever is given."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ Ranking = list[int]
 """Indexes of chunks, best first."""
 
 
-class Corpus(NamedTuple):
+class SearchTask(NamedTuple):
     """Texts of chunks, and questions to search for.
 
     ``dense`` searches for every question by cosine similarity down to a depth, and embeds the chunks when it is called.
@@ -20,7 +20,7 @@ class Corpus(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Retriever:
+class RetrieverKind:
     """A retriever: one row of the table.
 
     Attributes:
@@ -30,5 +30,5 @@ class Retriever:
     """
 
     name: str
-    search: Callable[[Corpus, int], list[Ranking]]
+    search: Callable[[SearchTask, int], list[Ranking]]
     embeds: bool = True

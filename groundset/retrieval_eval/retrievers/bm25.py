@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from groundset.retrieval_eval.retrievers.base import Corpus, Ranking, Retriever
+from groundset.retrieval_eval.retrievers.base import Ranking, RetrieverKind, SearchTask
 
 _WORD = re.compile(r"\w+")
 
 
-def search_bm25(corpus: Corpus, depth: int) -> list[Ranking]:
+def search_bm25(task: SearchTask, depth: int) -> list[Ranking]:
     """Rank by BM25; chunks that share no word with the question are left out."""
     import bm25s
 
     index = bm25s.BM25(method="lucene")
-    words = [_words(text) for text in corpus.texts]
+    words = [_words(text) for text in task.texts]
     if not any(words):
-        return [[] for _ in corpus.questions]
+        return [[] for _ in task.questions]
     index.index(words, show_progress=False)
     known = {word for text in words for word in text}
-    return [_best(index, [word for word in _words(text) if word in known], depth) for text in corpus.questions]
+    return [_best(index, [word for word in _words(text) if word in known], depth) for text in task.questions]
 
 
 def _best(index: Any, words: Sequence[str], depth: int) -> Ranking:
@@ -41,4 +41,4 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-RETRIEVER = Retriever("bm25", search_bm25, embeds=False)
+RETRIEVER = RetrieverKind("bm25", search_bm25, embeds=False)

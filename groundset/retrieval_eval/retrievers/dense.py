@@ -1,11 +1,11 @@
 """Dense retrieval: cosine similarity of embeddings."""
 
-from groundset.retrieval_eval.retrievers.base import Corpus, Ranking, Retriever
+from groundset.retrieval_eval.retrievers.base import Ranking, RetrieverKind, SearchTask
 
 
-def search_dense(corpus: Corpus, depth: int) -> list[Ranking]:
+def search_dense(task: SearchTask, depth: int) -> list[Ranking]:
     """Rank by cosine similarity."""
-    return corpus.dense(depth)
+    return task.dense(depth)
 
 
-RETRIEVER = Retriever("dense", search_dense)
+RETRIEVER = RetrieverKind("dense", search_dense)

@@ -7,15 +7,15 @@ Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
 from collections import defaultdict
 from collections.abc import Sequence
 
-from groundset.retrieval_eval.retrievers.base import Corpus, Ranking, Retriever
+from groundset.retrieval_eval.retrievers.base import Ranking, RetrieverKind, SearchTask
 from groundset.retrieval_eval.retrievers.bm25 import search_bm25
 
 _CONSTANT = 60
 
 
-def search_hybrid(corpus: Corpus, depth: int) -> list[Ranking]:
+def search_hybrid(task: SearchTask, depth: int) -> list[Ranking]:
     """Rank by both rankings."""
-    rankings = zip(corpus.dense(depth), search_bm25(corpus, depth), strict=True)
+    rankings = zip(task.dense(depth), search_bm25(task, depth), strict=True)
     return [fuse(pair, depth) for pair in rankings]
 
 
@@ -28,4 +28,4 @@ def fuse(rankings: Sequence[Ranking], depth: int) -> Ranking:
     return sorted(scores, key=lambda place: -scores[place])[:depth]
 
 
-RETRIEVER = Retriever("hybrid", search_hybrid)
+RETRIEVER = RetrieverKind("hybrid", search_hybrid)

@@ -99,7 +99,7 @@ def test_a_mix_may_be_a_table(tmp_path):
     [
         ({"size": 0}, r"^--size 0: must be at least 1$"),
         ({"workers": 99}, r"^--workers 99: "),
-        ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form name=weight$"),
+        ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form name=weight, such as simple=2$"),
         ({"mix": "clever=1"}, r"^--mix clever=1: no evolution is called 'clever'; there are simple, reasoning, cond"),
         ({"recipe": "clever"}, r"^--recipe clever: no such recipe; choose one of evolved, multi, "),
         ({"splits": "a=1"}, r"^--splits is an option of the recipe single, not of evolved$"),

@@ -9,7 +9,7 @@ import pytest
 from groundset.engine.config import make_config
 from groundset.retrieval_eval.configs import retriever_configs
 from groundset.retrieval_eval.rankings import read_rankings
-from groundset.retrieval_eval.retrievers.base import Corpus
+from groundset.retrieval_eval.retrievers.base import SearchTask
 from groundset.retrieval_eval.retrievers.bm25 import search_bm25
 from groundset.retrieval_eval.retrievers.hybrid import fuse, search_hybrid
 from programs.errors import InputError
@@ -35,12 +35,12 @@ SAMPLES = [
 ]  # fmt: skip
 
 
-def corpus(*questions: str, dense: list[list[int]] | None = None) -> Corpus:
+def task(*questions: str, dense: list[list[int]] | None = None) -> SearchTask:
     def search(depth: int) -> list[list[int]]:
         assert dense is not None, "nothing has to be embedded"
         return [ranking[:depth] for ranking in dense]
 
-    return Corpus(TEXTS, questions, search)
+    return SearchTask(TEXTS, questions, search)
 
 
 def bm25(words: list[str], place: int) -> float:
@@ -59,17 +59,17 @@ def bm25(words: list[str], place: int) -> float:
 def test_bm25_ranks_by_the_published_formula() -> None:
     words = ["the", "nine", "clock", "ferry"]
     expected = sorted((place for place in range(4) if bm25(words, place)), key=lambda place: -bm25(words, place))
-    assert search_bm25(corpus("The NINE clock ferry unknown?"), 50) == [expected]
-    assert search_bm25(corpus("The NINE clock ferry"), 1) == [expected[:1]]
+    assert search_bm25(task("The NINE clock ferry unknown?"), 50) == [expected]
+    assert search_bm25(task("The NINE clock ferry"), 1) == [expected[:1]]
 
 
 def test_bm25_reads_words_of_any_language_and_finds_nothing_without_one() -> None:
-    assert search_bm25(corpus("straße", "Unheard!", "?"), 50) == [[2], [], []]
-    assert search_bm25(Corpus(["", "…"], ["ferry"], corpus().dense), 50) == [[]]
+    assert search_bm25(task("straße", "Unheard!", "?"), 50) == [[2], [], []]
+    assert search_bm25(SearchTask(["", "…"], ["ferry"], task().dense), 50) == [[]]
 
 
 def test_hybrid_joins_both_rankings() -> None:
-    assert search_hybrid(corpus("ferry", dense=[[1, 0, 3]]), 50) == [[0, 1, 3]]
+    assert search_hybrid(task("ferry", dense=[[1, 0, 3]]), 50) == [[0, 1, 3]]
     assert fuse([[5, 6, 7], [7, 8]], 3) == [7, 5, 6]
 
 

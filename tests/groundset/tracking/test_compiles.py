@@ -330,7 +330,7 @@ def with_rows(made: CompileReport, change: Callable[[Any], dict[str, Any]]) -> C
 
 
 def test_promotion_needs_a_significant_gain(store: CompileStore) -> None:
-    for before, match in ((0.6, "within noise"), (0.3, None)):
+    for before, match in ((0.6, "not significant"), (0.3, None)):
         first = log(store, report(before, 0.6, 0.6))
         if match:
             with pytest.raises(PromotionError, match=match):

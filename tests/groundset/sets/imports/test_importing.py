@@ -253,9 +253,9 @@ def test_invalid_files(tmp_path: Path) -> None:
     text = write_lines(tmp_path / "notes.txt", "mine")
     for files, format_, message in (
         ([tmp_path / "no"], None, "no such file or folder"),
-        ([tmp_path / "empty"], None, "format; choose one of autorag, beir, jsonl with --format"),
+        ([tmp_path / "empty"], None, "format; choose one of autorag, autorageval, beir, jsonl with --format"),
         ([text], None, "cannot detect the format"),
-        ([text], "excel", "--format excel: no such format; choose one of autorag, beir, jsonl"),
+        ([text], "excel", "--format excel: no such format; choose one of autorag, autorageval, beir, jsonl"),
         ([text], "jsonl", "not .jsonl files"),
         ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
         ([tmp_path / "empty"], "beir", "beir is one folder with corpus.jsonl, queries.jsonl and qrels"),

@@ -258,7 +258,7 @@ def test_invalid_folders_are_rejected(make_run, tmp_path, monkeypatch):
         ReviewSession([folder, folder / ".." / "run"], "r")
     before = (folder / "run.sqlite").read_bytes()
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    with pytest.raises(InputError, match="cannot be written, and reviews are kept in it; copy it"):
+    with pytest.raises(InputError, match="cannot be written, but reviews are stored in it"):
         ReviewSession([folder], "r")
     assert (folder / "run.sqlite").read_bytes() == before
 

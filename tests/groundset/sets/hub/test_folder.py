@@ -61,7 +61,7 @@ def test_dry_run_rejects_folders_with_other_files(dry, push, tmp_path):
             dry()
         assert contents(folder) == before
         file.unlink()
-    with pytest.raises(InputError, match="holds other files"):
+    with pytest.raises(InputError, match="is the folder of a run"):
         push(dry_run=tmp_path / "run")
 
 

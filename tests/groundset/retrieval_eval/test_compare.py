@@ -227,8 +227,8 @@ def test_roundtrip_command(run, folder, tmp_path, monkeypatch):
     assert status == 0, ran.err
     head, own, small, *lines = ran.out.splitlines()
     assert head.split("  ")[0] == "retriever"
-    assert own.startswith("all-minilm-l6-v2  recursive  800 characters")
-    assert small.startswith("all-minilm-l6-v2  recursive  300 characters")
+    assert own.startswith("dense      all-minilm-l6-v2  recursive  800 characters")
+    assert small.startswith("dense      all-minilm-l6-v2  recursive  300 characters")
     assert len(re.findall(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", own)) == 3
     assert "significant differences with n=" in ran.out or "is better than" in ran.out
     assert "questions about 6 documents; 95 % intervals resample questions" in lines[-1]

@@ -48,7 +48,7 @@ def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
         ("os._exit(3)", r"crashes its process \(status 3\)"),
     ],
 )
-def test_what_takes_too_much_is_ended_and_the_next_call_is_served(work: BoundedProcess, told: str, reason: str) -> None:
+def test_process_over_a_limit_is_ended_and_replaced(work: BoundedProcess, told: str, reason: str) -> None:
     for told_before in ("1", "2"):
         assert work(told_before, 9) == int(told_before)
         with pytest.raises(LimitError, match=f"^{reason}$"):
@@ -56,23 +56,23 @@ def test_what_takes_too_much_is_ended_and_the_next_call_is_served(work: BoundedP
 
 
 @ONLY_LINUX
-def test_what_earlier_calls_keep_does_not_count(work: BoundedProcess) -> None:
+def test_memory_kept_by_earlier_calls_does_not_count(work: BoundedProcess) -> None:
     keep = "kept.append(bytearray(120 << 20)) or len(kept)"
     assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second is served by a new process"
 
 
-def test_an_error_keeps_its_traceback(work: BoundedProcess) -> None:
+def test_error_keeps_its_traceback(work: BoundedProcess) -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero") as caught:
         work("1 / 0", 9)
     assert "in work" in caught.value.__notes__[0]
     assert work("1", 9) == 1
 
 
-def test_what_is_printed_is_no_answer(work: BoundedProcess) -> None:
+def test_child_output_does_not_affect_the_answer(work: BoundedProcess) -> None:
     assert work("[print('noise', flush=True), os.write(1, b'noise'), sys.stdin.read()]", 9) == [None, 5, ""]
 
 
-def test_no_module_comes_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_working_folder_is_not_on_the_import_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path / "here")
@@ -81,11 +81,11 @@ def test_no_module_comes_from_the_working_folder(tmp_path: Path, monkeypatch: py
     process.end()
 
 
-def test_an_interruption_is_not_for_the_child(work: BoundedProcess) -> None:
+def test_child_ignores_interrupts(work: BoundedProcess) -> None:
     assert work("os.kill(os.getpid(), signal.SIGINT) or 1", 9) == 1
 
 
-def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
+def test_child_ends_with_its_parent(tmp_path: Path) -> None:
     script = (
         "from groundset.bounded import BoundedProcess, Limits\nimport os, signal\n"
         "process = BoundedProcess('os:strerror', Limits(200, 1))\nprocess(1, 9)\n"
@@ -100,7 +100,7 @@ def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
         os.kill(int(done.stdout), 0)
 
 
-def test_a_pool_keeps_the_order_and_ends_what_still_works() -> None:
+def test_pool_keeps_order_and_ends_running_calls() -> None:
     begun = threading.Event()
 
     def wait(process: BoundedProcess, seconds: int) -> object:

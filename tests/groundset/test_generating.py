@@ -59,7 +59,7 @@ def rows(out: Path) -> str:
     return (out / "samples.jsonl").read_text()
 
 
-def test_the_signature_names_every_option_of_the_command_and_of_recipes() -> None:
+def test_signature_matches_command_and_recipe_options() -> None:
     parameters = inspect.signature(groundset.generate).parameters
     assert set(parameters) == {each.python_name for each in generate_parameters()}
     text = str(groundset.generate.__doc__)
@@ -69,19 +69,19 @@ def test_the_signature_names_every_option_of_the_command_and_of_recipes() -> Non
 
 
 @pytest.mark.parametrize("form", [str, Path, lambda folder: [str(each) for each in sorted(folder.iterdir())]])
-def test_documents_are_named_by_text_or_path_or_a_list(docs: Path, tmp_path: Path, form: Any) -> None:
+def test_documents_can_be_str_path_or_list(docs: Path, tmp_path: Path, form: Any) -> None:
     run = groundset.generate(form(docs), out=form(tmp_path / "run") if form is str else tmp_path / "run", **SMALL)
     assert (len(run), run.is_complete, run.folder) == (3, True, tmp_path / "run")
 
 
-def test_own_chunks_need_no_documents(tmp_path: Path) -> None:
+def test_chunks_can_replace_documents(tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     lines = [json.dumps({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."}) for n in range(9)]
     file.write_text("\n".join(lines))
     assert len(groundset.generate(chunks=file, out=tmp_path / "run", size=2, parser="none", track=False)) == 2
 
 
-def test_quiet_says_nothing_and_the_rest_goes_where_the_command_says_it(
+def test_progress_goes_to_stderr_unless_quiet(
     docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     groundset.generate(docs, out=tmp_path / "quiet", quiet=True, **SMALL)
@@ -92,7 +92,7 @@ def test_quiet_says_nothing_and_the_rest_goes_where_the_command_says_it(
     assert "20 chunks from 5 documents" in told.err
 
 
-def test_fewer_than_asked_is_no_error(docs: Path, tmp_path: Path) -> None:
+def test_short_run_is_returned(docs: Path, tmp_path: Path) -> None:
     run = groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "size": 500})
     assert (run.is_complete, run.status) == (False, "short")
     assert 0 < len(run) < 500
@@ -117,7 +117,7 @@ def test_fewer_than_asked_is_no_error(docs: Path, tmp_path: Path) -> None:
         ({"config": "none.toml"}, "config none.toml: "),
     ],
 )
-def test_errors_name_parameters_and_nothing_is_written(
+def test_errors_name_parameters_and_write_nothing(
     docs: Path, tmp_path: Path, given: dict[str, Any], message: str
 ) -> None:
     call = {"docs": docs, **SMALL, **given}
@@ -126,7 +126,7 @@ def test_errors_name_parameters_and_nothing_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_begun_otherwise_is_told_by_parameters(docs: Path, tmp_path: Path) -> None:
+def test_mismatch_names_parameters(docs: Path, tmp_path: Path) -> None:
     groundset.generate(docs, out=tmp_path / "run", **SMALL)
     with pytest.raises(groundset.RunMismatchError, match=r"seed 0 \(now 5\), candidates 2 \(now 9\)"):
         groundset.generate(docs, out=tmp_path / "run", **SMALL, seed=5, candidates=9)
@@ -134,7 +134,7 @@ def test_a_run_begun_otherwise_is_told_by_parameters(docs: Path, tmp_path: Path)
         groundset.generate(docs, out=tmp_path / "run", documents=[docs])
 
 
-def test_a_running_loop_another_thread_and_a_second_call_do_not_matter(docs: Path, tmp_path: Path) -> None:
+def test_generate_works_in_event_loops_and_threads(docs: Path, tmp_path: Path) -> None:
     first = groundset.generate(docs, out=tmp_path / "first", **SMALL)
 
     async def inside() -> groundset.Run:
@@ -162,7 +162,7 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     mlflow.set_tracking_uri(before)
 
 
-def test_settings_of_dspy_and_mlflow_are_as_they_were(docs: Path, tmp_path: Path, own_store: str) -> None:
+def test_dspy_and_mlflow_settings_are_restored(docs: Path, tmp_path: Path, own_store: str) -> None:
     mine = dspy.LM("openai/mine", api_key="none")
     dspy.configure(lm=mine)
     log, heard = logging.getLogger("dspy.clients.lm"), logging.getLogger("mlflow").level
@@ -184,7 +184,7 @@ def test_settings_of_dspy_and_mlflow_are_as_they_were(docs: Path, tmp_path: Path
     assert [each.path for each in client.list_artifacts(logged.info.run_id)] == ["samples.jsonl"]
 
 
-def test_a_run_that_cannot_be_tracked_is_finished_and_warned_of(
+def test_untrackable_run_completes_with_a_warning(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "store"
@@ -205,7 +205,7 @@ def start(docs: Path, out: Path, log: Path, seconds: float) -> subprocess.Popen[
     return process
 
 
-def test_ctrl_c_returns_a_run_and_the_same_call_goes_on(
+def test_interrupt_returns_a_run_and_the_same_call_resumes(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
@@ -222,7 +222,7 @@ def test_ctrl_c_returns_a_run_and_the_same_call_goes_on(
     assert not set(made) & set(again), "a finished call was made again"
 
 
-def test_a_second_ctrl_c_does_not_wait_and_the_process_lives(docs: Path, tmp_path: Path) -> None:
+def test_second_interrupt_returns_at_once(docs: Path, tmp_path: Path) -> None:
     process = start(docs, tmp_path / "run", tmp_path / "calls", 60)
     process.send_signal(signal.SIGINT)
     time.sleep(3)  # two signals that come before the first is seen are one
@@ -231,7 +231,7 @@ def test_a_second_ctrl_c_does_not_wait_and_the_process_lives(docs: Path, tmp_pat
     assert (process.returncode, told) == (0, "interrupted 0\n"), wrong
 
 
-def test_whoever_ends_the_process_still_does(docs: Path, tmp_path: Path) -> None:
+def test_sigterm_still_ends_the_process(docs: Path, tmp_path: Path) -> None:
     process = start(docs, tmp_path / "run", tmp_path / "calls", 0.2)
     process.terminate()
     told, _ = process.communicate(timeout=60)
@@ -239,7 +239,7 @@ def test_whoever_ends_the_process_still_does(docs: Path, tmp_path: Path) -> None
     assert groundset.open_run(tmp_path / "run").status == "interrupted"
 
 
-def test_an_interrupt_before_there_is_a_run_is_the_usual_one(
+def test_interrupt_before_the_run_exists_is_raised(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*args: Any, **kwargs: Any) -> None:

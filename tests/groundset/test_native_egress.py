@@ -56,11 +56,11 @@ def watched(guard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return run
 
 
-def test_the_guard_sees_what_native_code_asks(watched: Callable[..., list[str]]) -> None:
+def test_guard_records_native_lookups(watched: Callable[..., list[str]]) -> None:
     assert watched(LOOK_UP) == ["native.example", "192.0.2.1"]
 
 
-def test_reading_documents_reports_nothing_to_anybody(watched: Callable[..., list[str]], tmp_path: Path) -> None:
+def test_reading_documents_contacts_no_host(watched: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     paragraph = "<w:p><w:r><w:t>The mill was built by two brothers in 1887.</w:t></w:r></w:p>"
     (tmp_path / "docs" / "mill.docx").write_bytes(docx(paragraph * 3))
@@ -69,7 +69,7 @@ def test_reading_documents_reports_nothing_to_anybody(watched: Callable[..., lis
     assert not list((tmp_path / "home").rglob("*Microsoft*")), "no id of this device is kept"
 
 
-def test_reading_documents_loads_nothing_that_reports() -> None:
+def test_reading_documents_does_not_load_onnxruntime() -> None:
     script = (
         "import io, sys\nfrom groundset.corpus.parsing.html import markitdown_converters\n"
         "markitdown_converters()\nprint('onnxruntime' in sys.modules)"

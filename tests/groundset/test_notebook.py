@@ -51,7 +51,7 @@ def text_of(cell: Any) -> str:
 
 
 @pytest.mark.model
-def test_the_python_of_the_readme_runs_in_a_notebook(place: Path, tmp_path: Path) -> None:
+def test_readme_python_runs_in_a_notebook(place: Path, tmp_path: Path) -> None:
     (section,) = SECTION.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     snippets = SNIPPET.findall(section)
     assert len(snippets) == 4
@@ -112,7 +112,7 @@ def kernel(place: Path) -> Iterator[Kernel]:
     started.manager.context.destroy()
 
 
-def test_the_stop_button_returns_a_run_and_the_same_call_goes_on(kernel: Kernel, place: Path, tmp_path: Path) -> None:
+def test_kernel_interrupt_returns_a_run_and_the_same_call_resumes(kernel: Kernel, place: Path, tmp_path: Path) -> None:
     scripted_run.write_documents(place / "docs")
     log = tmp_path / "calls"
     call = """

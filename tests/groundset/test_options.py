@@ -20,11 +20,11 @@ from programs.recipes import RECIPES
         ("no such file: a--size.md -- or b", "no such file: a--size.md -- or b"),
     ],
 )  # fmt: skip
-def test_messages_name_parameters(said: str, in_python: str) -> None:
+def test_as_parameters(said: str, in_python: str) -> None:
     assert as_parameters(said) == in_python
 
 
-def test_errors_stay_what_they_are() -> None:
+def test_for_python_keeps_the_error_type() -> None:
     @for_python
     def refuse(name: str) -> None:
         raise RunMismatchError(f"--out {name}: begun otherwise")
@@ -34,7 +34,7 @@ def test_errors_stay_what_they_are() -> None:
     assert type(caught.value) is RunMismatchError
 
 
-def test_options_of_recipes_name_all_that_have_them() -> None:
+def test_recipe_options_list_their_owners() -> None:
     found = recipe_options()
     assert {name: option.owners for name, option in found.items()} == {
         name: [each.name for each in RECIPES.values() if name in each.options.model_fields] for name in found

@@ -41,7 +41,7 @@ DRAWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|1A|2K)|\r")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_what_is_unseen_is_spelt_and_says_the_same(text):
+def test_control_characters_are_escaped_reversibly(text):
     shown = printable(text)
     assert not STEERING.search(shown)
     assert "\n" not in shown
@@ -49,11 +49,11 @@ def test_what_is_unseen_is_spelt_and_says_the_same(text):
     assert printable(shown) == shown
 
 
-def test_ordinary_text_stays():
+def test_ordinary_text_is_unchanged():
     assert printable(ORDINARY) == ORDINARY
 
 
-def test_nothing_of_unicode_steers_or_cannot_be_written():
+def test_every_unicode_character_is_printable():
     for code in range(sys.maxunicode + 1):
         character = chr(code)
         kind = unicodedata.category(character)
@@ -67,11 +67,11 @@ def test_nothing_of_unicode_steers_or_cannot_be_written():
             assert shown == character
 
 
-def test_a_block_of_text_keeps_its_lines():
+def test_blocks_keep_their_line_breaks():
     assert printable("a\r\nb\tc\x1b[2J\rd", lines=True) == "a\nb\tc\\u001b[2J\\rd"
 
 
-def test_lines_of_json_stay_the_same_json():
+def test_escaped_json_is_equivalent():
     row = {"question": "".join(HOSTILE)}
     shown = printable(json.dumps(row, ensure_ascii=False))
     assert json.loads(shown) == row
@@ -79,7 +79,7 @@ def test_lines_of_json_stay_the_same_json():
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_progress_and_notes_are_one_line_each(terminal):
+def test_progress_and_notes_print_one_line_each(terminal):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=60)
     for text in HOSTILE:
@@ -92,7 +92,7 @@ def test_progress_and_notes_are_one_line_each(terminal):
     assert "nine[bold red]:cat:[/bold red]" in lines
 
 
-def test_say_and_tables_are_one_line_each(capsys):
+def test_say_and_tables_print_one_line_each(capsys):
     for text in HOSTILE:
         say(text)
         say(text, err=True)
@@ -103,7 +103,7 @@ def test_say_and_tables_are_one_line_each(capsys):
     assert not STEERING.search(printed.out + printed.err)
 
 
-def test_only_one_module_prints():
+def test_only_the_printing_module_prints():
     """Whoever prints in another way has to be sure of every value; nobody is."""
     raw = []
     packages = ("groundset", "optimizers", "programs")
@@ -172,7 +172,7 @@ def check(printed: str) -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
-def test_commands_print_hostile_names_harmlessly(docs, tmp_path, terminal):
+def test_commands_escape_hostile_names(docs, tmp_path, terminal):
     out = tmp_path / "run\x1b[2J\u202e"
     chunked = printed_by(CHUNK, "chunk", docs, "--out", tmp_path / "c\n.jsonl", "--min-length", 50, terminal=terminal)
     assert r"Skipped three\u001b[2J\u001b[1;1H.xyz: unsupported type .xyz." in chunked

@@ -45,7 +45,7 @@ def seconds(out: Path) -> float:
     return told
 
 
-def test_what_loads_and_is_read_is_said_before_it_is_done(docs: Path, tmp_path: Path) -> None:
+def test_loading_and_reading_are_announced_first(docs: Path, tmp_path: Path) -> None:
     progress, stream = telling()
     told_when_loaded: list[str] = []
 
@@ -64,7 +64,7 @@ def test_what_loads_and_is_read_is_said_before_it_is_done(docs: Path, tmp_path: 
     ]
 
 
-def test_a_run_that_goes_on_says_so_and_counts_on(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resumed_run_continues_its_counts(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "run"
     with pytest.raises(EngineError):
         generate(docs, out, StoppingEngine(20))
@@ -80,7 +80,7 @@ def test_a_run_that_goes_on_says_so_and_counts_on(docs: Path, tmp_path: Path, mo
     assert int(first.split("attempts; ")[1].split(" calls")[0]) >= record["calls"]
 
 
-def test_growing_tells_what_is_there_of_what_is_asked_now(docs: Path, tmp_path: Path) -> None:
+def test_grown_run_reports_the_new_size(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     generate(docs, out, size=3)
     attempts = json.loads((out / "run.json").read_text())["attempts"]
@@ -90,7 +90,7 @@ def test_growing_tells_what_is_there_of_what_is_asked_now(docs: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(("size", "kept"), [(20, "0 of 20 samples"), (None, "0 samples")])
-def test_a_run_that_stops_early_tells_what_its_recipe_asks_for(
+def test_early_stop_reports_requested_samples(
     docs: Path, tmp_path: Path, size: int | None, kept: str
 ) -> None:
     """Where a recipe has no size, the chunks say how many, once they are read."""
@@ -109,7 +109,7 @@ def test_a_run_that_stops_early_tells_what_its_recipe_asks_for(
 
 
 @pytest.mark.parametrize(("size", "more"), [(8, "; a larger --size adds to it"), (500, "")])
-def test_a_finished_run_is_said_to_be_without_loading_anything(
+def test_finished_run_is_reported_without_loading(
     docs: Path, tmp_path: Path, size: int, more: str
 ) -> None:
     out = tmp_path / "run"
@@ -127,7 +127,7 @@ def test_a_finished_run_is_said_to_be_without_loading_anything(
     assert (again.ending, again.summary) == (before.ending, before.summary)
 
 
-def test_the_time_told_is_that_on_the_clock_over_all_sessions(docs: Path, tmp_path: Path) -> None:
+def test_recorded_time_is_wall_time_of_all_sessions(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     config = make_config({"documents": (docs,), "size": 8, "chunk_size": 300, "min_length": 50})
 

@@ -31,7 +31,7 @@ def test_exported_members() -> None:
         _ = groundset.nothing
 
 
-def test_every_error_can_be_caught_by_its_public_name() -> None:
+def test_all_errors_are_public() -> None:
     raised = {
         each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, errors.GroundsetError)
     }
@@ -48,7 +48,7 @@ def test_every_error_can_be_caught_by_its_public_name() -> None:
         ("groundset.compare", {"pydantic", "rich", "typer"}),
     ],
 )
-def test_importing_costs_nothing(asked: str, allowed: set[str]) -> None:
+def test_import_loads_no_heavy_modules(asked: str, allowed: set[str]) -> None:
     script = f"import sys, groundset\n{asked}\nprint(*sorted(set(sys.modules) & set(sys.argv[1:])))"
     ran = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True, timeout=60)
     assert set(ran.stdout.split()) <= allowed

@@ -58,7 +58,7 @@ def run(tmp_path: Path) -> groundset.Run:
     return groundset.open_run(str(folder))
 
 
-def test_a_run_is_a_sequence_of_its_samples(run: groundset.Run) -> None:
+def test_run_is_a_sequence_of_samples(run: groundset.Run) -> None:
     assert len(run) == 7
     assert [each.id for each in run] == [f"s{number}" for number in range(7)]
     assert (run[0], run[-1], run[1:3]) == (run.samples[0], run.samples[6], run.samples[1:3])
@@ -71,7 +71,7 @@ def test_a_run_is_a_sequence_of_its_samples(run: groundset.Run) -> None:
     assert repr(run) == f"<Run {run.folder}: 7 of 9 samples, short>"
 
 
-def test_a_table_has_the_columns_that_are_documented(run: groundset.Run) -> None:
+def test_to_pandas_has_the_documented_columns(run: groundset.Run) -> None:
     table = run.to_pandas()
     told = [line.split("|")[1] for line in str(groundset.Run.to_pandas.__doc__).splitlines() if "| `" in line]
     assert COLUMN.findall(" ".join(told)) == list(
@@ -85,13 +85,13 @@ def test_a_table_has_the_columns_that_are_documented(run: groundset.Run) -> None
     assert table["rank"].dtype == pd.Int64Dtype()
 
 
-def test_a_table_of_no_samples_has_its_columns(run: groundset.Run) -> None:
+def test_to_pandas_of_an_empty_run_has_all_columns(run: groundset.Run) -> None:
     empty = groundset.Run(run.folder, samples=[])
     assert list(empty.to_pandas().columns) == list(run.to_pandas().columns)
     assert len(empty.to_pandas()) == 0
 
 
-def test_html_is_escaped_and_short(run: groundset.Run) -> None:
+def test_repr_html_is_escaped_and_truncated(run: groundset.Run) -> None:
     shown = run._repr_html_()
     assert EVIL not in shown
     assert "What is 0 &lt;script&gt;" in shown
@@ -99,7 +99,7 @@ def test_html_is_escaped_and_short(run: groundset.Run) -> None:
     assert "<p>2 more.</p>" in shown
 
 
-def test_a_page_is_opened_and_holds_everything_escaped(run: groundset.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_in_browser_writes_an_escaped_page(run: groundset.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(page.webbrowser, "open", opened.append)
     file = run.open_in_browser()
@@ -114,7 +114,7 @@ def test_a_page_is_opened_and_holds_everything_escaped(run: groundset.Run, monke
     assert "http" not in text.replace("http-equiv", "")
 
 
-def test_the_page_of_a_run_never_follows_a_link(
+def test_open_in_browser_does_not_follow_links(
     run: groundset.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page.webbrowser, "open", str)
@@ -124,7 +124,7 @@ def test_the_page_of_a_run_never_follows_a_link(
     assert (tmp_path / "mine").read_text() == "precious"
 
 
-def test_wrong_folders_and_formats_are_named(run: groundset.Run, tmp_path: Path) -> None:
+def test_invalid_folders_and_formats_are_rejected(run: groundset.Run, tmp_path: Path) -> None:
     with pytest.raises(groundset.InputError, match="nowhere does not exist"):
         groundset.open_run(tmp_path / "nowhere")
     with pytest.raises(groundset.InputError, match=r"^format xml: no such format; choose one of argilla, autorag, "):
@@ -137,7 +137,7 @@ def test_wrong_folders_and_formats_are_named(run: groundset.Run, tmp_path: Path)
         groundset.open_run(run.folder)
 
 
-def test_a_run_is_exported_as_the_command_does_it(tmp_path: Path) -> None:
+def test_export(tmp_path: Path) -> None:
     docs = scripted_run.write_documents(tmp_path / "docs")
     scripted_run.generate(docs, tmp_path / "run", parser="none", size=2)
     told = groundset.open_run(tmp_path / "run").export("autorag", str(tmp_path / "out"))
@@ -145,7 +145,7 @@ def test_a_run_is_exported_as_the_command_does_it(tmp_path: Path) -> None:
     assert len(pd.read_parquet(tmp_path / "out" / "qa.parquet")) == 2
 
 
-def test_runs_are_made_of_a_run_as_by_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transforms_return_new_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedder, "load_embedder", scripted_run.Encoder)
     docs = scripted_run.write_documents(tmp_path / "docs")
     scripted_run.generate(docs, tmp_path / "run", size=6, parser="none")

@@ -38,7 +38,7 @@ def names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def test_a_killed_process_leaves_what_the_next_one_removes(tmp_path):
+def test_leftovers_of_a_killed_process_are_removed_by_the_next(tmp_path):
     for code, target in ((FILE, tmp_path / "a.txt"), (FOLDER, tmp_path / "out")):
         with another(code, target) as process:
             process.kill()
@@ -49,7 +49,7 @@ def test_a_killed_process_leaves_what_the_next_one_removes(tmp_path):
         (tmp_path / "b.txt").unlink()
 
 
-def test_files_are_written_side_by_side_and_the_last_one_stands(tmp_path):
+def test_last_of_concurrent_file_writes_wins(tmp_path):
     with another(FILE, tmp_path / "a.txt") as process:
         write_text(tmp_path / "a.txt", "2")
         write_text(tmp_path / "b.txt", "b")
@@ -65,7 +65,7 @@ def write_folder(target: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["new", "replaced"])
-def test_a_folder_that_another_process_writes_is_refused(tmp_path, there):
+def test_folder_written_by_another_process_is_rejected(tmp_path, there):
     out = tmp_path / "out"
     if there:
         write_folder(out)
@@ -80,14 +80,14 @@ def test_a_folder_that_another_process_writes_is_refused(tmp_path, there):
     assert (out / "z").read_text() == "2"
 
 
-def test_the_name_of_a_target_may_be_as_long_as_names_can_be(tmp_path):
+def test_target_names_of_maximum_length(tmp_path):
     name = "n" * 255
     write_folder(tmp_path / name)
     write_text(tmp_path / name / name, "x")
     assert (tmp_path / name / name).read_text() == "x"
 
 
-def test_what_earlier_versions_left_goes_and_links_are_not_followed(tmp_path):
+def test_old_leftovers_are_removed_without_following_links(tmp_path):
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").touch()
@@ -107,7 +107,7 @@ def test_what_earlier_versions_left_goes_and_links_are_not_followed(tmp_path):
 
 
 @pytest.mark.parametrize("target", [None, "out"])
-def test_a_folder_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monkeypatch, target):
+def test_folder_removed_before_locking_is_recreated(tmp_path, monkeypatch, target):
 
     class Locked(working_folders.FileLock):
         tried = 0
@@ -147,7 +147,7 @@ with folders.whole_folders({{Path(sys.argv[1], name): "z" for name in "ab"}}) as
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_each_of_several_folders_is_whole_wherever_a_kill_comes(tmp_path, place):
+def test_several_folders_are_each_complete_after_a_kill(tmp_path, place):
     for name in "ab":
         with whole_folder(tmp_path / name, last="z") as folder:
             for file in "yz":

@@ -12,7 +12,7 @@ from programs.recipes import RECIPES
 DOCS = (Path("docs"),)
 
 
-def test_defaults_then_file_then_options(tmp_path):
+def test_options_override_file_and_defaults(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text('documents = ["texts"]\nsize = 5\nmin-length = 10\nmix = "simple=1"\n')
     config = make_config({"size": 7, "seed": None}, file)
@@ -23,7 +23,7 @@ def test_defaults_then_file_then_options(tmp_path):
     assert config.documents == (tmp_path / "texts",)
 
 
-def test_a_former_record_is_a_configuration(tmp_path):
+def test_run_record_is_accepted_as_configuration(tmp_path):
     former = make_config({"documents": DOCS, "size": 3, "chunk_size": 500, "lm": "own.gguf"}).anchored()
     (tmp_path / "run.json").write_text(json.dumps({"configuration": former.to_dict(), "status": "x"}))
     assert make_config({}, tmp_path / "run.json").to_dict() == former.to_dict()
@@ -50,7 +50,7 @@ def paths_in(folder: Path) -> dict[str, str]:
     return {**told, "embedder": f"{folder}/emb", "lm": f"{folder}/own.gguf"}
 
 
-def test_paths_in_a_file_are_those_beside_it(tmp_path, monkeypatch):
+def test_config_file_paths_are_relative_to_the_file(tmp_path, monkeypatch):
     file = written(tmp_path / "project" / "run.toml", PATHS)
     monkeypatch.chdir(tmp_path)
     for named in (file, file.relative_to(tmp_path)):
@@ -58,12 +58,12 @@ def test_paths_in_a_file_are_those_beside_it(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["hf/org/tiny-GGUF/tiny.gguf", "hf/org/tiny-GGUF/tiny.gguf@v1"])
-def test_a_file_of_the_hub_is_no_path(tmp_path, name):
+def test_hub_file_is_not_resolved_as_path(tmp_path, name):
     assert make_config({}, written(tmp_path / "run.toml", {"lm": name})).lm == name
     assert make_config({"documents": DOCS, "lm": name}).anchored().lm == name
 
 
-def test_paths_of_the_command_are_made_absolute(tmp_path, monkeypatch):
+def test_command_line_paths_are_made_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert chosen(make_config({"documents": DOCS, **PATHS}).anchored()) == paths_in(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -71,7 +71,7 @@ def test_paths_of_the_command_are_made_absolute(tmp_path, monkeypatch):
     assert chosen(make_config({"documents": DOCS, **at_home}).anchored()) == paths_in(tmp_path / "home")
 
 
-def test_names_are_no_paths_though_folders_are_called_so(tmp_path, monkeypatch):
+def test_names_are_not_resolved_as_paths_of_like_named_folders(tmp_path, monkeypatch):
     for name in NAMES.values():
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
@@ -82,13 +82,13 @@ def test_names_are_no_paths_though_folders_are_called_so(tmp_path, monkeypatch):
     assert make_config({"documents": DOCS, "embedder": "mine/other"}).anchored().embedder == "mine/other"
 
 
-def test_paths_that_an_older_record_left_relative_stay_so(tmp_path):
+def test_relative_paths_of_older_records_are_kept(tmp_path):
     told = make_config({"documents": DOCS}).anchored().to_dict()
     (tmp_path / "run.json").write_text(json.dumps({"configuration": {**told, **PATHS}}))
     assert chosen(make_config({}, tmp_path / "run.json")) == PATHS
 
 
-def test_a_mix_may_be_a_table(tmp_path):
+def test_mix_can_be_a_toml_table(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text('documents = "texts"\n[mix]\nsimple = 1\nreasoning = 0.5\n')
     assert make_config({}, file).options.mix == {"simple": 1, "reasoning": 0.5}
@@ -117,12 +117,12 @@ def test_a_mix_may_be_a_table(tmp_path):
         ({"size": 0, "merge": 0}, r"--merge 0: .*; --size 0: "),
     ],
 )
-def test_a_wrong_option_is_named(given, message):
+def test_invalid_options_are_rejected(given, message):
     with pytest.raises(InputError, match=message):
         make_config({"documents": DOCS, **given})
 
 
-def test_documents_or_own_chunks_are_needed():
+def test_documents_or_chunks_are_required():
     with pytest.raises(InputError, match="no documents; name files"):
         make_config({"documents": ()})
     assert make_config({"chunks": Path("mine.jsonl")}).sources == (Path("mine.jsonl"),)
@@ -142,14 +142,14 @@ def test_documents_or_own_chunks_are_needed():
         ("run.json", '{"configuration": 3}', r"holds no options"),
     ],
 )
-def test_a_wrong_file_is_named(tmp_path, name, text, message):
+def test_invalid_config_files_are_rejected(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=message) as caught:
         make_config({"documents": DOCS}, tmp_path / name)
     assert str(tmp_path / name) in str(caught.value)
 
 
-def test_a_missing_or_binary_file_is_named(tmp_path):
+def test_missing_and_binary_files_are_rejected(tmp_path):
     with pytest.raises(InputError, match="No such file"):
         read_config_file(tmp_path / "none.toml")
     (tmp_path / "run.toml").write_bytes(b"\xff\xfe\x00")
@@ -157,7 +157,7 @@ def test_a_missing_or_binary_file_is_named(tmp_path):
         read_config_file(tmp_path / "run.toml")
 
 
-def test_a_file_without_end_is_refused(tmp_path):
+def test_oversized_config_files_are_rejected(tmp_path):
     (tmp_path / "run.toml").write_bytes(b"#" * ((8 << 20) + 1))
     with pytest.raises(InputError, match=r"^--config .*run\.toml: longer than 8 MB$"):
         read_config_file(tmp_path / "run.toml")
@@ -165,7 +165,7 @@ def test_a_file_without_end_is_refused(tmp_path):
         read_config_file(Path("/dev/zero"))
 
 
-def test_every_field_is_an_option_of_the_command_and_recipes_add_theirs():
+def test_command_options_match_config_and_recipe_fields():
     own = {each.name for each in generate_parameters(with_recipes=False)}
     others = {"out", "config", "track", "track_texts", "tracking", "verbose", "quiet"}
     assert own - others == set(RunConfig.model_fields) - {"lm_file", "critic_lm_file", "options"}

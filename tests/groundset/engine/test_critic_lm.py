@@ -81,7 +81,7 @@ def record_of(out: Path) -> Any:
     return json.loads((out / "run.json").read_text())
 
 
-def test_a_second_model_judges_and_is_counted_by_itself(docs: Path, tmp_path: Path) -> None:
+def test_critic_model_calls_are_counted_separately(docs: Path, tmp_path: Path) -> None:
     judge, out = JudgingEngine(), tmp_path / "run"
     result = judged_run(docs, out, judge)
     assert result.ending == "complete"
@@ -98,7 +98,7 @@ def test_a_second_model_judges_and_is_counted_by_itself(docs: Path, tmp_path: Pa
     assert RunAnalysis(out).critic_calls.calls == asked
 
 
-def test_what_it_said_is_not_paid_for_again(docs: Path, tmp_path: Path) -> None:
+def test_critic_answers_are_reused_on_resume(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     judged_run(docs, out, JudgingEngine(), size=2)
     before, again = record_of(out)["critic_calls"]["calls"], JudgingEngine()
@@ -119,20 +119,20 @@ def test_what_it_said_is_not_paid_for_again(docs: Path, tmp_path: Path) -> None:
         (None, r"--critic-lm judge \(cccccccccccc\) \(now not given\)"),
     ],
 )
-def test_another_judge_makes_another_run(docs: Path, tmp_path: Path, other: str | None, told: str) -> None:
+def test_changed_critic_model_is_a_mismatch(docs: Path, tmp_path: Path, other: str | None, told: str) -> None:
     judged_run(docs, tmp_path / "run", JudgingEngine())
     with pytest.raises(RunMismatchError, match=told):
         judged_run(docs, tmp_path / "run", JudgingEngine(), critic_lm=other, size=5)
 
 
-def test_a_critic_that_asks_no_model_takes_none(docs: Path, tmp_path: Path) -> None:
+def test_critic_lm_is_rejected_for_critics_without_a_model(docs: Path, tmp_path: Path) -> None:
     told = r"^--critic-lm judge: the critic head asks no language model; name another with --critic"
     with pytest.raises(InputError, match=told):
         judged_run(docs, tmp_path / "run", JudgingEngine(), critic="head")
     assert not (tmp_path / "run").exists()
 
 
-def test_without_a_second_model_the_first_one_judges_and_nothing_is_told_of_another(docs: Path, tmp_path: Path) -> None:
+def test_generator_judges_without_critic_lm(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = judged_run(docs, out, None, JudgingEngine(), critic_lm=None)
     record = record_of(out)
@@ -140,7 +140,7 @@ def test_without_a_second_model_the_first_one_judges_and_nothing_is_told_of_anot
     assert not any("judged:" in line for line in result.summary)
 
 
-def test_a_chunk_that_is_scored_too_low_is_refused(docs: Path, tmp_path: Path) -> None:
+def test_low_scored_chunks_are_refused(docs: Path, tmp_path: Path) -> None:
     low = JudgingEngine(LINES.replace("very good - 3", "so so - 2"))
     refused = judged_run(docs, tmp_path / "strict", low)
     assert (refused.ending, refused.files.samples.read_text()) == ("short", "")
@@ -150,7 +150,7 @@ def test_a_chunk_that_is_scored_too_low_is_refused(docs: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("by_file", "key"), [(True, "Bearer none"), (False, "Bearer mine")])
-def test_texts_and_key_go_to_the_server_that_a_person_named_to_judge(
+def test_critic_texts_and_key_go_to_the_critic_server(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serving: Any, by_file: bool, key: str
 ) -> None:
     monkeypatch.setenv("GROUNDSET_API_KEY", "mine")

@@ -69,7 +69,7 @@ def run(
     return run
 
 
-def test_the_guard_keeps_this_process_and_its_children_here(egress: Callable[[], list[str]]) -> None:
+def test_guard_blocks_this_process_and_its_children(egress: Callable[[], list[str]]) -> None:
     with pytest.raises(socket.gaierror):
         socket.create_connection(("example.org", 80))
     with socket.socket() as talk, pytest.raises(ConnectionRefusedError):
@@ -80,7 +80,7 @@ def test_the_guard_keeps_this_process_and_its_children_here(egress: Callable[[],
     assert egress() == []
 
 
-def test_every_command_asks_only_the_server_that_was_named(
+def test_commands_contact_only_the_named_server(
     run: Callable[..., Ran], egress: Callable[[], list[str]], serving: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: set[str] = set()
@@ -154,7 +154,7 @@ def every_command() -> set[str]:
     return found
 
 
-def test_the_pages_of_a_store_are_served_from_this_machine_alone(
+def test_ui_makes_no_external_connections(
     run: Callable[..., Ran], egress: Callable[[], list[str]]
 ) -> None:
     with socket.socket() as free:
@@ -189,7 +189,7 @@ def test_the_pages_of_a_store_are_served_from_this_machine_alone(
         (("compile", "judge", "--optimizer", "fit-ensemble"), "openai/gpt-5-mini", "api.openai.com"),
     ],
 )
-def test_a_model_elsewhere_is_looked_up_where_it_was_named(
+def test_remote_model_is_looked_up_only_at_its_host(
     run: Callable[..., Ran],
     egress: Callable[[], list[str]],
     tmp_path: Path,
@@ -216,7 +216,7 @@ def test_a_model_elsewhere_is_looked_up_where_it_was_named(
         ("compile", "answer", *BY_SERVER, "--lm", "smollm2-135m", "--teacher"),
     ],
 )
-def test_an_address_that_is_none_is_one_line(
+def test_invalid_base_url_is_rejected(
     run: Callable[..., Ran], egress: Callable[[], list[str]], tmp_path: Path, command: tuple[str, ...], lm: str
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
@@ -228,7 +228,7 @@ def test_an_address_that_is_none_is_one_line(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_state_that_names_a_model_is_refused_before_anybody_is_asked(
+def test_state_with_language_model_is_rejected_before_any_call(
     run: Callable[..., Ran], egress: Callable[[], list[str]], tmp_path: Path, serving: Any
 ) -> None:
     predictor = {**HEAD["predictor"], "lm": {"model": "openai/evil", "api_base": "http://evil.example"}}
@@ -247,7 +247,7 @@ def test_a_state_that_names_a_model_is_refused_before_anybody_is_asked(
 
 
 @pytest.mark.parametrize("option", [(), ("--track-texts",)])
-def test_a_tracking_server_is_named_before_texts_go_there(
+def test_tracking_server_is_announced_before_texts_are_sent(
     run: Callable[..., Ran],
     egress: Callable[[], list[str]],
     serving: Any,

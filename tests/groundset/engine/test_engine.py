@@ -65,7 +65,7 @@ def disturbed(disturb: Any) -> Any:
     return scripted_recipe(Disturbed)
 
 
-def test_a_chunk_beyond_the_context_is_refused_and_not_drawn_again(docs, tmp_path):
+def test_chunk_beyond_context_length_is_refused_and_exhausted(docs, tmp_path):
     engine = FailingEngine(ContextLengthError("5000 of 4096 tokens"), lambda number: number == 0)
     assert generate(docs, tmp_path / "run", engine).ending == "complete"
     first = rejects(tmp_path / "run")[0]
@@ -79,7 +79,7 @@ def test_a_chunk_beyond_the_context_is_refused_and_not_drawn_again(docs, tmp_pat
     ("error", "said"),
     [(AuthError("wrong key"), r"\(Auth\).*wrong key"), (EngineError("the runtime crashed"), "the runtime crashed")],
 )
-def test_an_error_on_the_way_to_the_model_stops_the_run_and_a_mended_one_goes_on(docs, tmp_path, error, said):
+def test_engine_error_stops_the_run_and_rerun_resumes(docs, tmp_path, error, said):
     generate(docs, tmp_path / "whole")
     out = tmp_path / "run"
     engine = FailingEngine(error, lambda number: number >= 10)
@@ -95,7 +95,7 @@ def test_an_error_on_the_way_to_the_model_stops_the_run_and_a_mended_one_goes_on
     assert corrected.calls == calls - 10, "the ten calls that were answered are not made again"
 
 
-def test_a_crash_is_tried_again_by_dspy_and_then_stops_the_run(docs, tmp_path, monkeypatch):
+def test_server_error_is_retried_then_stops_the_run(docs, tmp_path, monkeypatch):
     monkeypatch.setattr("dspy.clients.execution.time.sleep", lambda seconds: None)
     engine = FailingEngine(ServerError("gone"), lambda number: number >= 5)
     with pytest.raises(EngineError, match=r"\(Server\).*gone"):
@@ -103,7 +103,7 @@ def test_a_crash_is_tried_again_by_dspy_and_then_stops_the_run(docs, tmp_path, m
     assert engine.calls == 5 + 3
 
 
-def test_a_failing_attempt_is_refused_and_the_run_goes_on(docs, tmp_path):
+def test_failed_attempt_is_refused_and_run_completes(docs, tmp_path):
     def disturb(attempt: Attempt) -> None:
         if attempt.number % 4 == 1:
             raise ValueError("a slip\nof the program")
@@ -114,7 +114,7 @@ def test_a_failing_attempt_is_refused_and_the_run_goes_on(docs, tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_failures_of_one_kind_in_a_row_stop_the_run(docs, tmp_path, workers):
+def test_repeated_failures_stop_the_run(docs, tmp_path, workers):
     def disturb(attempt: Attempt) -> None:
         if attempt.number >= 2:
             raise KeyError("always")
@@ -125,7 +125,7 @@ def test_failures_of_one_kind_in_a_row_stop_the_run(docs, tmp_path, workers):
     assert generate(docs, tmp_path / "run").ending == "complete"
 
 
-def test_a_store_that_fails_below_dspy_stops_the_run(docs, tmp_path, monkeypatch):
+def test_store_error_inside_a_call_stops_the_run(docs, tmp_path, monkeypatch):
     def put(self: Any, digest: str, record: Any) -> None:
         raise RunError("the disk is full")
 
@@ -134,7 +134,7 @@ def test_a_store_that_fails_below_dspy_stops_the_run(docs, tmp_path, monkeypatch
         generate(docs, tmp_path / "run")
 
 
-def test_a_call_that_hangs_does_not_keep_the_run_from_ending(docs, tmp_path, monkeypatch):
+def test_hanging_call_does_not_block_the_end_of_the_run(docs, tmp_path, monkeypatch):
     monkeypatch.setattr(run_module, "GRACE_SECONDS", 0.2)
     monkeypatch.setattr(run_module, "HASTY_GRACE_SECONDS", 0.2)
     release = threading.Event()
@@ -153,7 +153,7 @@ def test_a_call_that_hangs_does_not_keep_the_run_from_ending(docs, tmp_path, mon
     release.set()
 
 
-def test_the_window_of_attempts_ahead_leaves_nothing_in_the_results(docs, tmp_path):
+def test_results_are_independent_of_worker_count(docs, tmp_path):
     generate(docs, tmp_path / "one", workers=1)
     generate(docs, tmp_path / "many", workers=8, recipe=scripted_recipe(seconds=0.003))
     for name in ("samples.jsonl", "rejects.jsonl"):
@@ -165,7 +165,7 @@ def test_the_window_of_attempts_ahead_leaves_nothing_in_the_results(docs, tmp_pa
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(workers=st.integers(1, 8), seed=st.integers(0, 1000), stops=st.lists(st.integers(1, 30), max_size=3))
-def test_neither_workers_nor_stops_change_the_samples(docs, tmp_path_factory, workers, seed, stops):
+def test_samples_are_independent_of_workers_and_stops(docs, tmp_path_factory, workers, seed, stops):
     folder = tmp_path_factory.mktemp("runs")
     generate(docs, folder / "whole", seed=seed)
     for stop in stops:
@@ -198,7 +198,7 @@ def test_chunks_are_embedded_once(docs, tmp_path):
     assert encoders[1].encoded == 0
 
 
-def test_dspy_keeps_no_history_of_a_run(docs, tmp_path):
+def test_run_leaves_no_dspy_history(docs, tmp_path):
     from dspy.clients.base_lm import GLOBAL_HISTORY
 
     before = len(GLOBAL_HISTORY)
@@ -216,7 +216,7 @@ def test_an_unknown_name_is_wrong_input(docs, tmp_path, option):
     assert not (tmp_path / "run").exists()
 
 
-def test_every_step_is_in_the_database_as_it_happens(docs, tmp_path):
+def test_steps_are_stored_as_they_happen(docs, tmp_path):
     seen = []
 
     def disturb(attempt: Attempt) -> None:
@@ -230,7 +230,7 @@ def test_every_step_is_in_the_database_as_it_happens(docs, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "parses"), [("en-core-web-sm", True), ("none", False)])
-def test_a_recipe_is_handed_a_parser_only_if_there_is_one(docs, tmp_path, name, parses):
+def test_recipe_gets_parser_only_if_configured(docs, tmp_path, name, parses):
     handed = []
 
     def program(tools, options):

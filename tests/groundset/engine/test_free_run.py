@@ -25,7 +25,7 @@ def free_run(docs: Path, out: Path, writer: Writer, **options: Any) -> tuple[Run
     return result, rows, json.loads((out / "run.json").read_text("utf-8"))
 
 
-def test_a_model_that_nobody_measured_writes_everything_and_the_mix_is_met(docs: Path, tmp_path: Path) -> None:
+def test_free_mode_meets_the_mix(docs: Path, tmp_path: Path) -> None:
     writer = Writer()
     _, rows, record = free_run(docs, tmp_path / "run", writer, size=10)
     counts = {name: sum(row["evolution"] == name for row in rows) for name in {row["evolution"] for row in rows}}
@@ -41,7 +41,7 @@ def test_a_model_that_nobody_measured_writes_everything_and_the_mix_is_met(docs:
     assert record["configuration"]["max_rank"] == 0, "what the embedder cannot find is kept"
 
 
-def test_what_a_model_cannot_write_is_made_otherwise_and_said(docs: Path, tmp_path: Path) -> None:
+def test_failed_evolutions_fall_back_to_simple(docs: Path, tmp_path: Path) -> None:
     writer = Writer(deaf_to="Change the question")
     _, rows, _ = free_run(docs, tmp_path / "run", writer, size=8, mix="simple=1,reasoning=1")
     assert [row["evolution"] for row in rows] == ["simple"] * 8
@@ -49,7 +49,7 @@ def test_what_a_model_cannot_write_is_made_otherwise_and_said(docs: Path, tmp_pa
     assert {"reasoning"} <= {each["step"] for each in refused}
 
 
-def test_a_model_that_writes_rubbish_gives_no_sample_and_no_error(docs: Path, tmp_path: Path) -> None:
+def test_unreadable_output_yields_no_samples(docs: Path, tmp_path: Path) -> None:
     writer = Writer(deaf_to="Write questions")
     result, rows, _ = free_run(docs, tmp_path / "run", writer, size=3)
     assert rows == []

@@ -48,7 +48,7 @@ def run(capsys, monkeypatch):
 SMALL = ("--size", 8, "--chunk-size", 300, "--min-length", 50)
 
 
-def test_all_samples_made(run, docs, tmp_path):
+def test_complete_run_prints_summary(run, docs, tmp_path):
     ran = run(docs, "--out", tmp_path / "run", *SMALL, "--mix", "simple=2,reasoning=1,conditional=1")
     assert ran.status == 0, ran.err
     assert "Kept 8 of 8 samples (simple 4, conditional 2, reasoning 2)" in ran.out
@@ -73,7 +73,7 @@ def run_show(folder: Path) -> str:
     return done.stdout
 
 
-def test_a_run_is_tracked_where_it_says_and_nothing_else_is_made(run, docs, tmp_path, monkeypatch):
+def test_run_is_tracked_only_in_the_reported_store(run, docs, tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "home"))
     (tmp_path / "work").mkdir()
@@ -96,7 +96,7 @@ def test_a_run_is_tracked_where_it_says_and_nothing_else_is_made(run, docs, tmp_
     assert elsewhere.out.endswith(f" in {tmp_path / 'own'}.\n")
 
 
-def test_fewer_than_asked(run, docs, tmp_path):
+def test_short_run_exits_with_status_3(run, docs, tmp_path):
     ran = run(docs, "--out", tmp_path / "run", *SMALL[2:], "--size", 500)
     assert ran.status == 3
     assert "main rejects: judge: not independent (" in ran.out
@@ -111,12 +111,12 @@ def test_fewer_than_asked(run, docs, tmp_path):
     assert again.err == f"The run in {tmp_path / 'run'} is finished: {kept} of 500 samples.\n"
 
 
-def test_quiet_means_silent(run, docs, tmp_path):
+def test_quiet_prints_nothing(run, docs, tmp_path):
     ran = run(docs, "--out", tmp_path / "run", "--quiet", *SMALL)
     assert ran == (0, "", "")
 
 
-def test_the_record_of_a_run_makes_it_again(run, docs, tmp_path, monkeypatch):
+def test_run_record_reproduces_the_run(run, docs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("docs", "--out", "one", *SMALL).status == 0
     monkeypatch.chdir(docs)
@@ -134,7 +134,7 @@ def odd(tmp_path):
     return folder
 
 
-def test_folders_whose_names_are_no_utf8_work(run, odd):
+def test_non_utf8_folder_names(run, odd):
     docs = write_documents(odd / "docs")
     ran = run(docs, "--out", odd / "run", *SMALL)
     assert ran.status == 0, ran.err
@@ -144,7 +144,7 @@ def test_folders_whose_names_are_no_utf8_work(run, odd):
     assert (again.status, again.out) == (0, ran.out)
 
 
-def test_own_chunks_whose_folder_and_file_have_names_that_are_no_utf8_work(run, odd, tmp_path):
+def test_non_utf8_chunk_file_names(run, odd, tmp_path):
     rows = ({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."} for n in range(9))
     mine = odd / os.fsdecode(b"mine\xe9.jsonl")
     mine.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -154,7 +154,7 @@ def test_own_chunks_whose_folder_and_file_have_names_that_are_no_utf8_work(run, 
     assert "\nLogged to MLflow as run " in ran.out
 
 
-def test_own_chunks_are_taken_as_they_are(run, tmp_path):
+def test_given_chunks_are_used_unchanged(run, tmp_path):
     file = tmp_path / "mine.jsonl"
     rows = ({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."} for n in range(9))
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -180,7 +180,7 @@ def test_own_chunks_are_taken_as_they_are(run, tmp_path):
         (("{docs}", "--min-length", "9999"), "no chunk is left"),
     ],
 )
-def test_wrong_input_is_one_line_and_leaves_nothing(run, docs, tmp_path, monkeypatch, arguments, message):
+def test_invalid_input_prints_one_error_and_writes_nothing(run, docs, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     filled = [argument.format(docs=docs, empty=tmp_path / "empty") for argument in arguments]
@@ -192,7 +192,7 @@ def test_wrong_input_is_one_line_and_leaves_nothing(run, docs, tmp_path, monkeyp
     assert not (tmp_path / "run").exists()
 
 
-def test_a_server_that_does_not_answer_is_one_line_and_leaves_nothing(capsys, docs, tmp_path, monkeypatch):
+def test_unreachable_server_prints_one_error_and_writes_nothing(capsys, docs, tmp_path, monkeypatch):
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.rglob("*"))
@@ -215,7 +215,7 @@ def ask_server(run, docs, tmp_path, monkeypatch, serving):
     return lambda *arguments: run(docs, "--no-track", "--parser", "none", *SMALL, *arguments)
 
 
-def test_a_run_goes_on_with_its_server_at_another_address(ask_server, serving, tmp_path):
+def test_run_resumes_with_server_at_another_address(ask_server, serving, tmp_path):
     out = tmp_path / "run"
     with serving() as first:
         begun = ask_server("--out", out, "--size", 6, "--lm", first.spec)
@@ -241,7 +241,7 @@ def test_a_run_goes_on_with_its_server_at_another_address(ask_server, serving, t
 
 
 @pytest.mark.parametrize(("option", "key"), [((), "Bearer none"), (("--lm",), "Bearer mine")])
-def test_a_key_goes_only_to_an_address_that_a_person_named(
+def test_api_key_is_sent_only_to_a_command_line_address(
     ask_server, serving, tmp_path, monkeypatch, capsys, option, key
 ):
     monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
@@ -261,7 +261,7 @@ def test_a_key_goes_only_to_an_address_that_a_person_named(
     assert (f"GROUNDSET_API_KEY is not sent to {where}" in before) == (not option)
 
 
-def test_a_key_goes_to_this_machine_whoever_named_it(ask_server, serving, tmp_path, monkeypatch):
+def test_api_key_is_sent_to_local_server_named_in_config(ask_server, serving, tmp_path, monkeypatch):
     monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
     with serving() as server:
         config = tmp_path / "run.json"
@@ -270,7 +270,7 @@ def test_a_key_goes_to_this_machine_whoever_named_it(ask_server, serving, tmp_pa
         assert server.keys == {"Bearer mine"}
 
 
-def test_the_file_of_a_model_is_no_option(run, docs, tmp_path):
+def test_lm_file_is_rejected_as_option(run, docs, tmp_path):
     config = tmp_path / "groundset.toml"
     config.write_text('lm_file = "x"\n')
     ran = run(docs, "--out", tmp_path / "run", "--config", config)
@@ -278,7 +278,7 @@ def test_the_file_of_a_model_is_no_option(run, docs, tmp_path):
     assert "there is no option lm-file" in ran.err
 
 
-def test_a_server_that_fails_on_the_way_is_told_in_one_line(ask_server, serving, tmp_path, monkeypatch):
+def test_server_failure_during_run_prints_one_error(ask_server, serving, tmp_path, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # between tries
     with serving() as server:
         monkeypatch.setattr(servers, "check_served", lambda spec: None)
@@ -290,13 +290,13 @@ def test_a_server_that_fails_on_the_way_is_told_in_one_line(ask_server, serving,
     assert ran.err.splitlines()[-1] == f"groundset: error: {wants}"
 
 
-def test_the_folder_is_needed(run, docs):
+def test_out_is_required(run, docs):
     ran = run(docs)
     assert ran.status == 2
     assert "--out" in ran.err
 
 
-def test_a_run_begun_otherwise_is_refused_before_anything_is_loaded(run, docs, tmp_path, monkeypatch):
+def test_mismatched_options_are_refused_before_loading(run, docs, tmp_path, monkeypatch):
     assert run(docs, "--out", tmp_path / "run", *SMALL).status == 0
     before = (tmp_path / "run" / "run.json").read_bytes()
     ran = run(docs, "--out", tmp_path / "run", *SMALL, "--seed", 5, "--candidates", 9)

@@ -98,7 +98,7 @@ def database(out: Path, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPE_NAMES)
-def test_a_larger_size_goes_on_in_the_same_folder(docs: Path, tmp_path: Path, recipe: str) -> None:
+def test_larger_size_extends_the_run(docs: Path, tmp_path: Path, recipe: str) -> None:
     out = tmp_path / "run"
     assert run(docs, out, recipe, size=3).ending == "complete"
     before, attempts, identity = samples(out), record(out)["attempts"], record(out)["identity"]
@@ -114,7 +114,7 @@ def test_a_larger_size_goes_on_in_the_same_folder(docs: Path, tmp_path: Path, re
 
 
 @pytest.mark.parametrize("recipe", RECIPE_NAMES)
-def test_growing_gives_the_same_whatever_ends_it_and_however_many_work(docs: Path, tmp_path: Path, recipe: str) -> None:
+def test_growth_is_independent_of_interruptions_and_workers(docs: Path, tmp_path: Path, recipe: str) -> None:
     plain, disturbed = tmp_path / "plain", tmp_path / "disturbed"
     run(docs, plain, recipe, size=3)
     run(docs, plain, recipe, size=8)
@@ -131,7 +131,7 @@ def test_growing_gives_the_same_whatever_ends_it_and_however_many_work(docs: Pat
     assert record(plain)["counts"] == record(disturbed)["counts"]
 
 
-def test_a_process_that_is_killed_while_a_set_grows_changes_nothing(tmp_path: Path) -> None:
+def test_growth_is_independent_of_a_kill(tmp_path: Path) -> None:
     docs = write_documents(tmp_path / "docs")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for out in (whole, killed):
@@ -151,7 +151,7 @@ def test_a_process_that_is_killed_while_a_set_grows_changes_nothing(tmp_path: Pa
 
 
 @pytest.mark.parametrize("recipe", ["evolved", "single"])
-def test_what_is_hard_is_asked_after_what_is_easy(docs: Path, tmp_path: Path, recipe: str) -> None:
+def test_ask_all_follows_easy_questions(docs: Path, tmp_path: Path, recipe: str) -> None:
     out = tmp_path / "run"
     assert run(docs, out, recipe, size=300).ending == "short"
     easy, attempts = samples(out), record(out)["attempts"]
@@ -164,7 +164,7 @@ def test_what_is_hard_is_asked_after_what_is_easy(docs: Path, tmp_path: Path, re
         run(docs, out, recipe, size=300)
 
 
-def test_a_run_that_was_stopped_can_be_asked_for_more_and_grow_again(docs: Path, tmp_path: Path) -> None:
+def test_stopped_run_can_change_size_and_grow(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(EngineError):
         run(docs, out, "evolved", StoppingEngine(10), size=20)
@@ -179,7 +179,7 @@ def test_a_run_that_was_stopped_can_be_asked_for_more_and_grow_again(docs: Path,
 
 
 @pytest.mark.parametrize("size", [1, 4])
-def test_nothing_is_taken_away(docs: Path, tmp_path: Path, size: int) -> None:
+def test_smaller_size_is_rejected(docs: Path, tmp_path: Path, size: int) -> None:
     out = tmp_path / "run"
     run(docs, out, "evolved", size=5)
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".sqlite"}
@@ -190,7 +190,7 @@ def test_nothing_is_taken_away(docs: Path, tmp_path: Path, size: int) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPE_NAMES)
-def test_a_run_of_a_version_that_could_not_grow_goes_on(docs: Path, tmp_path: Path, recipe: str) -> None:
+def test_run_of_older_version_can_grow(docs: Path, tmp_path: Path, recipe: str) -> None:
     for out in (tmp_path / "old", tmp_path / "new"):
         with pytest.raises(EngineError):
             run(docs, out, recipe, StoppingEngine(8), size=6)

@@ -87,7 +87,7 @@ def samples(docs: Path, out: Path, engine: Any) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_an_order_changes_no_sample_of_another_chunk(order, tmp_path):
+def test_injected_order_does_not_change_other_samples(order, tmp_path):
     honest, obedient = ObedientEngine(), ObedientEngine()
     without = samples(write(tmp_path / "plain", None), tmp_path / "run", honest)
     ordered = samples(write(tmp_path / "orders", order), tmp_path / "ordered", obedient)

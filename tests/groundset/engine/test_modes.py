@@ -17,7 +17,7 @@ def chosen(**options: Any) -> ChosenMode:
 
 
 @pytest.mark.parametrize("lm", ["qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b", "smollm2-135m"])
-def test_models_of_the_catalogue_have_the_mode_that_they_were_measured_with(lm: str) -> None:
+def test_catalogue_models_use_their_measured_mode(lm: str) -> None:
     taken = chosen(lm=lm)
     assert (taken.mode.name, taken.config.critic, taken.why) == ("guided", "head", f"the mode of {lm}")
     assert taken.config.options.max_rank == 5
@@ -26,7 +26,7 @@ def test_models_of_the_catalogue_have_the_mode_that_they_were_measured_with(lm: 
 
 
 @pytest.mark.parametrize("lm", [SERVED, "some/file.gguf", "hf/owner/repo/file.gguf", "no model at all"])
-def test_every_other_model_writes_freely(lm: str) -> None:
+def test_other_models_use_free_mode(lm: str) -> None:
     taken = chosen(lm=lm)
     assert (taken.mode.name, taken.config.critic) == ("free", "verdict")
     assert taken.why == "the mode of models that are not in the catalogue"
@@ -34,7 +34,7 @@ def test_every_other_model_writes_freely(lm: str) -> None:
     assert set(taken.config.options.mix) == {"simple", "reasoning", "conditional", "multi_context"}
 
 
-def test_what_is_named_overrules() -> None:
+def test_explicit_options_override_the_mode() -> None:
     assert (chosen(mode="sentence", lm=SERVED).mode, chosen(mode="sentence", lm=SERVED).why) == (
         MODES["sentence"],
         "named",
@@ -44,7 +44,7 @@ def test_what_is_named_overrules() -> None:
     assert chosen(mode="free").config.critic == "head", "the critic that the model was measured with"
 
 
-def test_a_model_may_have_been_compiled_for_a_mode(tmp_path: Path) -> None:
+def test_compiled_mode_file_is_used(tmp_path: Path) -> None:
     folder = tmp_path / "qwen2.5-coder-0.5b"
     folder.mkdir()
     (folder / "mode.json").write_text('{"mode": "free", "critic": "lm", "measured": "12 of 12 signed"}')
@@ -69,6 +69,6 @@ def test_a_model_may_have_been_compiled_for_a_mode(tmp_path: Path) -> None:
         ({"recipe": "multi", "answers": "open", "mode": "guided"}, "--answers open: mode guided"),
     ],
 )
-def test_options_that_a_mode_does_not_have_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_unavailable_in_a_mode_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         chosen(**options)

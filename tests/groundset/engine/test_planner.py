@@ -48,7 +48,7 @@ class Offering:
         return {kind: (context(key),) for kind in kinds if kind not in self._without.get(key, ())}
 
 
-def test_seeds_differ_and_are_repeatable():
+def test_attempt_seeds_are_distinct_and_reproducible():
     seeds = {attempt_seed(seed, chunk, round_) for seed in range(5) for chunk in "abc" for round_ in range(3)}
     assert len(seeds) == 45
     assert all(0 <= seed < 2**31 for seed in seeds)
@@ -95,7 +95,7 @@ def follow(
 
 
 @given(keys=st.integers(1, 30), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), patience=st.randoms())
-def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(keys, luck, ahead, patience):
+def test_plans_are_independent_of_lookahead_and_verdict_timing(keys, luck, ahead, patience):
     assert follow(keys, luck, ahead, patience) == follow(keys, luck, 1, random.Random(0))
 
 
@@ -103,7 +103,7 @@ def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(keys, l
     keys=st.integers(1, 30), more=st.integers(0, 10), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW),
     patience=st.randoms(), part=st.floats(0, 1),
 )  # fmt: skip
-def test_what_is_asked_for_later_changes_no_plan_before_and_is_planned_alike(keys, more, luck, ahead, patience, part):
+def test_later_requests_keep_earlier_plans(keys, more, luck, ahead, patience, part):
     before = follow(keys, luck, 1, random.Random(0))
     first = round(part * len(before))
     requests = (
@@ -116,7 +116,7 @@ def test_what_is_asked_for_later_changes_no_plan_before_and_is_planned_alike(key
     assert {key_of(attempt) for attempt in after} == set(Offering(keys + more).keys)
 
 
-def test_a_later_agenda_begins_with_what_was_not_drawn_and_comes_back_to_the_rest():
+def test_later_agenda_starts_with_undrawn_keys():
     requests = (PlannedRequest(0, Offering(6), {"simple": 3}), PlannedRequest(3, Offering(8), {"simple": 99}))
     planner, drawn = Planner(requests, 0, encode), []
     while (attempt := planner.next()) is not None:
@@ -128,7 +128,7 @@ def test_a_later_agenda_begins_with_what_was_not_drawn_and_comes_back_to_the_res
 
 
 @given(keys=st.integers(1, 30), luck=st.integers(0, 10**6))
-def test_keys_are_drawn_in_rounds_until_they_are_exhausted(keys, luck):
+def test_keys_are_drawn_in_rounds_until_exhausted(keys, luck):
     attempts = follow(keys, luck, 1, random.Random(0))
     assert [attempt.number for attempt in attempts] == list(range(len(attempts)))
     assert [attempt.round for attempt in attempts] == sorted(attempt.round for attempt in attempts)
@@ -139,7 +139,7 @@ def test_keys_are_drawn_in_rounds_until_they_are_exhausted(keys, luck):
         assert exhausted[-1] or drawn[-1].round == ROUNDS - 1
 
 
-def test_nothing_is_planned_beyond_the_window():
+def test_planning_stops_at_the_window():
     planner = planning(Offering(50), {"simple": 10})
     attempts = [planner.next() for _ in range(WINDOW + 1)]
     assert attempts[-1] is None
@@ -148,7 +148,7 @@ def test_nothing_is_planned_beyond_the_window():
     assert planner.next() is None
 
 
-def test_contexts_wait_for_their_earlier_verdict_and_are_told_of_it():
+def test_contexts_wait_for_and_receive_earlier_verdicts():
     seen: list[Sequence[Past]] = []
 
     class Listening(Offering):
@@ -167,7 +167,7 @@ def test_contexts_wait_for_their_earlier_verdict_and_are_told_of_it():
     assert seen[-1] == [Past("simple", (), "simple", True)]
 
 
-def test_what_is_not_offered_is_never_tried():
+def test_only_offered_evolutions_are_tried():
     planner = planning(Offering(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES)
     tried = []
     while (attempt := planner.next()) is not None:
@@ -176,7 +176,7 @@ def test_what_is_not_offered_is_never_tried():
     assert tried == [("c1", "simple"), ("c2", "conditional")]
 
 
-def test_an_evolution_that_always_fails_leaves_room_for_the_others():
+def test_failing_evolution_does_not_starve_others():
     planner = planning(Offering(100), SHARES)
     tried = []
     while len(tried) < 60 and (attempt := planner.next()) is not None:
@@ -186,7 +186,7 @@ def test_an_evolution_that_always_fails_leaves_room_for_the_others():
     assert tried.count("conditional") > 15
 
 
-def test_simple_questions_come_from_failed_evolutions_while_those_are_wanted():
+def test_simple_is_not_planned_while_evolutions_are_wanted():
     planner = planning(Offering(100), {"simple": 1, "reasoning": 9, "conditional": 0})
     wanted = []
     while len(wanted) < 40 and (attempt := planner.next()) is not None:
@@ -196,7 +196,7 @@ def test_simple_questions_come_from_failed_evolutions_while_those_are_wanted():
 
 
 @pytest.mark.parametrize("evolution", ["reasoning", "conditional"])
-def test_a_full_evolution_is_not_tried_again(evolution):
+def test_full_evolution_is_not_planned_again(evolution):
     others = [other for other in KINDS if other != evolution]
     shares = {kind: {evolution: 1, others[0]: 9, others[1]: 0}[kind] for kind in KINDS}
     planner = planning(Offering(100), shares)
@@ -209,7 +209,7 @@ def test_a_full_evolution_is_not_tried_again(evolution):
     assert others[1] not in wanted
 
 
-def test_after_the_first_round_a_mix_with_simple_questions_gives_way_to_the_size():
+def test_planning_continues_beyond_a_full_simple_mix():
     planner = planning(Offering(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1})
     rounds = []
     while (attempt := planner.next()) is not None:
@@ -253,7 +253,7 @@ def planner() -> Planner:
     return deciding({"simple": 1, "reasoning": 1, "conditional": 0}, {})
 
 
-def test_the_draft_comes_before_its_seed(planner):
+def test_draft_is_preferred_to_its_seed(planner):
     decision = planner.decide(ATTEMPT, Outcome(drafts=(draft("Evolved?"), draft("Seed?", "simple"))))
     assert decision.verdict == ("reasoning", False, (), False)
     assert decision.sample is not None
@@ -261,7 +261,7 @@ def test_the_draft_comes_before_its_seed(planner):
     assert not planner.is_full
 
 
-def test_the_seed_is_taken_where_the_draft_repeats_a_question(planner):
+def test_seed_of_duplicate_draft_is_postponed_if_its_share_is_full(planner):
     planner.decide(ATTEMPT, Outcome(drafts=(draft("Asked?", "simple"),)))
     decision = planner.decide(ATTEMPT, Outcome(drafts=(draft("asked"), draft("Seed?", "simple"))))
     assert [reject.step for reject in decision.rejects] == ["duplicate"]
@@ -274,7 +274,7 @@ def test_the_seed_is_taken_where_the_draft_repeats_a_question(planner):
     assert planner.is_full
 
 
-def test_after_the_first_round_the_size_counts_for_more_than_the_mix(planner):
+def test_full_share_is_postponed_only_in_the_first_round(planner):
     conditional = Outcome(drafts=(draft("Condition?", "conditional"),))
     before = planner.decide(ATTEMPT, conditional)
     assert (before.sample, before.rejects, before.verdict.postponed) == (None, (), True)
@@ -282,19 +282,19 @@ def test_after_the_first_round_the_size_counts_for_more_than_the_mix(planner):
     assert planner.decide(later, conditional).verdict.accepted == "conditional"
 
 
-def test_a_mix_without_simple_questions_never_gives_way(planner):
+def test_mix_without_simple_refuses_simple_drafts(planner):
     strict = deciding({"simple": 0, "reasoning": 1, "conditional": 0}, {})
     refused = strict.decide(ATTEMPT.model_copy(update={"round": 1}), Outcome(drafts=(draft("Seed?", "simple"),)))
     assert [reject.step for reject in refused.rejects] == ["mix"]
     assert not refused.verdict.postponed
 
 
-def test_rejects_of_the_program_come_first(planner):
+def test_program_rejects_are_kept(planner):
     reject = Reject(step="judge", reason="not clear", chunk_id="d-0")
     assert planner.decide(ATTEMPT, Outcome(rejects=(reject,))).rejects == (reject,)
 
 
-def test_a_sample_tells_where_it_comes_from():
+def test_sample_records_its_attempt():
     sample = make_sample(ATTEMPT, draft("Evolved?"))
     assert sample.id == make_sample(ATTEMPT, draft("Evolved?")).id
     assert sample.id != make_sample(ATTEMPT, draft("Other?")).id
@@ -303,7 +303,7 @@ def test_a_sample_tells_where_it_comes_from():
     assert sample.metadata == {"focus": "x", "attempt": 3, "round": 0, "seed": 9}
 
 
-def test_an_earlier_process_counts(planner):
+def test_restored_samples_count(planner):
     sample = make_sample(ATTEMPT, draft("Evolved?"))
     planner.restore([(sample, np.ones(64, dtype=np.float32) / 8)])
     assert planner.accepted == {"reasoning": 1}
@@ -315,7 +315,7 @@ def of_kind(text, kind):
     return draft(text, "simple").model_copy(update={"metadata": {"kind": kind}})
 
 
-def test_no_kind_of_question_takes_more_than_its_limit_while_others_may_come(planner):
+def test_kind_limits_hold_until_all_chunks_are_drawn(planner):
     limited = deciding({"simple": 6}, {"time": 1, "person": 2, "place": 0})
 
     def decided(text, kind, round_=0):
@@ -334,7 +334,7 @@ def test_no_kind_of_question_takes_more_than_its_limit_while_others_may_come(pla
     assert decided("What?", "thing").sample is not None, "no limit was set"
 
 
-def test_kinds_of_an_earlier_process_count(planner):
+def test_restored_kinds_count(planner):
     limited = deciding({"simple": 6}, {"time": 1})
     limited.restore([(make_sample(ATTEMPT, of_kind("When?", "time")), np.ones(64, dtype=np.float32) / 8)])
     assert limited.decide(ATTEMPT, Outcome(drafts=(of_kind("In which year?", "time"),))).verdict.postponed

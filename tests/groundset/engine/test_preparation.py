@@ -91,7 +91,7 @@ def store_of(folder: Path, count: int = 40) -> RunStore:
     return RunStore.create(folder, meta={}, documents=[], chunks=chunks)
 
 
-def test_vectors_are_those_of_a_run_that_was_never_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_are_independent_of_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparation, "_SLICE", 16)
     with store_of(tmp_path / "whole") as store:
         embed_chunks(store, Encoder().encode_corpus, Shown(), never)
@@ -106,7 +106,7 @@ def test_vectors_are_those_of_a_run_that_was_never_ended(tmp_path: Path, monkeyp
         assert np.array_equal(store.vectors(), whole)
 
 
-def test_progress_is_told_of_what_is_left_and_the_wish_to_stop_is_heard(
+def test_progress_counts_remaining_chunks_and_stops_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preparation, "_SLICE", 16)
@@ -140,7 +140,7 @@ def test_progress_is_told_of_what_is_left_and_the_wish_to_stop_is_heard(
         assert again.told == {}
 
 
-def test_each_chunk_is_scored_once_and_refused_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_are_scored_and_refused_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparation, "_SLICE", 16)
     stage = Stage()
     with store_of(tmp_path / "run") as store:
@@ -152,7 +152,7 @@ def test_each_chunk_is_scored_once_and_refused_once(tmp_path: Path, monkeypatch:
         assert refused == [f"d-{n}" for n in range(0, 40, 3)]
 
 
-def test_only_what_is_surely_bad_is_scored_ahead_of_a_model_that_judges(tmp_path: Path) -> None:
+def test_only_scores_below_the_limit_are_stored(tmp_path: Path) -> None:
     stage = Stage()
     with store_of(tmp_path / "run") as store:
         read_chunks(store, load_parser("none"), Shown(), never)
@@ -163,7 +163,7 @@ def test_only_what_is_surely_bad_is_scored_ahead_of_a_model_that_judges(tmp_path
         assert len(list(store.results.rejects())) == len(scored)
 
 
-def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_reading_matches_serial_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop() -> None:
         raise InterruptedError
 
@@ -184,7 +184,7 @@ def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pyt
     assert readings("processes", 2) == alone
 
 
-def test_an_interrupt_from_the_terminal_ends_no_process_that_reads() -> None:
+def test_reader_processes_ignore_interrupts() -> None:
     handler = signal.getsignal(signal.SIGINT)
     command = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"]
     with preparation._interrupts_ignored():
@@ -194,7 +194,7 @@ def test_an_interrupt_from_the_terminal_ends_no_process_that_reads() -> None:
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_a_process_that_reads_ends_with_the_one_that_started_it() -> None:
+def test_reader_process_ends_with_its_parent() -> None:
     child = (
         "import sys, time; from groundset.engine.preparation import _end_with; "
         "print('begun', flush=True); _end_with(int(sys.argv[1])); time.sleep(60)"
@@ -204,7 +204,7 @@ def test_a_process_that_reads_ends_with_the_one_that_started_it() -> None:
     assert subprocess.check_output([sys.executable, "-c", parent], text=True, timeout=45) == "begun\n"
 
 
-def test_what_is_the_text_of_its_chunk_is_embedded_once(tmp_path: Path) -> None:
+def test_passage_equal_to_its_chunk_is_embedded_once(tmp_path: Path) -> None:
     """The critics of a run share the vectors of its index."""
     embedded: list[str] = []
 
@@ -230,7 +230,7 @@ CODE = "import warnings; warnings.warn('resource_tracker: 2 leaked'); warnings.w
 
 
 @pytest.mark.parametrize("before", [None, "default"])
-def test_who_cleans_up_after_killed_processes_does_not_warn(monkeypatch, before):
+def test_resource_tracker_warnings_are_silenced(monkeypatch, before):
     monkeypatch.delenv("PYTHONWARNINGS", raising=False)
     if before:
         monkeypatch.setenv("PYTHONWARNINGS", before)

@@ -45,7 +45,7 @@ def docs(tmp_path: Path) -> Path:
     return write_documents(tmp_path / "docs")
 
 
-def test_killed_at_any_moment_gives_the_same_samples_and_repeats_no_finished_call(docs: Path, tmp_path: Path) -> None:
+def test_kills_change_no_samples_and_repeat_no_finished_call(docs: Path, tmp_path: Path) -> None:
     whole_log, log = tmp_path / "whole.log", tmp_path / "killed.log"
     whole = start(docs, tmp_path / "whole", whole_log)
     _, said = whole.communicate(timeout=60)
@@ -76,7 +76,7 @@ def test_killed_at_any_moment_gives_the_same_samples_and_repeats_no_finished_cal
     assert set(calls(log)) >= set(calls(whole_log))
 
 
-def test_killed_among_several_workers_repeats_no_call_that_the_journal_holds(docs: Path, tmp_path: Path) -> None:
+def test_kills_with_several_workers_repeat_no_journalled_call(docs: Path, tmp_path: Path) -> None:
     generate(docs, tmp_path / "whole")
     out, log = tmp_path / "killed", tmp_path / "calls"
     chance = random.Random(2)
@@ -100,7 +100,7 @@ def test_killed_among_several_workers_repeats_no_call_that_the_journal_holds(doc
     assert samples(out) == samples(tmp_path / "whole")
 
 
-def test_killed_while_it_begins_the_run_begins_again(docs: Path, tmp_path: Path) -> None:
+def test_run_killed_during_creation_starts_over(docs: Path, tmp_path: Path) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
     for pause in (0.0, 0.002, 0.004):
         process = start(docs, out, log, seconds=0.5)
@@ -120,13 +120,13 @@ def test_the_number_of_workers_does_not_change_the_samples(docs: Path, tmp_path:
     assert samples(tmp_path / "one") == samples(tmp_path / "many")
 
 
-def test_the_seed_changes_what_is_drawn(docs: Path, tmp_path: Path) -> None:
+def test_seed_changes_samples(docs: Path, tmp_path: Path) -> None:
     generate(docs, tmp_path / "one", seed=1)
     generate(docs, tmp_path / "two", seed=2)
     assert samples(tmp_path / "one") != samples(tmp_path / "two")
 
 
-def test_a_finished_run_is_not_made_again(docs: Path, tmp_path: Path) -> None:
+def test_finished_run_makes_no_calls(docs: Path, tmp_path: Path) -> None:
     log = tmp_path / "calls"
     first = generate(docs, tmp_path / "run", ScriptedEngine(log))
     made = sum(calls(log).values())
@@ -150,7 +150,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(docs: Path, tmp_path: Path) 
     assert generate(docs, out, ScriptedEngine(log)).ending == "complete"
 
 
-def test_a_second_ctrl_c_quits_at_once(docs: Path, tmp_path: Path) -> None:
+def test_second_interrupt_exits_immediately(docs: Path, tmp_path: Path) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
     process = start(docs, out, log, seconds=60)
     wait_until(lambda: bool(calls(log)))
@@ -173,7 +173,7 @@ def test_termination_stops_as_cleanly(docs: Path, tmp_path: Path) -> None:
     assert stdout.startswith("interrupted")
 
 
-def test_another_configuration_and_a_foreign_folder_are_refused(docs: Path, tmp_path: Path) -> None:
+def test_other_configuration_documents_and_foreign_folder_are_rejected(docs: Path, tmp_path: Path) -> None:
     generate(docs, tmp_path / "run")
     with pytest.raises(RunMismatchError, match="seed"):
         generate(docs, tmp_path / "run", seed=9)
@@ -188,7 +188,7 @@ def test_another_configuration_and_a_foreign_folder_are_refused(docs: Path, tmp_
     assert [path.name for path in foreign.iterdir()] == ["letter.txt"]
 
 
-def test_two_processes_cannot_work_on_one_folder(docs: Path, tmp_path: Path) -> None:
+def test_folder_in_use_is_rejected(docs: Path, tmp_path: Path) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
     process = start(docs, out, log, seconds=0.1)
     deadline = time.monotonic() + 30
@@ -202,7 +202,7 @@ def test_two_processes_cannot_work_on_one_folder(docs: Path, tmp_path: Path) -> 
         process.communicate()
 
 
-def test_wrong_input_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_invalid_input_creates_no_folder(tmp_path: Path) -> None:
     for docs, options in ((tmp_path / "missing", {}), (write_documents(tmp_path / "docs"), {"size": 0})):
         with pytest.raises(InputError):
             generate(docs, tmp_path / "run", **options)
@@ -210,7 +210,7 @@ def test_wrong_input_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
-def test_a_full_disk_is_one_clear_error_and_what_was_done_stays(docs: Path, tmp_path: Path) -> None:
+def test_full_disk_raises_groundset_error(docs: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=False).returncode:
@@ -222,7 +222,7 @@ def test_a_full_disk_is_one_clear_error_and_what_was_done_stays(docs: Path, tmp_
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_fewer_than_asked_is_said_with_its_reasons(docs: Path, tmp_path: Path) -> None:
+def test_short_run_summary_gives_reasons(docs: Path, tmp_path: Path) -> None:
     result = generate(docs, tmp_path / "run", size=500)
     assert result.ending == "short"
     record = json.loads((tmp_path / "run" / "run.json").read_text())
@@ -230,7 +230,7 @@ def test_fewer_than_asked_is_said_with_its_reasons(docs: Path, tmp_path: Path) -
     assert any("judge" in line for line in result.summary)
 
 
-def test_the_record_says_what_the_run_was_made_with(docs: Path, tmp_path: Path) -> None:
+def test_record_and_sample_fields(docs: Path, tmp_path: Path) -> None:
     generate(docs, tmp_path / "run")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     text = json.dumps(record)

@@ -94,7 +94,7 @@ def check_refused(ran: Ran, command: str, folder: Path) -> None:
     assert not (folder.parent / "autorag").exists()
 
 
-def test_a_file_cut_at_any_page_is_told_in_one_line(run, begun, tmp_path):
+def test_file_truncated_at_a_page_is_reported(run, begun, tmp_path):
     whole = (begun / "run.sqlite").read_bytes()
     pages = len(whole) // PAGE
     assert pages > 10
@@ -121,7 +121,7 @@ def all_of(folder: Path, way: Any) -> list[Any]:
         return [*found, [attempts.steps(number) for number in range(attempts.decided())], results.reasons()]
 
 
-def test_a_file_cut_inside_a_page_is_told_or_whole_all_the_same(begun):
+def test_file_truncated_within_a_page_is_reported_or_intact(begun):
     file = begun / "run.sqlite"
     whole, before = file.read_bytes(), repr(all_of(begun, RunStore.read))
     refused = 0
@@ -148,7 +148,7 @@ def test_a_file_cut_inside_a_page_is_told_or_whole_all_the_same(begun):
         ("rejects", "record", {"generate"}),
     ],
 )
-def test_a_row_that_no_run_writes_is_told_in_one_line(run, begun, table, column, told_by, wrong):
+def test_invalid_rows_are_reported(run, begun, table, column, told_by, wrong):
     with closing(sqlite3.connect(begun / "run.sqlite")) as connection:
         changed = connection.execute(f"UPDATE {table} SET {column} = ? WHERE position = 1", (wrong,))
         assert changed.rowcount == 1
@@ -158,7 +158,7 @@ def test_a_row_that_no_run_writes_is_told_in_one_line(run, begun, table, column,
         check_refused(ran, command, begun)
 
 
-def test_other_stored_values_are_read_with_the_same_care(begun):
+def test_other_invalid_values_are_reported(begun):
     statements = {
         "UPDATE meta SET value = '{'": lambda store: store.meta("asked"),
         "UPDATE calls SET record = '{'": lambda store: store.calls.get(digest),

@@ -34,7 +34,7 @@ def write_everything(run: Path) -> None:
 
 @pytest.mark.parametrize("name", WRITTEN)
 @pytest.mark.parametrize("there", [True, False])
-def test_a_file_that_a_run_writes_takes_the_place_of_a_link(run: Path, tmp_path: Path, name: str, there: bool) -> None:
+def test_written_files_replace_links(run: Path, tmp_path: Path, name: str, there: bool) -> None:
     victim = tmp_path / "victim"
     if there:
         victim.write_text("kept")
@@ -47,14 +47,14 @@ def test_a_file_that_a_run_writes_takes_the_place_of_a_link(run: Path, tmp_path:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_a_pipe_in_the_place_of_a_file_is_replaced_and_nobody_waits_for_a_reader(run: Path, name: str) -> None:
+def test_written_files_replace_pipes(run: Path, name: str) -> None:
     (run / name).unlink(missing_ok=True)
     os.mkfifo(run / name)
     write_everything(run)
     assert (run / name).is_file()
 
 
-def test_a_link_that_the_user_names_is_followed(run: Path, tmp_path: Path) -> None:
+def test_link_given_as_output_is_followed(run: Path, tmp_path: Path) -> None:
     (tmp_path / "page.html").symlink_to(tmp_path / "elsewhere.html")
     write_report(run, tmp_path / "page.html")
     assert (tmp_path / "page.html").is_symlink()
@@ -63,7 +63,7 @@ def test_a_link_that_the_user_names_is_followed(run: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", OPENED)
 @pytest.mark.parametrize("open_run", [RunStore.read, RunStore.open, RunStore.review])
-def test_a_link_in_the_place_of_a_file_that_is_written_in_place_is_refused(
+def test_links_in_place_of_database_files_are_rejected(
     run: Path, tmp_path: Path, name: str, open_run: Callable[[Path], RunStore]
 ) -> None:
     victim = tmp_path / "victim"
@@ -80,7 +80,7 @@ def test_a_link_in_the_place_of_a_file_that_is_written_in_place_is_refused(
 
 @pytest.mark.parametrize("name", OPENED)
 @pytest.mark.parametrize("there", [True, False])
-def test_no_run_begins_in_a_folder_with_such_a_link(run: Path, tmp_path: Path, name: str, there: bool) -> None:
+def test_create_rejects_links_in_place_of_database_files(run: Path, tmp_path: Path, name: str, there: bool) -> None:
     victim = tmp_path / "victim"
     if there:
         victim.write_text("kept")
@@ -91,14 +91,14 @@ def test_no_run_begins_in_a_folder_with_such_a_link(run: Path, tmp_path: Path, n
     assert (victim.read_text() if there else victim.exists()) == ("kept" if there else False)
 
 
-def test_a_pipe_in_the_place_of_the_database_is_refused_at_once(run: Path) -> None:
+def test_pipe_in_place_of_a_database_file_is_rejected(run: Path) -> None:
     (run / "run.sqlite-wal").unlink(missing_ok=True)
     os.mkfifo(run / "run.sqlite-wal")
     with pytest.raises(InputError, match="wal is not a regular file"):
         RunStore.open(run)
 
 
-def test_a_run_without_links_is_as_before(run: Path) -> None:
+def test_files_are_written_without_links(run: Path) -> None:
     write_everything(run)
     with closing(sqlite3.connect(run / "run.sqlite")) as connection:
         assert connection.execute("SELECT count(*) FROM samples").fetchone() == (4,)

@@ -50,18 +50,18 @@ ASKED = said("question", question="Q1?", answer="meant", sentence="S.")
         ([said("reasoning", question=None), said("answer", answer="lost")], "Q1?", ""),
     ],
 )
-def test_a_question_has_the_answer_that_was_meant_or_written_for_it(tmp_path, records, question, answer):
+def test_refused_question_has_its_own_answer(tmp_path, records, question, answer):
     [row] = rows(tmp_path, records, [refused("judge", question)])
     assert (row["question"], row["answer"]) == (question, answer)
 
 
-def test_the_passage_is_that_of_all_chunks_of_the_attempt_in_their_order(tmp_path):
+def test_passage_joins_chunks_in_attempt_order(tmp_path):
     [row] = rows(tmp_path, [], [refused("needed", "Q?")], (CONTEXTS[2], CONTEXTS[0]))
     assert row["passage"] == "Passage 2.\n\nPassage 0."
     assert row["chunk_ids"] == ["d-2", "d-0"]
 
 
-def test_rows_have_ids_of_their_own_and_can_be_chosen_by_step(tmp_path):
+def test_rows_have_unique_ids_and_can_be_filtered_by_step(tmp_path):
     rejects = [refused("judge", "Q?"), refused("answer", "Q?"), refused("judge", "Q?"), refused("judge", None)]
     found = rows(tmp_path, [], rejects)
     assert [row["step"] for row in found] == ["judge", "answer", "judge"]

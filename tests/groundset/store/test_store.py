@@ -48,7 +48,7 @@ def sample(name: str) -> Sample:
     )
 
 
-def test_what_a_run_begins_with_comes_back(tmp_path):
+def test_initial_contents_are_read_back(tmp_path):
     create(tmp_path / "run").close()
     with RunStore.open(tmp_path / "run") as store:
         assert store.meta("a") == {"b": 1}
@@ -59,7 +59,7 @@ def test_what_a_run_begins_with_comes_back(tmp_path):
         assert store.spent() == (None, 0.0)
 
 
-def test_what_becomes_known_of_chunks_is_kept(tmp_path):
+def test_chunk_columns_are_read_back(tmp_path):
     create(tmp_path / "run").close()
     context = CONTEXTS[0].model_copy(
         update={"foci": (Focus(sentence="First.", answer="First"),), "evolvable": {"x": (0,)}}
@@ -83,7 +83,7 @@ def test_what_becomes_known_of_chunks_is_kept(tmp_path):
         assert list(store.results.rejects()) == [reject]
 
 
-def test_the_journal_keeps_the_first_answer(tmp_path):
+def test_call_journal_keeps_the_first_answer(tmp_path):
     with create(tmp_path / "run") as store:
         assert store.calls.get("x") is None
         store.calls.put("x", RECORD)
@@ -93,7 +93,7 @@ def test_the_journal_keeps_the_first_answer(tmp_path):
         assert tuple(store.calls.totals()) == (2, 10, 4, 6, 1.0)
 
 
-def test_an_attempt_begun_again_forgets_what_its_first_start_said(tmp_path):
+def test_restarted_attempt_drops_earlier_steps(tmp_path):
     plan = attempt(0)
     said = StepRecord(step="judge", candidate=2, output={"x": 1}, probability=0.5, verdict="bad", reason="why")
     with create(tmp_path / "run") as store:
@@ -110,7 +110,7 @@ def test_an_attempt_begun_again_forgets_what_its_first_start_said(tmp_path):
         assert store.attempts.step_counts() == {}, "only decided attempts count"
 
 
-def test_decisions_are_kept_in_order(tmp_path):
+def test_decisions_are_read_back_in_order(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):
             store.attempts.begin(attempt(number))
@@ -144,7 +144,7 @@ def answered_by(name: str, *others: str, rank: int | None, source_rank: int | No
         ([answered_by("a", "d-1", rank=2, source_rank=3), answered_by("b", "d-1", rank=1, source_rank=None)], (2, 2)),
     ],
 )
-def test_it_is_known_how_often_another_chunk_does_as_well(tmp_path, samples, counts):
+def test_alternative_counts(tmp_path, samples, counts):
     with create(tmp_path / "run") as store:
         for number, each in enumerate(samples):
             store.attempts.begin(attempt(number))
@@ -152,7 +152,7 @@ def test_it_is_known_how_often_another_chunk_does_as_well(tmp_path, samples, cou
         assert store.results.alternative_counts() == dict(zip(("samples", "rank_changed"), counts, strict=True))
 
 
-def test_kinds_of_questions_are_counted(tmp_path):
+def test_kind_counts(tmp_path):
     with create(tmp_path / "run") as store:
         for number, kind in enumerate(("time", None)):
             store.attempts.begin(attempt(number))
@@ -162,7 +162,7 @@ def test_kinds_of_questions_are_counted(tmp_path):
         assert store.results.kind_counts() == {"time": 1}
 
 
-def test_a_decision_is_stored_whole_or_not_at_all(tmp_path):
+def test_decision_is_atomic(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):
             store.attempts.begin(attempt(number))
@@ -174,7 +174,7 @@ def test_a_decision_is_stored_whole_or_not_at_all(tmp_path):
         assert store.attempts.decided() == 2
 
 
-def test_threads_may_share_a_store(tmp_path):
+def test_threads_can_share_a_store(tmp_path):
     with create(tmp_path / "run") as store:
 
         def work(thread: int) -> None:
@@ -190,7 +190,7 @@ def test_threads_may_share_a_store(tmp_path):
         assert store.calls.totals().calls == 400
 
 
-def test_a_folder_belongs_to_one_writer_and_any_number_of_readers(tmp_path):
+def test_folder_allows_one_writer_and_several_readers(tmp_path):
     with create(tmp_path / "run") as store:
         with pytest.raises(RunError, match="another process is working on"):
             RunStore.open(tmp_path / "run")
@@ -202,20 +202,20 @@ def test_a_folder_belongs_to_one_writer_and_any_number_of_readers(tmp_path):
     RunStore.open(tmp_path / "run").close()
 
 
-def test_a_closed_run_is_one_file_and_reading_leaves_no_trace(tmp_path):
+def test_closed_run_is_one_file_after_reading(tmp_path):
     create(tmp_path / "run").close()
     RunStore.read(tmp_path / "run").close()
     assert {path.name for path in (tmp_path / "run").iterdir()} <= {"run.sqlite", ".lock"}
 
 
-def test_a_begun_folder_is_not_begun_again(tmp_path):
+def test_create_rejects_an_existing_run(tmp_path):
     create(tmp_path / "run").close()
     with pytest.raises(RunError, match="another process"):
         create(tmp_path / "run")
     RunStore.open(tmp_path / "run").close()
 
 
-def test_a_begin_that_failed_leaves_no_run(tmp_path):
+def test_failed_create_leaves_no_run(tmp_path):
     with pytest.raises(RunError, match="UNIQUE"):
         RunStore.create(tmp_path / "run", meta={}, documents=[DOCUMENT, DOCUMENT], chunks=CHUNKS)
     assert not holds_run(tmp_path / "run")
@@ -224,7 +224,7 @@ def test_a_begin_that_failed_leaves_no_run(tmp_path):
     assert holds_run(tmp_path / "run")
 
 
-def test_what_a_killed_begin_left_is_removed(tmp_path):
+def test_leftovers_of_a_killed_create_are_removed(tmp_path):
     (tmp_path / "run").mkdir()
     for end in ("", "-wal", "-shm", "-journal"):
         (tmp_path / "run" / f".run.sqlite.x.groundset-part{end}").write_bytes(b"half")
@@ -234,7 +234,7 @@ def test_what_a_killed_begin_left_is_removed(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"this is no database at all" * 50, b"SQLite format 3\0" + bytes(4000)])
-def test_a_damaged_file_is_one_clear_line(tmp_path, damage):
+def test_damaged_file_is_reported_and_kept(tmp_path, damage):
     create(tmp_path / "run").close()
     file = tmp_path / "run" / "run.sqlite"
     file.write_bytes(damage)
@@ -249,7 +249,7 @@ def test_a_damaged_file_is_one_clear_line(tmp_path, damage):
         RunStore.open(tmp_path / "run")
 
 
-def test_another_programs_database_is_left_alone(tmp_path):
+def test_database_of_another_program_is_rejected(tmp_path):
     import sqlite3
     from contextlib import closing
 
@@ -261,7 +261,7 @@ def test_another_programs_database_is_left_alone(tmp_path):
         RunStore.open(tmp_path / "run")
 
 
-def test_no_run_no_read(tmp_path):
+def test_folder_without_run_is_rejected(tmp_path):
     with pytest.raises(InputError, match="is not the folder of a run"):
         RunStore.read(tmp_path)
     (tmp_path / "file").write_text("")
@@ -272,7 +272,7 @@ def test_no_run_no_read(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a read-only disk needs root")
-def test_a_read_only_disk_is_named_and_can_be_read(tmp_path):
+def test_read_only_disk_can_be_read_but_not_written(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=False).returncode:
@@ -291,7 +291,7 @@ def test_a_read_only_disk_is_named_and_can_be_read(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_without_permission_is_named(tmp_path):
+def test_folder_without_permission_is_rejected(tmp_path):
     (tmp_path / "run").mkdir(mode=0o500)
     with pytest.raises(InputError, match="cannot be written"):
         create(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Functions in child processes: what ends a call, and that the next one is served all the same."""
+"""Functions in child processes with limits of time, memory and output."""
 
 import os
 import signal
@@ -14,13 +14,13 @@ import pytest
 from groundset.bounded import BoundedPool, BoundedProcess, LimitError, Limits
 
 LIMITS = Limits(memory_mb=200, output_mb=1)
-ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to a limit of memory")
+ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory limits are enforced only on Linux")
 
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedProcess]:
-    """Run expressions of Python in a child process."""
-    source = "import os, signal, sys\nkept = []\ndef work(told):\n    return eval(told)\n"
+    """Evaluate Python expressions in a child process."""
+    source = "import os, signal, sys\nkept = []\ndef work(expression):\n    return eval(expression)\n"
     (tmp_path / "worker.py").write_text(source)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     process = BoundedProcess("worker:work", LIMITS)
@@ -36,7 +36,7 @@ def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
 
 @ONLY_LINUX
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("expression", "reason"),
     [
         ("len(bytearray(300 << 20))", "takes more than 200 MB of memory"),
         ("[None for _ in iter(int, 1)]", r"takes more than (1 s of processor time|200 MB of memory)"),
@@ -48,17 +48,17 @@ def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
         ("os._exit(3)", r"crashes its process \(status 3\)"),
     ],
 )
-def test_process_over_a_limit_is_ended_and_replaced(work: BoundedProcess, told: str, reason: str) -> None:
-    for told_before in ("1", "2"):
-        assert work(told_before, 9) == int(told_before)
+def test_process_over_a_limit_is_ended_and_replaced(work: BoundedProcess, expression: str, reason: str) -> None:
+    for harmless in ("1", "2"):
+        assert work(harmless, 9) == int(harmless)
         with pytest.raises(LimitError, match=f"^{reason}$"):
-            work(told, 1)
+            work(expression, 1)
 
 
 @ONLY_LINUX
 def test_memory_kept_by_earlier_calls_does_not_count(work: BoundedProcess) -> None:
     keep = "kept.append(bytearray(120 << 20)) or len(kept)"
-    assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second is served by a new process"
+    assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second call gets a new process"
 
 
 def test_error_keeps_its_traceback(work: BoundedProcess) -> None:

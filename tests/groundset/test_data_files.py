@@ -1,3 +1,5 @@
+"""Paths of data files."""
+
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and what went wrong is said in one line."""
+"""Atomic writing of files, and its errors."""
 
 import errno
 import io
@@ -130,8 +130,8 @@ def test_standard_output_receives_the_text(tmp_path: Path, name: str, where: str
     with kept.open("wb") as file:
         stdout = file if where == "file" else subprocess.PIPE
         ran = subprocess.run([sys.executable, "-c", code, name], stdout=stdout, check=True, cwd=tmp_path)
-    told = kept.read_bytes() if where == "file" else ran.stdout
-    assert told.decode() == "first\ngrößer\nlast\n"
+    output = kept.read_bytes() if where == "file" else ran.stdout
+    assert output.decode() == "first\ngrößer\nlast\n"
     assert list(tmp_path.iterdir()) == [kept]
 
 
@@ -163,7 +163,7 @@ def test_killed_write_leaves_only_a_recognised_leftover(tmp_path: Path) -> None:
 
 
 class FillingDisk:
-    """A disk on which the n-th write finds no room; what that write brings is stored in half."""
+    """A disk that is full at the n-th write, of which half is stored."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 10**9
@@ -238,7 +238,7 @@ def test_disk_full_at_any_write_keeps_previous_files(
         assert message.startswith("cannot write ")
         assert message.endswith(": No space left on device")
         assert held(tmp_path) == before, f"at write {fails}"
-    assert fails >= 2, "a write and what makes it sure"
+    assert fails >= 2, "a write and an fsync"
     assert held(tmp_path).keys() == before.keys()
     assert held(tmp_path) != before
 
@@ -268,4 +268,4 @@ def test_full_disk_does_not_mix_chunks_and_documents_of_two_runs(
         assert held(tmp_path) == before
     disk.left = 100
     write_chunks(corpus("after"), tmp_path / "c.jsonl")
-    assert disk.left == 98, "there were no more writes than that"
+    assert disk.left == 98, "two writes in total"

@@ -1,4 +1,4 @@
-"""Folders appear whole, take the place of older ones in one step, and leave nothing behind."""
+"""Atomic writing and replacement of folders."""
 
 import errno
 import os

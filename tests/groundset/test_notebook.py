@@ -1,4 +1,4 @@
-"""The Python of the README in a real Jupyter kernel, and a kernel that is interrupted."""
+"""The README snippets and interrupts in a Jupyter kernel."""
 
 import re
 import shlex
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Jupyter is migrating:Deprecation
 
 
 def seam(log: Path, seconds: float = 0.0) -> str:
-    """Return a cell that scripts the models and the recipe of `generate`; `judge` keeps its real critic."""
+    """Return a cell that replaces models and recipe of `generate`; `judge` keeps its real critic."""
     return f"""
 import sys
 from pathlib import Path
@@ -35,7 +35,7 @@ generation.run_generation = scripted_run.scripted_generation(scripted_run.Script
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the sample documents, from which nothing is written anywhere else."""
+    """A working folder with the sample documents; Jupyter writes only to temporary folders."""
     for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / "jupyter"))
     monkeypatch.setenv("BROWSER", f"{shlex.quote(sys.executable)} -c 'pass' %s")
@@ -75,8 +75,8 @@ def test_readme_python_runs_in_a_notebook(place: Path, tmp_path: Path) -> None:
     assert {verdict for verdict, *_ in verdicts} <= {"good", "bad"}
     assert all(0 <= float(probability) <= 1 for _, probability, _ in verdicts)
 
-    told = text_of(wrong).strip()
-    assert f"# {told}\n" in snippets[-1]
+    message_text = text_of(wrong).strip()
+    assert f"# {message_text}\n" in snippets[-1]
 
 
 class Kernel:

@@ -1,3 +1,5 @@
+"""Reading of Parquet files."""
+
 import sys
 from datetime import date, datetime
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Whatever a file is called or a model says: it is printed on one line, and the terminal stays as it is."""
+"""Untrusted text is printed on one line without control characters."""
 
 import ast
 import io
@@ -21,7 +21,7 @@ from groundset.progress import Progress
 
 ROOT = Path(__file__).parents[2]
 FAKED = "Kept 20 of 20 samples."
-# Each would steer a terminal, begin a line of its own or turn what follows around.
+# Terminal control sequences, line breaks and bidirectional controls.
 HOSTILE = (
     f"one\n{FAKED}",
     f"two\r{FAKED}",
@@ -36,7 +36,7 @@ HOSTILE = (
 )
 ORDINARY = "Größe 東京 наука עברית العربية नमस्ते 👩‍👩‍👧 می‌خواهم co\u00adop e\u0301 [x] :cat: \\n \ue000"
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0041]")
-# What Rich itself draws with on a terminal: colours, the cursor, lines that are drawn again.
+# Sequences that Rich writes to a terminal: colours, cursor and redrawn lines.
 DRAWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|1A|2K)|\r")
 
 
@@ -104,7 +104,7 @@ def test_say_and_tables_print_one_line_each(capsys):
 
 
 def test_only_the_printing_module_prints():
-    """Whoever prints in another way has to be sure of every value; nobody is."""
+    """Only ``groundset.printing`` escapes values, so no other module may print."""
     raw = []
     packages = ("groundset", "optimizers", "programs")
     for path in [path for package in packages for path in (ROOT / package).rglob("*.py")]:
@@ -129,7 +129,7 @@ main(sys.argv[1:])
 
 
 def printed_by(code: str, *arguments: object, terminal: bool) -> str:
-    """Return everything that a process prints, on a terminal or into a pipe."""
+    """Return the output of a process on a terminal or in a pipe."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     places = [ROOT, ROOT / "tests" / "groundset" / "engine"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "TERM": "xterm", "COLUMNS": "4000"}
@@ -143,7 +143,7 @@ def printed_by(code: str, *arguments: object, terminal: bool) -> str:
         while True:
             try:
                 piece = os.read(mine, 65536)
-            except OSError:  # the other side is closed
+            except OSError:  # the process has closed the terminal
                 break
             if not piece:
                 break
@@ -155,7 +155,7 @@ def printed_by(code: str, *arguments: object, terminal: bool) -> str:
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """Documents and files that are none, with hostile names and titles."""
+    """Documents and other files with hostile names and titles."""
     folder = tmp_path / "docs"
     folder.mkdir()
     for number, name in enumerate(HOSTILE):
@@ -186,7 +186,7 @@ def test_commands_escape_hostile_names(docs, tmp_path, terminal):
     shown = printed_by(CHUNK, "show", out, terminal=terminal)
     assert "Shown: 3 of 3 samples." in shown
     rows = printed_by(CHUNK, "show", out, "--json", terminal=terminal)
-    # On a busy machine "Loading groundset." stands before it.
+    # A slow machine prints "Loading groundset." first.
     assert [row["id"] for row in json.loads(rows[rows.index("{") :])["samples"]]
     missing = printed_by(CHUNK, "show", tmp_path / HOSTILE[0], terminal=terminal)
     assert "does not exist" in missing

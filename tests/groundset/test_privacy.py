@@ -1,3 +1,5 @@
+"""Default environment variables."""
+
 import json
 import os
 import subprocess
@@ -38,7 +40,7 @@ def test_docstring_explains_every_variable():
 
 
 def import_groundset(then: str = "", **environment: str) -> tuple[dict[str, str], list[str]]:
-    """Import groundset in a process of its own; return its environment and the heavy libraries that came along."""
+    """Import groundset in a new process; return its environment and the heavy libraries that were loaded."""
     unset = {
         *(name for name in os.environ if "proxy" in name.lower()),
         "HF_HUB_OFFLINE",
@@ -63,9 +65,9 @@ def test_import_sets_defaults_and_loads_no_heavy_modules():
 
 
 def test_hub_can_be_enabled_after_import():
-    asked = "groundset.privacy.set_defaults(hub=True)"
-    assert "HF_HUB_OFFLINE" not in import_groundset(asked)[0]
-    assert import_groundset(asked, HF_HUB_OFFLINE="1")[0]["HF_HUB_OFFLINE"] == "1", "the user has set it"
+    script = "groundset.privacy.set_defaults(hub=True)"
+    assert "HF_HUB_OFFLINE" not in import_groundset(script)[0]
+    assert import_groundset(script, HF_HUB_OFFLINE="1")[0]["HF_HUB_OFFLINE"] == "1", "set by the user"
 
 
 @pytest.mark.parametrize("proxy", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])

@@ -1,3 +1,5 @@
+"""Progress lines and bars."""
+
 import io
 import time
 
@@ -47,7 +49,7 @@ def test_lines_are_printed_periodically_without_a_terminal(monkeypatch):
     assert line.startswith(
         "2 of 8 samples, 5 attempts; 1,234 calls, 50,000 prompt tokens (20,000 uncached), 900 generated"
     )
-    assert "left" not in line, "nothing was accepted since this process began"
+    assert "left" not in line, "no sample was accepted by this process"
 
 
 def test_terminal_shows_the_yield_of_each_step():
@@ -80,10 +82,10 @@ def test_time_left_follows_recent_pace(monkeypatch):
     for _ in range(2):
         now += 10
         progress.decided(ACCEPTED)
-    assert line().endswith("1 min 15 s elapsed"), "two samples tell no pace"
+    assert line().endswith("1 min 15 s elapsed"), "two samples are too few for an estimate"
     now += 10
     progress.decided(ACCEPTED)
-    assert line().endswith("elapsed, about 30 s left"), "3 of 8 are missing, each took 10 s"
+    assert line().endswith("elapsed, about 30 s left"), "3 of 8 are missing, at 10 s each"
     now += 60
     assert line().endswith("elapsed, about 2 min left"), "the next one is late"
 

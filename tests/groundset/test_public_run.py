@@ -1,4 +1,4 @@
-"""A run as Python reads it."""
+"""The class `groundset.Run`."""
 
 import json
 import re
@@ -60,10 +60,10 @@ def run(tmp_path: Path) -> groundset.Run:
 
 def test_run_is_a_sequence_of_samples(run: groundset.Run) -> None:
     assert len(run) == 7
-    assert [each.id for each in run] == [f"s{number}" for number in range(7)]
+    assert [item.id for item in run] == [f"s{number}" for number in range(7)]
     assert (run[0], run[-1], run[1:3]) == (run.samples[0], run.samples[6], run.samples[1:3])
     assert isinstance(run[0], groundset.Sample)
-    assert [(each.step, each.reason) for each in run.rejects] == [("judge", "not independent")] * 7
+    assert [(item.step, item.reason) for item in run.rejects] == [("judge", "not independent")] * 7
     assert run.record == json.loads((run.folder / "run.json").read_text())
     assert (run.is_complete, run.status) == (False, "short")
     assert run.summary.startswith("Kept 7 of 9 samples (simple 7) from 7 attempts")
@@ -73,11 +73,11 @@ def test_run_is_a_sequence_of_samples(run: groundset.Run) -> None:
 
 def test_to_pandas_has_the_documented_columns(run: groundset.Run) -> None:
     table = run.to_pandas()
-    told = [line.split("|")[1] for line in str(groundset.Run.to_pandas.__doc__).splitlines() if "| `" in line]
-    assert COLUMN.findall(" ".join(told)) == list(
-        dict.fromkeys(["id", "question", "answer", "contexts", *COLUMN.findall(" ".join(told))])
+    rows = [line.split("|")[1] for line in str(groundset.Run.to_pandas.__doc__).splitlines() if "| `" in line]
+    assert COLUMN.findall(" ".join(rows)) == list(
+        dict.fromkeys(["id", "question", "answer", "contexts", *COLUMN.findall(" ".join(rows))])
     )
-    assert set(COLUMN.findall(" ".join(told))) == set(table.columns)
+    assert set(COLUMN.findall(" ".join(rows))) == set(table.columns)
     first = table.iloc[0].to_dict()
     assert (first["contexts"], first["chunk_ids"], first["paths"]) == (["First."], ["d-0"], ["d.md"])
     assert (first["retrieval_gt"], first["rank"], first["probability"]) == ([["d-0", "d-1"]], 2, 0.75)
@@ -104,7 +104,7 @@ def test_open_in_browser_writes_an_escaped_page(run: groundset.Run, monkeypatch:
     monkeypatch.setattr(page.webbrowser, "open", opened.append)
     file = run.open_in_browser()
     assert opened == [file.as_uri()]
-    assert file == run.folder / "samples.html", "where the passages lie anyway"
+    assert file == run.folder / "samples.html", "in the run folder"
     text = file.read_text(encoding="utf-8")
     assert EVIL not in text
     for number in range(7):
@@ -140,8 +140,8 @@ def test_invalid_folders_and_formats_are_rejected(run: groundset.Run, tmp_path: 
 def test_export(tmp_path: Path) -> None:
     docs = scripted_run.write_documents(tmp_path / "docs")
     scripted_run.generate(docs, tmp_path / "run", parser="none", size=2)
-    told = groundset.open_run(tmp_path / "run").export("autorag", str(tmp_path / "out"))
-    assert told == (2, 20)
+    counts = groundset.open_run(tmp_path / "run").export("autorag", str(tmp_path / "out"))
+    assert counts == (2, 20)
     assert len(pd.read_parquet(tmp_path / "out" / "qa.parquet")) == 2
 
 

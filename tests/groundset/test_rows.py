@@ -1,3 +1,5 @@
+"""Reading of JSONL rows."""
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Unfinished work belongs to who makes it: the living keep theirs, what the dead left goes."""
+"""Working folders: locking by live processes, and removal of the leftovers of killed ones."""
 
 import signal
 import subprocess
@@ -26,7 +26,7 @@ FOLDER += f"    (f / 'z').write_text('1')\n{WAIT}"
 
 @contextmanager
 def another(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Let another process write a target; it has begun, and ends well when its input ends."""
+    """Start a process that writes a target and finishes when its standard input is closed."""
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout
@@ -108,7 +108,6 @@ def test_old_leftovers_are_removed_without_following_links(tmp_path):
 
 @pytest.mark.parametrize("target", [None, "out"])
 def test_folder_removed_before_locking_is_recreated(tmp_path, monkeypatch, target):
-
     class Locked(working_folders.FileLock):
         tried = 0
 

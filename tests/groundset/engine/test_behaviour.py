@@ -1,4 +1,4 @@
-"""A change of prompts or of the order of work raises the version that runs are compared by."""
+"""Changes of prompts and of the order of work require a new ``BEHAVIOUR`` version."""
 
 import json
 

@@ -1,3 +1,5 @@
+"""`groundset.chunk`."""
+
 from pathlib import Path
 
 import pytest

@@ -1,3 +1,5 @@
+"""Configurations from options, files and run records."""
+
 import json
 from pathlib import Path
 
@@ -46,8 +48,8 @@ def chosen(config: RunConfig) -> dict[str, str]:
 
 
 def paths_in(folder: Path) -> dict[str, str]:
-    told = {"compiled": f"{folder}/states", "vector_store": f"qdrant:{folder}/vectors"}
-    return {**told, "embedder": f"{folder}/emb", "lm": f"{folder}/own.gguf"}
+    fields = {"compiled": f"{folder}/states", "vector_store": f"qdrant:{folder}/vectors"}
+    return {**fields, "embedder": f"{folder}/emb", "lm": f"{folder}/own.gguf"}
 
 
 def test_config_file_paths_are_relative_to_the_file(tmp_path, monkeypatch):
@@ -83,8 +85,8 @@ def test_names_are_not_resolved_as_paths_of_like_named_folders(tmp_path, monkeyp
 
 
 def test_relative_paths_of_older_records_are_kept(tmp_path):
-    told = make_config({"documents": DOCS}).anchored().to_dict()
-    (tmp_path / "run.json").write_text(json.dumps({"configuration": {**told, **PATHS}}))
+    fields = make_config({"documents": DOCS}).anchored().to_dict()
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": {**fields, **PATHS}}))
     assert chosen(make_config({}, tmp_path / "run.json")) == PATHS
 
 
@@ -166,9 +168,9 @@ def test_oversized_config_files_are_rejected(tmp_path):
 
 
 def test_command_options_match_config_and_recipe_fields():
-    own = {each.name for each in generate_parameters(with_recipes=False)}
+    own = {parameter.name for parameter in generate_parameters(with_recipes=False)}
     others = {"out", "config", "track", "track_texts", "tracking", "verbose", "quiet"}
     assert own - others == set(RunConfig.model_fields) - {"lm_file", "critic_lm_file", "options"}
-    added = {each.name for each in generate_parameters()} - own
+    added = {parameter.name for parameter in generate_parameters()} - own
     assert added == {name for recipe in RECIPES.values() for name in recipe.options.model_fields}
     assert option_name("chunk_size") == "--chunk-size"

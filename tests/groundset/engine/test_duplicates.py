@@ -1,3 +1,5 @@
+"""Detection of duplicate questions."""
+
 import numpy as np
 import pytest
 from hypothesis import given

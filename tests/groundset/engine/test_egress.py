@@ -1,4 +1,4 @@
-"""Every command under guard: nothing but what was named is looked up or connected to, nor by processes it starts."""
+"""Network access of all commands and their child processes is limited to the hosts given by the user."""
 
 import functools
 import json
@@ -46,7 +46,7 @@ def run(
     tmp_path: Path,
     word_encoder: Callable[[str], Any],
 ) -> Callable[..., Ran]:
-    """Run the command line where only embedders, critics and the program of a run are scripted."""
+    """Run a command with scripted embedders, critics and recipe program."""
     openers = Openers(None, Encoder, lambda spec, **parts: CRITICS)
     scripted = functools.partial(generation.run_generation, openers=openers, recipe=scripted_recipe())
     monkeypatch.setattr(generation, "run_generation", scripted)
@@ -123,8 +123,8 @@ def test_commands_contact_only_the_named_server(
     check("relabel", "run", "--critic", "head", "--compiled", "none", "--keep", "--out", "relabel")
     (Path("docs") / "new.md").write_text("# New\n\n" + "Of something that nobody has asked about yet. " * 4)
     check("update", "run", "docs", "--out", "update")
-    told = check("experiments")
-    check("promote", told.splitlines()[1].split()[-1], status=2)
+    listed = check("experiments")
+    check("promote", listed.splitlines()[1].split()[-1], status=2)
     check("labels", "check", data_path("labels", "chunks.jsonl"))
     check("labels", "stats", data_path("labels", "chunks.jsonl"))
     with RunStore.review(Path("run")) as store:
@@ -141,22 +141,20 @@ def test_commands_contact_only_the_named_server(
         monkeypatch.setenv(f"PIP_{name}", value)
     monkeypatch.setenv("GROUNDSET_HOME", "home")
     assert run("models", "pull", "smollm2-135m").status == 1
-    assert egress() == ["index.example"], "the index that pip is told of, and nothing else"
+    assert egress() == ["index.example"], "only the index that pip is configured to use"
     assert done | {"models pull", "review", "ui"} == every_command()
 
 
 def every_command() -> set[str]:
-    """Return the names of all commands, those of groups with their group's."""
+    """Return the names of all commands, including those of groups."""
     found = set()
     tree: Any = typer.main.get_command(commands.build_app())
     for name, command in tree.commands.items():
-        found |= {f"{name} {each}" for each in getattr(command, "commands", ())} or {name}
+        found |= {f"{name} {subcommand}" for subcommand in getattr(command, "commands", ())} or {name}
     return found
 
 
-def test_ui_makes_no_external_connections(
-    run: Callable[..., Ran], egress: Callable[[], list[str]]
-) -> None:
+def test_ui_makes_no_external_connections(run: Callable[..., Ran], egress: Callable[[], list[str]]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

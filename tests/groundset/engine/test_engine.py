@@ -1,4 +1,4 @@
-"""What disturbs attempts, and what a run makes of it."""
+"""Failed attempts and their handling."""
 
 import json
 import sqlite3
@@ -37,7 +37,7 @@ def rejects(out: Path) -> list[dict[str, Any]]:
 
 
 class FailingEngine(ScriptedEngine):
-    """Raises on some calls, counted from 0."""
+    """Raises an error on the calls for which ``fails`` is true; calls are counted from 0."""
 
     def __init__(self, error: Exception, fails: Any) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class FailingEngine(ScriptedEngine):
 
 
 def disturbed(disturb: Any) -> Any:
-    """Return a recipe whose program calls `disturb` with the attempt before they start."""
+    """Return a recipe whose program calls ``disturb`` at the start of each attempt."""
 
     class Disturbed(ScriptedProgram):
         def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
@@ -76,14 +76,14 @@ def test_chunk_beyond_context_length_is_refused_and_exhausted(docs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [(AuthError("wrong key"), r"\(Auth\).*wrong key"), (EngineError("the runtime crashed"), "the runtime crashed")],
 )
-def test_engine_error_stops_the_run_and_rerun_resumes(docs, tmp_path, error, said):
+def test_engine_error_stops_the_run_and_rerun_resumes(docs, tmp_path, error, message):
     generate(docs, tmp_path / "whole")
     out = tmp_path / "run"
     engine = FailingEngine(error, lambda number: number >= 10)
-    with pytest.raises(EngineError, match=said) as caught:
+    with pytest.raises(EngineError, match=message) as caught:
         generate(docs, out, engine, workers=2)
     assert caught.value.exit_code == 1
     assert json.loads((out / "run.json").read_text())["status"] == "failed"
@@ -92,7 +92,7 @@ def test_engine_error_stops_the_run_and_rerun_resumes(docs, tmp_path, error, sai
     assert generate(docs, out, corrected).ending == "complete"
     assert samples(out) == samples(tmp_path / "whole")
     calls = json.loads((tmp_path / "whole" / "run.json").read_text())["calls"]
-    assert corrected.calls == calls - 10, "the ten calls that were answered are not made again"
+    assert corrected.calls == calls - 10, "the ten answered calls are reused"
 
 
 def test_server_error_is_retried_then_stops_the_run(docs, tmp_path, monkeypatch):

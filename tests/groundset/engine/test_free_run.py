@@ -1,4 +1,4 @@
-"""A run in mode ``free`` from end to end: the real recipe, agenda, critic and store, and a writer that is scripted."""
+"""End-to-end runs in mode ``free`` with a scripted language model."""
 
 import json
 from pathlib import Path
@@ -19,8 +19,8 @@ def docs(tmp_path: Path) -> Path:
 
 
 def free_run(docs: Path, out: Path, writer: Writer, **options: Any) -> tuple[RunResult, list[dict[str, Any]], Any]:
-    told = {"documents": (docs,), "lm": "writer", "parser": "none", "chunk_size": 600, "min_length": 50, **options}
-    result = run_generation(make_config(told), out, openers=Openers(lm_opener(writer), Encoder))
+    given = {"documents": (docs,), "lm": "writer", "parser": "none", "chunk_size": 600, "min_length": 50, **options}
+    result = run_generation(make_config(given), out, openers=Openers(lm_opener(writer), Encoder))
     rows = [json.loads(line) for line in (out / "samples.jsonl").read_text("utf-8").splitlines()]
     return result, rows, json.loads((out / "run.json").read_text("utf-8"))
 
@@ -33,12 +33,12 @@ def test_free_mode_meets_the_mix(docs: Path, tmp_path: Path) -> None:
     for row in rows:
         answer, rests_on = writer.known[row["question"]]
         assert row["answer"] == answer
-        told = " ".join(context["text"] for context in row["contexts"])
-        assert all(piece in told for piece in rests_on)
+        passages = " ".join(context["text"] for context in row["contexts"])
+        assert all(piece in passages for piece in rests_on)
         assert len(row["contexts"]) == len(row["retrieval_gt"]) == (2 if row["evolution"] == "multi_context" else 1)
     assert record["mode"]["name"] == "free"
     assert record["models"]["critic"]["name"] == "verdict"
-    assert record["configuration"]["max_rank"] == 0, "what the embedder cannot find is kept"
+    assert record["configuration"]["max_rank"] == 0, "retrieval does not filter questions"
 
 
 def test_failed_evolutions_fall_back_to_simple(docs: Path, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_failed_evolutions_fall_back_to_simple(docs: Path, tmp_path: Path) -> No
     _, rows, _ = free_run(docs, tmp_path / "run", writer, size=8, mix="simple=1,reasoning=1")
     assert [row["evolution"] for row in rows] == ["simple"] * 8
     refused = [json.loads(line) for line in (tmp_path / "run" / "rejects.jsonl").read_text("utf-8").splitlines()]
-    assert {"reasoning"} <= {each["step"] for each in refused}
+    assert {"reasoning"} <= {row["step"] for row in refused}
 
 
 def test_unreadable_output_yields_no_samples(docs: Path, tmp_path: Path) -> None:

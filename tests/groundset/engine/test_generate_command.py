@@ -1,4 +1,4 @@
-"""`groundset generate` from its options to its exit status."""
+"""The command `groundset generate`: options, output, files and exit status."""
 
 import functools
 import json
@@ -32,7 +32,7 @@ def docs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(capsys, monkeypatch):
-    """Run the command in this process, with scripted models."""
+    """Run the command in this process with scripted models."""
     monkeypatch.setattr(generation, "run_generation", scripted_generation())
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
 
@@ -87,9 +87,7 @@ def test_run_is_tracked_only_in_the_reported_store(run, docs, tmp_path, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(TrackingStore, "open", None)
         again = run(docs, "--out", "run", *SMALL)
-    assert again.out.endswith(f"\nLogged to MLflow as run {tracked['run_id']}.\n"), (
-        "it is known where, so nobody is asked"
-    )
+    assert again.out.endswith(f"\nLogged to MLflow as run {tracked['run_id']}.\n"), "the store is not opened again"
     grown = run(docs, "--out", "run", *SMALL[2:], "--size", 9)
     assert tracked["run_id"] not in grown.out.splitlines()[-1]
     elsewhere = run(docs, "--out", "run", *SMALL[2:], "--size", 9, "--tracking", tmp_path / "own")
@@ -122,13 +120,13 @@ def test_run_record_reproduces_the_run(run, docs, tmp_path, monkeypatch):
     monkeypatch.chdir(docs)
     assert run("--config", tmp_path / "one" / "run.json", "--out", tmp_path / "two").status == 0
     assert (tmp_path / "one" / "samples.jsonl").read_text() == (tmp_path / "two" / "samples.jsonl").read_text()
-    # The same record is also the way to go on with a run that was stopped.
+    # The same record also resumes a run.
     assert run("--config", tmp_path / "one" / "run.json", "--out", tmp_path / "one").status == 0
 
 
 @pytest.fixture
 def odd(tmp_path):
-    """A folder whose name is no UTF-8."""
+    """A folder whose name is not valid UTF-8."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     return folder
@@ -205,7 +203,7 @@ def test_unreachable_server_prints_one_error_and_writes_nothing(capsys, docs, tm
 
 @pytest.fixture
 def ask_server(run, docs, tmp_path, monkeypatch, serving):
-    """Return what runs the command with a real server; only embedder, critics and program are scripted."""
+    """Return a function that runs the command with a real server and scripted embedder, critics and program."""
     scripted = functools.partial(
         run_generation,
         openers=Openers(None, Encoder, lambda spec, **parts: CRITICS),
@@ -224,7 +222,7 @@ def test_run_resumes_with_server_at_another_address(ask_server, serving, tmp_pat
         whole = ask_server("--out", tmp_path / "whole", "--lm", first.spec)
         assert whole.status == 0
     begun_calls = json.loads((out / "run.json").read_text())["calls"]
-    with sqlite3.connect(out / "run.sqlite") as database:  # as if it had been killed before its last decisions
+    with sqlite3.connect(out / "run.sqlite") as database:  # the state after a kill before the last decisions
         for table in ("samples", "rejects"):
             database.execute(f"DELETE FROM {table}")
         database.execute("DELETE FROM steps")
@@ -233,7 +231,7 @@ def test_run_resumes_with_server_at_another_address(ask_server, serving, tmp_pat
     with serving() as second:
         again = ask_server("--out", out, "--size", 6, "--lm", second.spec)
         assert again.status == 0, again.err
-        assert second.texts == [], "finished calls are free"
+        assert second.texts == [], "finished calls are reused"
     record = json.loads((out / "run.json").read_text())
     assert record["calls"] == begun_calls
     assert record["models"]["lm"]["name"] == "openai/tiny@server"
@@ -245,12 +243,12 @@ def test_api_key_is_sent_only_to_a_command_line_address(
     ask_server, serving, tmp_path, monkeypatch, capsys, option, key
 ):
     monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
-    monkeypatch.setattr(OpenAISpec, "is_local", False)  # as if the server were another machine
+    monkeypatch.setattr(OpenAISpec, "is_local", False)  # treat the server as remote
     with serving() as server:
         config = tmp_path / "groundset.toml"
         config.write_text(f'lm = "{server.spec}"\n')
         ran = ask_server(
-            "--out", tmp_path / "run", "--config", config, *(part for each in option for part in (each, server.spec))
+            "--out", tmp_path / "run", "--config", config, *(part for name in option for part in (name, server.spec))
         )
         assert ran.status == 0, ran.err
         assert server.keys == {key}
@@ -279,7 +277,7 @@ def test_lm_file_is_rejected_as_option(run, docs, tmp_path):
 
 
 def test_server_failure_during_run_prints_one_error(ask_server, serving, tmp_path, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between tries
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between retries
     with serving() as server:
         monkeypatch.setattr(servers, "check_served", lambda spec: None)
         server.status = 401

@@ -1,3 +1,5 @@
+"""Run identities and mismatches."""
+
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ def test_document_hash_depends_on_names_and_bytes_not_location(docs, tmp_path):
     moved = docs.rename(tmp_path / "moved")
     assert hash_sources((moved,)) == before
     (moved / "image.bin").write_bytes(b"\0")
-    assert hash_sources((moved,)) == before, "a file that can become no document"
+    assert hash_sources((moved,)) == before, "files that are not documents do not count"
     (moved / "doc0.md").write_text("other")
     assert hash_sources((moved,)) != before
     with pytest.raises(InputError, match="no such file"):
@@ -71,10 +73,10 @@ def test_mismatch_names_exactly_the_changed_options(docs, tmp_path):
     other = settled(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
     with pytest.raises(RunMismatchError) as caught:
         check_same(first, other, tmp_path)
-    told = str(caught.value)
+    message = str(caught.value)
     for piece in ("--seed 0 (now 4)", "--chunker recursive (now word)"):
-        assert piece in told
-    assert "--mix" not in told
+        assert piece in message
+    assert "--mix" not in message
     assert caught.value.exit_code == 2
     mixed = make_config({"documents": (docs,), "mix": "simple=1,reasoning=1"})
     with pytest.raises(RunMismatchError, match=r"--mix simple=1.0 \(now simple=0.5,reasoning=0.5\)"):

@@ -1,3 +1,5 @@
+"""`groundset.judge` with scripted critics."""
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,13 +14,13 @@ ROW = {"question": "When?", "passage": "At nine.", "note": 1}
 
 
 def decision(good: bool) -> Decision:
-    said = {"fit": 0.9 if good else 0.125, "clear": 0.8}
-    return Decision(values={"fit": good}, probabilities=said, levels={})
+    probabilities = {"fit": 0.9 if good else 0.125, "clear": 0.8}
+    return Decision(values={"fit": good}, probabilities=probabilities, levels={})
 
 
 @pytest.fixture
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Stand in for the critics, and tell what was opened."""
+    """Replace the critics, and return the arguments that they were opened with."""
     opened: list[Any] = []
 
     @contextmanager
@@ -30,9 +32,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return opened
 
 
-def test_judge_adds_probability_and_verdict(
-    decided: list[Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_judge_adds_probability_and_verdict(decided: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     given = [ROW, {**ROW, "question": "What?"}]
     judged = groundset.judge("questions", iter(given), quiet=True)
     assert judged == [

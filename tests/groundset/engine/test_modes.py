@@ -1,4 +1,4 @@
-"""Which mode and critic a run takes."""
+"""The choice of mode and critic."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def test_catalogue_models_use_their_measured_mode(lm: str) -> None:
     assert (taken.mode.name, taken.config.critic, taken.why) == ("guided", "head", f"the mode of {lm}")
     assert taken.config.options.max_rank == 5
     assert taken.config.options.mix == {"simple": 1}
-    assert taken.given.critic is None, "what was given stays as it was"
+    assert taken.given.critic is None, "the given options are unchanged"
 
 
 @pytest.mark.parametrize("lm", [SERVED, "some/file.gguf", "hf/owner/repo/file.gguf", "no model at all"])
@@ -41,7 +41,7 @@ def test_explicit_options_override_the_mode() -> None:
     )
     taken = chosen(mode="free", critic="lm", mix="simple=1", max_rank=3)
     assert (taken.config.critic, taken.config.options.mix, taken.config.options.max_rank) == ("lm", {"simple": 1}, 3)
-    assert chosen(mode="free").config.critic == "head", "the critic that the model was measured with"
+    assert chosen(mode="free").config.critic == "head", "the measured critic of the model"
 
 
 def test_compiled_mode_file_is_used(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_compiled_mode_file_is_used(tmp_path: Path) -> None:
     (folder / "mode.json").write_text('{"mode": "free", "critic": "lm", "measured": "12 of 12 signed"}')
     taken = chosen(compiled=str(tmp_path))
     assert (taken.mode.name, taken.config.critic) == ("free", "lm")
-    assert chosen(compiled=str(tmp_path), lm=SERVED).config.critic == "verdict", "another model's"
+    assert chosen(compiled=str(tmp_path), lm=SERVED).config.critic == "verdict", "the file is of another model"
     (folder / "mode.json").write_text('{"mode": "loudly", "critic": "lm"}')
     with pytest.raises(InputError, match="--mode loudly: no such mode; choose one of free"):
         chosen(compiled=str(tmp_path))

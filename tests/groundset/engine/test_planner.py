@@ -1,4 +1,4 @@
-"""What is tried next, and which questions are accepted."""
+"""Planning of attempts and acceptance of drafts."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ SHARES = dict.fromkeys(KINDS, 4)
 
 
 def encode(texts: Sequence[str]) -> np.ndarray:
-    """Return a row for each text, so that no two that differ are alike."""
+    """Return a random unit vector for each text, equal only for equal texts."""
     rows = np.stack([np.random.default_rng(list(text.encode())).normal(size=64) for text in texts]).astype(np.float32)
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
@@ -32,7 +32,7 @@ def context(key: str) -> Context:
 
 
 class Offering:
-    """Offers every key for any evolution at first, and simply from then on until it is exhausted."""
+    """Offers every key until exhausted: for all evolutions in the first round, for simple questions later."""
 
     rounds = ROUNDS
     counts: ClassVar[dict[str, int]] = {}
@@ -42,7 +42,7 @@ class Offering:
         self._without = without or {}
 
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
-        if any(each.exhausted for each in past):
+        if any(entry.exhausted for entry in past):
             return {}
         kinds = KINDS if round_ == 0 else KINDS[:1]
         return {kind: (context(key),) for kind in kinds if kind not in self._without.get(key, ())}
@@ -63,19 +63,19 @@ def key_of(attempt: Attempt) -> str:
     return attempt.contexts[0].chunk.chunk_id
 
 
-def verdict_on(attempt: Attempt, luck: int) -> Verdict:
-    """Return what becomes of an attempt, by chance, but the same for the same attempt."""
-    chance = random.Random(f"{luck} {key_of(attempt)} {attempt.wanted} {attempt.round}")
+def verdict_on(attempt: Attempt, seed: int) -> Verdict:
+    """Return a random verdict that depends only on the attempt and the seed."""
+    chance = random.Random(f"{seed} {key_of(attempt)} {attempt.wanted} {attempt.round}")
     accepted = chance.choice([None, None, attempt.wanted, "simple"])
     return Verdict(accepted, chance.random() < 0.2)
 
 
 def follow(
-    keys: int, luck: int, ahead: int, patience: random.Random, requests: Sequence[PlannedRequest] = (), known: int = 0
+    keys: int, seed: int, ahead: int, rng: random.Random, requests: Sequence[PlannedRequest] = (), known: int = 0
 ) -> list[Attempt]:
-    """Plan up to `ahead` attempts before their verdicts come, as the threads and their luck would have it.
+    """Return all planned attempts, with up to ``ahead`` of them pending while verdicts arrive at random.
 
-    ``known`` is the number of attempts that were decided by an earlier process.
+    ``known`` is the number of attempts decided by an earlier process.
     """
     planner = Planner(requests, 0, encode) if requests else planning(Offering(keys), SHARES)
     attempts: list[Attempt] = []
@@ -83,36 +83,36 @@ def follow(
         attempt = planner.next()
         assert attempt is not None
         attempts.append(attempt)
-        planner.follow(verdict_on(attempt, luck))
+        planner.follow(verdict_on(attempt, seed))
     while True:
         while len(attempts) - planner.decided < ahead and (attempt := planner.next()) is not None:
             attempts.append(attempt)
         if planner.decided == len(attempts):
             assert planner.used_up
             return attempts
-        for _ in range(patience.randint(1, len(attempts) - planner.decided)):
-            planner.follow(verdict_on(attempts[planner.decided], luck))
+        for _ in range(rng.randint(1, len(attempts) - planner.decided)):
+            planner.follow(verdict_on(attempts[planner.decided], seed))
 
 
-@given(keys=st.integers(1, 30), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), patience=st.randoms())
-def test_plans_are_independent_of_lookahead_and_verdict_timing(keys, luck, ahead, patience):
-    assert follow(keys, luck, ahead, patience) == follow(keys, luck, 1, random.Random(0))
+@given(keys=st.integers(1, 30), seed=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), rng=st.randoms())
+def test_plans_are_independent_of_lookahead_and_verdict_timing(keys, seed, ahead, rng):
+    assert follow(keys, seed, ahead, rng) == follow(keys, seed, 1, random.Random(0))
 
 
 @given(
-    keys=st.integers(1, 30), more=st.integers(0, 10), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW),
-    patience=st.randoms(), part=st.floats(0, 1),
+    keys=st.integers(1, 30), more=st.integers(0, 10), seed=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW),
+    rng=st.randoms(), part=st.floats(0, 1),
 )  # fmt: skip
-def test_later_requests_keep_earlier_plans(keys, more, luck, ahead, patience, part):
-    before = follow(keys, luck, 1, random.Random(0))
+def test_later_requests_keep_earlier_plans(keys, more, seed, ahead, rng, part):
+    before = follow(keys, seed, 1, random.Random(0))
     first = round(part * len(before))
     requests = (
         PlannedRequest(0, Offering(keys), SHARES),
         PlannedRequest(first, Offering(keys + more), dict.fromkeys(KINDS, 9)),
     )
-    after = follow(keys, luck, ahead, patience, requests, known=first)
+    after = follow(keys, seed, ahead, rng, requests, known=first)
     assert after[:first] == before[:first]
-    assert after == follow(keys, luck, 1, random.Random(0), requests, known=len(after) if luck % 2 else first)
+    assert after == follow(keys, seed, 1, random.Random(0), requests, known=len(after) if seed % 2 else first)
     assert {key_of(attempt) for attempt in after} == set(Offering(keys + more).keys)
 
 
@@ -127,14 +127,14 @@ def test_later_agenda_starts_with_undrawn_keys():
     assert drawn == [*((key, 0) for key in keys), *later, *((key, 0) for key in keys[:3])]
 
 
-@given(keys=st.integers(1, 30), luck=st.integers(0, 10**6))
-def test_keys_are_drawn_in_rounds_until_exhausted(keys, luck):
-    attempts = follow(keys, luck, 1, random.Random(0))
+@given(keys=st.integers(1, 30), seed=st.integers(0, 10**6))
+def test_keys_are_drawn_in_rounds_until_exhausted(keys, seed):
+    attempts = follow(keys, seed, 1, random.Random(0))
     assert [attempt.number for attempt in attempts] == list(range(len(attempts)))
     assert [attempt.round for attempt in attempts] == sorted(attempt.round for attempt in attempts)
     for key in {key_of(attempt) for attempt in attempts}:
         drawn = [attempt for attempt in attempts if key_of(attempt) == key]
-        exhausted = [verdict_on(attempt, luck).exhausted for attempt in drawn]
+        exhausted = [verdict_on(attempt, seed).exhausted for attempt in drawn]
         assert not any(exhausted[:-1])
         assert exhausted[-1] or drawn[-1].round == ROUNDS - 1
 
@@ -151,12 +151,12 @@ def test_planning_stops_at_the_window():
 def test_contexts_wait_for_and_receive_earlier_verdicts():
     seen: list[Sequence[Past]] = []
 
-    class Listening(Offering):
+    class Recording(Offering):
         def offers(self, key, round_, past):
             seen.append(past)
             return super().offers(key, round_, past)
 
-    planner = planning(Listening(1), {"simple": 10})
+    planner = planning(Recording(1), {"simple": 10})
     assert planner.next() is not None
     assert planner.next() is None
     assert not planner.used_up
@@ -215,7 +215,9 @@ def test_planning_continues_beyond_a_full_simple_mix():
     while (attempt := planner.next()) is not None:
         rounds.append(attempt.round)
         planner.follow(Verdict("simple", False))
-    assert rounds == [0, 0, *[round_ for round_ in range(1, ROUNDS) for _ in range(2)]], "the window is not over"
+    assert rounds == [0, 0, *[round_ for round_ in range(1, ROUNDS) for _ in range(2)]], (
+        "planning continues within the window"
+    )
 
 
 CHUNK = Chunk(
@@ -265,7 +267,7 @@ def test_seed_of_duplicate_draft_is_postponed_if_its_share_is_full(planner):
     planner.decide(ATTEMPT, Outcome(drafts=(draft("Asked?", "simple"),)))
     decision = planner.decide(ATTEMPT, Outcome(drafts=(draft("asked"), draft("Seed?", "simple"))))
     assert [reject.step for reject in decision.rejects] == ["duplicate"]
-    assert decision.verdict.postponed, "there are enough simple ones for now"
+    assert decision.verdict.postponed, "the share of simple questions is full"
     assert decision.rejects[0].reason.startswith("repeats an accepted question: 'Asked?'")
     assert decision.rejects[0].probability == 0.75
     assert decision.sample is None
@@ -326,7 +328,7 @@ def test_kind_limits_hold_until_all_chunks_are_drawn(planner):
     later = decided("In which year?", "time")
     assert (later.sample, later.rejects, later.verdict.postponed) == (None, (), True)
     assert decided("Who?", "person").sample is not None
-    assert decided("In which year?", "time", round_=2).verdict.postponed, "something else may be left to ask"
+    assert decided("In which year?", "time", round_=2).verdict.postponed, "other kinds may still come"
     assert decided("In which year?", "time", round_=3).sample is not None, "all chunks were drawn"
     unwanted = decided("Where?", "place", round_=1)
     assert [reject.reason for reject in unwanted.rejects] == ["there are enough questions that ask for a place"]

@@ -1,4 +1,4 @@
-"""A run that is killed, interrupted or disturbed goes on as if nothing had happened."""
+"""Resuming of killed and interrupted runs."""
 
 import json
 import os
@@ -48,8 +48,8 @@ def docs(tmp_path: Path) -> Path:
 def test_kills_change_no_samples_and_repeat_no_finished_call(docs: Path, tmp_path: Path) -> None:
     whole_log, log = tmp_path / "whole.log", tmp_path / "killed.log"
     whole = start(docs, tmp_path / "whole", whole_log)
-    _, said = whole.communicate(timeout=60)
-    assert whole.returncode == 0, said
+    _, stderr = whole.communicate(timeout=60)
+    assert whole.returncode == 0, stderr
     out = tmp_path / "killed"
     chance, kills = random.Random(1), 0
     while True:
@@ -71,7 +71,7 @@ def test_kills_change_no_samples_and_repeat_no_finished_call(docs: Path, tmp_pat
     assert samples(out) == samples(tmp_path / "whole")
     assert (out / "rejects.jsonl").read_text() == (tmp_path / "whole" / "rejects.jsonl").read_text()
     repeated = sum(calls(log).values()) - len(calls(log))
-    # Only the call that was in flight at a kill was not finished, so only it may be made again.
+    # Only the call in flight at a kill may be repeated.
     assert repeated <= kills
     assert set(calls(log)) >= set(calls(whole_log))
 
@@ -214,7 +214,7 @@ def test_full_disk_raises_groundset_error(docs: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=False).returncode:
-        pytest.skip("this machine lets nobody mount a small disk")
+        pytest.skip("mounting a small disk is not permitted")
     try:
         with pytest.raises(GroundsetError, match=r"(?i)space|full|disk"):
             generate(docs, disk / "run", size=500)

@@ -1,4 +1,4 @@
-"""A run file that was cut off or changed: whoever reads it says so in one line."""
+"""Truncated and modified run files are reported in one line."""
 
 import shutil
 import sqlite3
@@ -27,7 +27,7 @@ class Ran(NamedTuple):
 
 
 class EndingEngine(ScriptedEngine):
-    """Breaks down after some calls."""
+    """Raises an error after ``CALLS`` calls."""
 
     calls = 0
 
@@ -40,7 +40,7 @@ class EndingEngine(ScriptedEngine):
 
 @pytest.fixture
 def run(capsys, monkeypatch):
-    """Run a command in this process, with scripted models."""
+    """Run a command in this process with scripted models."""
 
     def scripted(engine: Any, config: Any, out: Path, **options: Any) -> Any:
         openers = Openers(lm_opener(engine), Encoder, lambda spec, **parts: CRITICS)
@@ -62,7 +62,7 @@ def run(capsys, monkeypatch):
 
 @pytest.fixture
 def begun(run, tmp_path) -> Path:
-    """A run that was ended by an error, with some samples."""
+    """A failed run with some samples."""
     docs = write_documents(tmp_path / "docs", documents=2, paragraphs=2)
     out = tmp_path / "begun"
     ran = run(*generating(docs, out), engine=EndingEngine())
@@ -87,8 +87,8 @@ def every_command(folder: Path) -> dict[str, tuple[object, ...]]:
 def check_refused(ran: Ran, command: str, folder: Path) -> None:
     assert ran.status == 2, (command, ran)
     assert ran.out == ""
-    told = [line for line in ran.err.split("\n") if line]
-    assert told[-1].startswith(f"groundset: error: {folder / 'run.sqlite'}"), ran.err
+    lines = [line for line in ran.err.split("\n") if line]
+    assert lines[-1].startswith(f"groundset: error: {folder / 'run.sqlite'}"), ran.err
     assert "unexpected" not in ran.err
     assert "Traceback" not in ran.err
     assert not (folder.parent / "autorag").exists()
@@ -129,17 +129,17 @@ def test_file_truncated_within_a_page_is_reported_or_intact(begun):
         for way in (RunStore.read, RunStore.open):
             file.write_bytes(whole[:size])
             try:
-                told = repr(all_of(begun, way))
+                result = repr(all_of(begun, way))
             except GroundsetError as error:
-                told = str(error)
+                result = str(error)
                 refused += 1
-            assert told == before or told.startswith(str(file))
+            assert result == before or result.startswith(str(file))
     assert refused > 10
 
 
 @pytest.mark.parametrize("wrong", ["{", "{}", "[]", "null", ""])
 @pytest.mark.parametrize(
-    ("table", "column", "told_by"),
+    ("table", "column", "readers"),
     [
         ("samples", "record", {"export", "generate"}),
         ("documents", "record", {"export"}),
@@ -148,12 +148,12 @@ def test_file_truncated_within_a_page_is_reported_or_intact(begun):
         ("rejects", "record", {"generate"}),
     ],
 )
-def test_invalid_rows_are_reported(run, begun, table, column, told_by, wrong):
+def test_invalid_rows_are_reported(run, begun, table, column, readers, wrong):
     with closing(sqlite3.connect(begun / "run.sqlite")) as connection:
         changed = connection.execute(f"UPDATE {table} SET {column} = ? WHERE position = 1", (wrong,))
         assert changed.rowcount == 1
         connection.commit()
-    for command in told_by:
+    for command in readers:
         ran = run(*every_command(begun)[command])
         check_refused(ran, command, begun)
 
@@ -167,7 +167,7 @@ def test_other_invalid_values_are_reported(begun):
         "UPDATE attempts SET asked = '{' WHERE decided": lambda store: list(store.attempts.verdicts()),
         "UPDATE steps SET output = '{'": lambda store: store.attempts.steps(0),
     }
-    # Opened before, for some of it would be found at once.
+    # The store is opened first, as opening would detect some of the damage.
     with RunStore.read(begun) as store, closing(sqlite3.connect(begun / "run.sqlite")) as connection:
         [(digest,), *_] = connection.execute("SELECT digest FROM calls").fetchall()
         for statement in statements:

@@ -1,4 +1,4 @@
-"""A run that somebody else made: whatever its database holds, it is read in bounded time or told to be damaged."""
+"""Untrusted run databases are read in bounded time or reported as damaged."""
 
 import sqlite3
 from contextlib import closing
@@ -121,7 +121,7 @@ def test_invalid_run_record_is_rejected(run: Path, text: str) -> None:
 
 
 def test_shared_pages_are_detected(run: Path) -> None:
-    """A few pages, each named by all cells of the one above, would be rows beyond counting."""
+    """Pages with several parents would multiply the rows of a small file."""
     rows = "SELECT i, NULL, 'judge', json_object('filler', hex(zeroblob(400))) FROM n"
     change(run, f"WITH RECURSIVE n(i) AS (SELECT 9 UNION ALL SELECT i + 1 FROM n LIMIT 900) INSERT INTO rejects {rows}")
     file = run / "run.sqlite"

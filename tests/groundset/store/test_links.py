@@ -1,4 +1,4 @@
-"""A run folder that somebody else made: links in it lead to no other file of this machine."""
+"""Links in untrusted run folders do not give access to other files."""
 
 import os
 import sqlite3

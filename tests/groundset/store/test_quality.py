@@ -1,4 +1,4 @@
-"""Of which questions a promise is made."""
+"""Estimates of sample quality and the samples they cover."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ OF_RUNS = {"expected_good": 0.88, "interval": [0.78, 0.94], "measured_on": 60, "
 
 def sample(*trail: StepRecord) -> Sample:
     found = Retrieval(rank=1, retrieved_id="c", retrieved_content="Tarn.", score=1)
-    told: dict[str, Any] = {"evolution": "simple", "language": "en", "contexts": (CHUNK,), "retrieval_gt": (("c",),)}
-    return Sample(id="s", question="Who?", answer="Tarn", retrieval=found, probability=0.5, trail=trail, **told)
+    fields: dict[str, Any] = {"evolution": "simple", "language": "en", "contexts": (CHUNK,), "retrieval_gt": (("c",),)}
+    return Sample(id="s", question="Who?", answer="Tarn", retrieval=found, probability=0.5, trail=trail, **fields)
 
 
 EASY = sample(StepRecord(step="question", output={"question": "Who?", "easy": True}))
@@ -23,7 +23,7 @@ TAUGHT = sample(StepRecord(step="pair", output={"question": "Who?"}))
 
 
 def test_is_easy_reads_the_question_step() -> None:
-    assert [is_easy(each) for each in (EASY, HARD, TAUGHT)] == [True, False, False]
+    assert [is_easy(item) for item in (EASY, HARD, TAUGHT)] == [True, False, False]
 
 
 def test_estimate_measured_on_runs_covers_easy_samples() -> None:

@@ -1,4 +1,4 @@
-"""Refused questions as rows: which answer and which passage belong to them."""
+"""Rows of refused questions, with answer and passage."""
 
 import pytest
 
@@ -14,7 +14,7 @@ CHUNKS = [
 CONTEXTS = tuple(Context(chunk=chunk, passage=chunk.text, topic="D", language="en") for chunk in CHUNKS)
 
 
-def said(step, candidate=0, **output):
+def step_record(step, candidate=0, **output):
     return StepRecord(step=step, candidate=candidate, output=output)
 
 
@@ -32,22 +32,34 @@ def refused(step, question):
     return Reject(step=step, reason="r", chunk_id="d-0", question=question)
 
 
-ASKED = said("question", question="Q1?", answer="meant", sentence="S.")
+ASKED = step_record("question", question="Q1?", answer="meant", sentence="S.")
 
 
 @pytest.mark.parametrize(
     ("records", "question", "answer"),
     [
-        ([ASKED, said("judge", question="Q1?", fit=0.2)], "Q1?", "meant"),
-        ([ASKED, said("answer", answer="found", meant="meant")], "Q1?", "found"),
-        ([ASKED, said("rewrite", feedback="F", question="Q2?"), said("judge", question="Q2?")], "Q2?", "meant"),
-        ([ASKED, said("compress", question="Q2?")], "Q2?", "meant"),
-        ([ASKED, said("conditional", question="Q2?"), said("judge", question="Q2?")], "Q2?", ""),
-        ([ASKED, said("conditional", question="Q2?"), said("answer", answer="other")], "Q1?", "meant"),
-        ([ASKED, said("conditional", question="Q2?"), said("answer", answer="other")], "Q2?", "other"),
-        ([ASKED, said("question", 1, question="Q2?", answer="A2"), said("answer", answer="found")], "Q2?", "A2"),
-        ([ASKED, said("question", 1, question="Q2?", answer="A2"), said("answer", answer="found")], "Q1?", "found"),
-        ([said("reasoning", question=None), said("answer", answer="lost")], "Q1?", ""),
+        ([ASKED, step_record("judge", question="Q1?", fit=0.2)], "Q1?", "meant"),
+        ([ASKED, step_record("answer", answer="found", meant="meant")], "Q1?", "found"),
+        (
+            [ASKED, step_record("rewrite", feedback="F", question="Q2?"), step_record("judge", question="Q2?")],
+            "Q2?",
+            "meant",
+        ),
+        ([ASKED, step_record("compress", question="Q2?")], "Q2?", "meant"),
+        ([ASKED, step_record("conditional", question="Q2?"), step_record("judge", question="Q2?")], "Q2?", ""),
+        ([ASKED, step_record("conditional", question="Q2?"), step_record("answer", answer="other")], "Q1?", "meant"),
+        ([ASKED, step_record("conditional", question="Q2?"), step_record("answer", answer="other")], "Q2?", "other"),
+        (
+            [ASKED, step_record("question", 1, question="Q2?", answer="A2"), step_record("answer", answer="found")],
+            "Q2?",
+            "A2",
+        ),
+        (
+            [ASKED, step_record("question", 1, question="Q2?", answer="A2"), step_record("answer", answer="found")],
+            "Q1?",
+            "found",
+        ),
+        ([step_record("reasoning", question=None), step_record("answer", answer="lost")], "Q1?", ""),
     ],
 )
 def test_refused_question_has_its_own_answer(tmp_path, records, question, answer):

@@ -1,3 +1,5 @@
+"""Reading and writing of run stores."""
+
 import os
 import subprocess
 import threading
@@ -73,7 +75,7 @@ def test_chunk_columns_are_read_back(tmp_path):
         store.store_column(
             "vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in zip(CHUNKS, VECTORS, strict=True))
         )
-        stored = [each.model_dump_json(exclude={"chunk", "score", "split"}) for each in (context, CONTEXTS[1])]
+        stored = [reading.model_dump_json(exclude={"chunk", "score", "split"}) for reading in (context, CONTEXTS[1])]
         store.store_column("reading", zip(("d-0", "d-1"), stored, strict=True))
         store.store_column("score", [("d-0", score.model_dump_json())], [reject])
     with RunStore.open(tmp_path / "run") as store:
@@ -95,13 +97,13 @@ def test_call_journal_keeps_the_first_answer(tmp_path):
 
 def test_restarted_attempt_drops_earlier_steps(tmp_path):
     plan = attempt(0)
-    said = StepRecord(step="judge", candidate=2, output={"x": 1}, probability=0.5, verdict="bad", reason="why")
+    record = StepRecord(step="judge", candidate=2, output={"x": 1}, probability=0.5, verdict="bad", reason="why")
     with create(tmp_path / "run") as store:
         store.attempts.begin(plan)
         store.attempts.add_step(0, 0, StepRecord(step="chunk"))
         store.attempts.begin(plan)
-        store.attempts.add_step(0, 0, said)
-        assert store.attempts.steps(0) == [said]
+        store.attempts.add_step(0, 0, record)
+        assert store.attempts.steps(0) == [record]
         assert store.attempts.outcome(plan) is None
         outcome = Outcome(rejects=(Reject(step="judge", reason="why", chunk_id="d-0"),), exhausted=True)
         store.attempts.finish(0, outcome)
@@ -129,10 +131,10 @@ def test_decisions_are_read_back_in_order(tmp_path):
 
 
 def answered_by(name: str, *others: str, rank: int | None, source_rank: int | None) -> Sample:
-    """Return a sample that these chunks answer too, which was found at a rank, and its own chunk at another."""
+    """Return a sample that other chunks answer too, with the ranks of the retrieved and of the source chunk."""
     found = sample(name).retrieval.model_copy(update={"rank": rank})
-    told = {"retrieval_gt": (("d-0", *others),), "retrieval": found, "metadata": {"source_rank": source_rank}}
-    return sample(name).model_copy(update=told)
+    fields = {"retrieval_gt": (("d-0", *others),), "retrieval": found, "metadata": {"source_rank": source_rank}}
+    return sample(name).model_copy(update=fields)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +148,9 @@ def answered_by(name: str, *others: str, rank: int | None, source_rank: int | No
 )
 def test_alternative_counts(tmp_path, samples, counts):
     with create(tmp_path / "run") as store:
-        for number, each in enumerate(samples):
+        for number, accepted in enumerate(samples):
             store.attempts.begin(attempt(number))
-            store.results.decide(number, Verdict("simple", False), each, VECTORS[number], [])
+            store.results.decide(number, Verdict("simple", False), accepted, VECTORS[number], [])
         assert store.results.alternative_counts() == dict(zip(("samples", "rank_changed"), counts, strict=True))
 
 
@@ -156,9 +158,9 @@ def test_kind_counts(tmp_path):
     with create(tmp_path / "run") as store:
         for number, kind in enumerate(("time", None)):
             store.attempts.begin(attempt(number))
-            told = {"kind": kind} if kind else {}
-            each = sample(f"s{number}").model_copy(update={"metadata": told})
-            store.results.decide(number, Verdict("simple", False), each, VECTORS[number], [])
+            metadata = {"kind": kind} if kind else {}
+            accepted = sample(f"s{number}").model_copy(update={"metadata": metadata})
+            store.results.decide(number, Verdict("simple", False), accepted, VECTORS[number], [])
         assert store.results.kind_counts() == {"time": 1}
 
 
@@ -276,7 +278,7 @@ def test_read_only_disk_can_be_read_but_not_written(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=False).returncode:
-        pytest.skip("this machine lets nobody mount a disk")
+        pytest.skip("mounting a disk is not permitted")
     try:
         create(disk / "run").close()
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)

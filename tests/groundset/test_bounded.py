@@ -101,10 +101,10 @@ def test_child_ends_with_its_parent(tmp_path: Path) -> None:
 
 
 def test_pool_keeps_order_and_ends_running_calls() -> None:
-    begun = threading.Event()
+    waiting = threading.Event()
 
     def wait(process: BoundedProcess, seconds: int) -> object:
-        begun.set()
+        waiting.set()
         return process(seconds, 60)
 
     with BoundedPool("operator:neg", LIMITS, 2) as pool:
@@ -113,7 +113,7 @@ def test_pool_keeps_order_and_ends_running_calls() -> None:
     started = time.monotonic()
     with BoundedPool("time:sleep", LIMITS, 1) as pool:
         sleeping, never = pool.submit(wait, 600), pool.submit(wait, 0)
-        begun.wait()
+        waiting.wait()
         time.sleep(0.5)
     assert time.monotonic() - started < 30
     assert never.cancelled()

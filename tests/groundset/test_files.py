@@ -40,20 +40,28 @@ def failing(error: Exception) -> Iterator[dict[str, int]]:
     raise error
 
 
-def test_full_disk_keeps_previous_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("previous", [None, "before"])
+@pytest.mark.parametrize(
+    ("error", "raised", "message"),
+    [
+        (
+            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+            InputError,
+            r"cannot write .*a\.txt: No space left on device",
+        ),
+        (KeyError("x"), KeyError, "x"),
+    ],
+)
+def test_failed_write_leaves_the_folder_unchanged(
+    tmp_path: Path, error: Exception, raised: type[Exception], message: str, previous: str | None
+) -> None:
     target = tmp_path / "a.txt"
-    write_text(target, "before")
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    with pytest.raises(InputError, match=r"cannot write .*a\.txt: No space left on device"):
-        write_rows(target, failing(full))
-    assert target.read_text(encoding="utf-8") == "before"
-    assert list(tmp_path.iterdir()) == [target]
-
-
-def test_other_errors_propagate_and_leave_no_file(tmp_path: Path) -> None:
-    with pytest.raises(KeyError):
-        write_rows(tmp_path / "a.txt", failing(KeyError("x")))
-    assert not list(tmp_path.iterdir())
+    if previous:
+        write_text(target, previous)
+    with pytest.raises(raised, match=message):
+        write_rows(target, failing(error))
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ([previous] if previous else [])
+    assert target.exists() == bool(previous)
 
 
 def test_unwritable_targets_are_rejected(tmp_path: Path) -> None:
@@ -223,7 +231,7 @@ def test_disk_full_at_any_write_keeps_previous_files(
 ) -> None:
     disk = FillingDisk(monkeypatch)
     write(tmp_path, "before")
-    before = held(tmp_path)
+    before = contents(tmp_path)
     assert before
     fails = 0
     while True:
@@ -237,13 +245,13 @@ def test_disk_full_at_any_write_keeps_previous_files(
         fails += 1
         assert message.startswith("cannot write ")
         assert message.endswith(": No space left on device")
-        assert held(tmp_path) == before, f"at write {fails}"
+        assert contents(tmp_path) == before, f"at write {fails}"
     assert fails >= 2, "a write and an fsync"
-    assert held(tmp_path).keys() == before.keys()
-    assert held(tmp_path) != before
+    assert contents(tmp_path).keys() == before.keys()
+    assert contents(tmp_path) != before
 
 
-def held(folder: Path) -> dict[str, bytes]:
+def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -259,13 +267,13 @@ def test_full_disk_does_not_mix_chunks_and_documents_of_two_runs(
     disk = FillingDisk(monkeypatch)
     monkeypatch.setattr(os, "fsync", lambda handle: None)
     write_chunks(corpus("before"), tmp_path / "c.jsonl")
-    before = held(tmp_path)
+    before = contents(tmp_path)
     assert sorted(before) == ["c.docs.jsonl", "c.jsonl"]
     for fails in range(1, 3):
         disk.left = fails
         with pytest.raises(InputError, match=r"cannot write .*\.jsonl: No space left on device"):
             write_chunks(corpus("after"), tmp_path / "c.jsonl")
-        assert held(tmp_path) == before
+        assert contents(tmp_path) == before
     disk.left = 100
     write_chunks(corpus("after"), tmp_path / "c.jsonl")
     assert disk.left == 98, "two writes in total"

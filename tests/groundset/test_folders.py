@@ -17,7 +17,7 @@ def write(target: Path, **files: str) -> None:
             (folder / name).write_text(text)
 
 
-def held(folder: Path) -> dict[str, str]:
+def contents(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
@@ -27,7 +27,7 @@ def names(folder: Path) -> list[str]:
 
 def test_folder_is_created_with_parents_and_default_mode(tmp_path):
     write(tmp_path / "new" / "out", a="1", z="2")
-    assert held(tmp_path / "new" / "out") == {"a": "1", "z": "2"}
+    assert contents(tmp_path / "new" / "out") == {"a": "1", "z": "2"}
     assert names(tmp_path / "new") == ["out"]
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "file").touch()
@@ -48,7 +48,7 @@ def test_existing_folder_is_replaced_with_and_without_exchange(tmp_path, monkeyp
     if number:
         monkeypatch.setattr(folders, "_exchange", refuse)
     write(out, a="new", z="new")
-    assert held(out) == {"a": "new", "z": "new"}
+    assert contents(out) == {"a": "new", "z": "new"}
     assert names(tmp_path) == ["out"]
     assert out.stat().st_mode & 0o777 == 0o750
 
@@ -58,7 +58,7 @@ def test_working_folder_keeps_its_inode(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = tmp_path.stat().st_ino
     write(Path(), a="new", z="new")
-    assert (held(Path()), tmp_path.stat().st_ino) == ({"a": "new", "z": "new"}, before)
+    assert (contents(Path()), tmp_path.stat().st_ino) == ({"a": "new", "z": "new"}, before)
 
 
 def test_link_to_a_folder_is_kept(tmp_path):
@@ -66,7 +66,7 @@ def test_link_to_a_folder_is_kept(tmp_path):
     (tmp_path / "link").symlink_to("real")
     write(tmp_path / "link", z="new")
     assert (tmp_path / "link").is_symlink()
-    assert held(tmp_path / "real") == {"z": "new"}
+    assert contents(tmp_path / "real") == {"z": "new"}
 
 
 @pytest.mark.parametrize("fails", ["fsync", "_exchange"])
@@ -79,10 +79,10 @@ def test_failed_write_keeps_previous_folder(tmp_path, monkeypatch, fails):
     monkeypatch.setattr(os if fails == "fsync" else folders, fails, refuse)
     with pytest.raises(InputError, match=r"cannot write .*out: No space left on device"):
         write(out, a="new")
-    assert (held(out), names(tmp_path)) == ({"a": "old"}, ["out"])
+    assert (contents(out), names(tmp_path)) == ({"a": "old"}, ["out"])
     with pytest.raises(TypeError):
         write(out, a="new", b=None)
-    assert (held(out), names(tmp_path)) == ({"a": "old"}, ["out"])
+    assert (contents(out), names(tmp_path)) == ({"a": "old"}, ["out"])
 
 
 def test_unwritable_folder_is_rejected(tmp_path):

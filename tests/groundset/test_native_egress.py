@@ -41,7 +41,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def watched(guard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+def contacted_hosts(guard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Run a script with an empty home folder, and return the hosts that it contacted."""
     notes = tmp_path / "notes"
     for name, value in {"LD_PRELOAD": guard, VARIABLE: notes, "HOME": tmp_path / "home"}.items():
@@ -56,16 +56,16 @@ def watched(guard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return run
 
 
-def test_guard_records_native_lookups(watched: Callable[..., list[str]]) -> None:
-    assert watched(LOOK_UP) == ["native.example", "192.0.2.1"]
+def test_guard_records_native_lookups(contacted_hosts: Callable[..., list[str]]) -> None:
+    assert contacted_hosts(LOOK_UP) == ["native.example", "192.0.2.1"]
 
 
-def test_reading_documents_contacts_no_host(watched: Callable[..., list[str]], tmp_path: Path) -> None:
+def test_reading_documents_contacts_no_host(contacted_hosts: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     paragraph = "<w:p><w:r><w:t>The mill was built by two brothers in 1887.</w:t></w:r></w:p>"
     (tmp_path / "docs" / "mill.docx").write_bytes(docx(paragraph * 3))
     (tmp_path / "docs" / "ferry.html").write_text("<p>The ferry leaves Brannock pier at seven each morning.</p>")
-    assert watched(READ, tmp_path / "docs") == []
+    assert contacted_hosts(READ, tmp_path / "docs") == []
     assert not list((tmp_path / "home").rglob("*Microsoft*")), "no device id is stored"
 
 

@@ -29,9 +29,9 @@ def test_as_parameters(message: str, in_python: str) -> None:
 def test_for_python_keeps_the_error_type() -> None:
     @for_python
     def refuse(name: str) -> None:
-        raise RunMismatchError(f"--out {name}: begun otherwise")
+        raise RunMismatchError(f"--out {name}: other options")
 
-    with pytest.raises(InputError, match=r"^out x: begun otherwise$") as caught:
+    with pytest.raises(InputError, match=r"^out x: other options$") as caught:
         refuse("x")
     assert type(caught.value) is RunMismatchError
 

@@ -136,20 +136,20 @@ def printed_by(code: str, *arguments: object, terminal: bool) -> str:
     if not terminal:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return done.stdout.decode()
-    mine, its = pty.openpty()
-    with subprocess.Popen(command, env=environment, stdin=its, stdout=its, stderr=its) as process:
-        os.close(its)
+    parent_end, child_end = pty.openpty()
+    with subprocess.Popen(command, env=environment, stdin=child_end, stdout=child_end, stderr=child_end) as process:
+        os.close(child_end)
         pieces = []
         while True:
             try:
-                piece = os.read(mine, 65536)
+                piece = os.read(parent_end, 65536)
             except OSError:  # the process has closed the terminal
                 break
             if not piece:
                 break
             pieces.append(piece)
         process.wait()
-    os.close(mine)
+    os.close(parent_end)
     return DRAWN.sub("", b"".join(pieces).decode())
 
 

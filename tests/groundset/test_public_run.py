@@ -52,8 +52,8 @@ def run(tmp_path: Path) -> groundset.Run:
         reject = Reject(step="judge", reason="not independent", chunk_id="d-0", question="It?")
         for number in range(7):
             store.attempts.begin(Attempt(number=number, contexts=(CONTEXT,), wanted="simple"))
-            made = sample(number, None if number else 2)
-            store.results.decide(number, Verdict("simple", False), made, np.zeros(4, dtype=np.float32), [reject])
+            result = sample(number, None if number else 2)
+            store.results.decide(number, Verdict("simple", False), result, np.zeros(4, dtype=np.float32), [reject])
         write_files(store, "short", "all chunks were asked. A lower --size would help.")
     return groundset.open_run(str(folder))
 
@@ -73,11 +73,10 @@ def test_run_is_a_sequence_of_samples(run: groundset.Run) -> None:
 
 def test_to_pandas_has_the_documented_columns(run: groundset.Run) -> None:
     table = run.to_pandas()
-    rows = [line.split("|")[1] for line in str(groundset.Run.to_pandas.__doc__).splitlines() if "| `" in line]
-    assert COLUMN.findall(" ".join(rows)) == list(
-        dict.fromkeys(["id", "question", "answer", "contexts", *COLUMN.findall(" ".join(rows))])
-    )
-    assert set(COLUMN.findall(" ".join(rows))) == set(table.columns)
+    lines = [line.split("|")[1] for line in str(groundset.Run.to_pandas.__doc__).splitlines() if "| `" in line]
+    documented = COLUMN.findall(" ".join(lines))
+    assert documented == list(dict.fromkeys(["id", "question", "answer", "contexts", *documented]))
+    assert set(documented) == set(table.columns)
     first = table.iloc[0].to_dict()
     assert (first["contexts"], first["chunk_ids"], first["paths"]) == (["First."], ["d-0"], ["d.md"])
     assert (first["retrieval_gt"], first["rank"], first["probability"]) == ([["d-0", "d-1"]], 2, 0.75)
@@ -164,9 +163,9 @@ def test_transforms_return_new_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert judged.record["models"]["critic"]["name"] == "head"
     now = run.update(docs, out=tmp_path / "now", quiet=True)
     assert now.samples == run.samples
-    for made, command in ((some, "sample"), (parts, "split"), (rest, "drop"), (judged, "relabel"), (now, "update")):
-        assert made.record["lineage"]["command"] == command
-        assert f"`groundset {command} run" in made.summary
+    for result, command in ((some, "sample"), (parts, "split"), (rest, "drop"), (judged, "relabel"), (now, "update")):
+        assert result.record["lineage"]["command"] == command
+        assert f"`groundset {command} run" in result.summary
     with pytest.raises(groundset.InputError, match=r"^by age: choose one of"):
         run.sample(1, out=tmp_path / "more", by="age")
     with pytest.raises(groundset.InputError, match=r"^out .*: holds a run already"):

@@ -25,7 +25,7 @@ FOLDER += f"    (f / 'z').write_text('1')\n{WAIT}"
 
 
 @contextmanager
-def another(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
+def writer_process(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
     """Start a process that writes a target and finishes when its standard input is closed."""
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True) as process:
@@ -40,7 +40,7 @@ def names(folder: Path) -> list[str]:
 
 def test_leftovers_of_a_killed_process_are_removed_by_the_next(tmp_path):
     for code, target in ((FILE, tmp_path / "a.txt"), (FOLDER, tmp_path / "out")):
-        with another(code, target) as process:
+        with writer_process(code, target) as process:
             process.kill()
         assert process.returncode == -signal.SIGKILL
         assert [is_leftover(name) for name in names(tmp_path)] == [True]
@@ -50,7 +50,7 @@ def test_leftovers_of_a_killed_process_are_removed_by_the_next(tmp_path):
 
 
 def test_last_of_concurrent_file_writes_wins(tmp_path):
-    with another(FILE, tmp_path / "a.txt") as process:
+    with writer_process(FILE, tmp_path / "a.txt") as process:
         write_text(tmp_path / "a.txt", "2")
         write_text(tmp_path / "b.txt", "b")
         assert (tmp_path / "a.txt").read_text() == "2"
@@ -64,12 +64,12 @@ def write_folder(target: Path) -> None:
         (folder / "z").write_text("2")
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["new", "replaced"])
-def test_folder_written_by_another_process_is_rejected(tmp_path, there):
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "replaced"])
+def test_folder_written_by_another_process_is_rejected(tmp_path, exists):
     out = tmp_path / "out"
-    if there:
+    if exists:
         write_folder(out)
-    with another(FOLDER, out) as process:
+    with writer_process(FOLDER, out) as process:
         with pytest.raises(InputError, match=r"cannot write .*out: another process is writing it; wait"):
             write_folder(out)
         write_folder(tmp_path / "other")

@@ -33,7 +33,7 @@ BY_SERVER = ("--optimizer", "labeled", "--budget", 24)
 ROW = {"question": "When does the ferry leave?", "passage": "The ferry leaves Tollvik at nine."}
 
 
-class Ran(NamedTuple):
+class Result(NamedTuple):
     status: int
     out: str
     err: str
@@ -45,7 +45,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     word_encoder: Callable[[str], Any],
-) -> Callable[..., Ran]:
+) -> Callable[..., Result]:
     """Run a command with scripted embedders, critics and recipe program."""
     openers = Openers(None, Encoder, lambda spec, **parts: CRITICS)
     scripted = functools.partial(generation.run_generation, openers=openers, recipe=scripted_recipe())
@@ -60,11 +60,11 @@ def run(
     write_documents(tmp_path / "docs")
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
 
-    def run(*arguments: object) -> Ran:
-        with pytest.raises(SystemExit) as leaving:
+    def run(*arguments: object) -> Result:
+        with pytest.raises(SystemExit) as caught:
             commands.main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        return Ran(int(str(leaving.value.code)), captured.out, captured.err)
+        return Result(int(str(caught.value.code)), captured.out, captured.err)
 
     return run
 
@@ -72,8 +72,8 @@ def run(
 def test_guard_blocks_this_process_and_its_children(egress: Callable[[], list[str]]) -> None:
     with pytest.raises(socket.gaierror):
         socket.create_connection(("example.org", 80))
-    with socket.socket() as talk, pytest.raises(ConnectionRefusedError):
-        talk.connect_ex(("192.0.2.1", 80))
+    with socket.socket() as connection, pytest.raises(ConnectionRefusedError):
+        connection.connect_ex(("192.0.2.1", 80))
     script = "import socket\ntry: socket.getaddrinfo('child.example', 80)\nexcept OSError: pass"
     subprocess.run([sys.executable, "-c", script], check=True)
     assert egress() == ["example.org", "192.0.2.1", "child.example"]
@@ -81,17 +81,17 @@ def test_guard_blocks_this_process_and_its_children(egress: Callable[[], list[st
 
 
 def test_commands_contact_only_the_named_server(
-    run: Callable[..., Ran], egress: Callable[[], list[str]], serving: Any, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Result], egress: Callable[[], list[str]], serving: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: set[str] = set()
 
     def check(*arguments: object, status: int = 0) -> str:
-        ran = run(*arguments)
+        result = run(*arguments)
         done.add(" ".join(str(part) for part in arguments[: 1 + (arguments[0] in ("models", "labels"))]))
-        assert ran.status == status, ran.err
-        assert "Texts go" not in ran.err
+        assert result.status == status, result.err
+        assert "Texts go" not in result.err
         assert egress() == [], arguments
-        return ran.out
+        return result.out
 
     with serving() as server:
         check("generate", "docs", "--out", "run", *SMALL, "--lm", server.spec)
@@ -154,7 +154,7 @@ def every_command() -> set[str]:
     return found
 
 
-def test_ui_makes_no_external_connections(run: Callable[..., Ran], egress: Callable[[], list[str]]) -> None:
+def test_ui_makes_no_external_connections(run: Callable[..., Result], egress: Callable[[], list[str]]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -188,7 +188,7 @@ def test_ui_makes_no_external_connections(run: Callable[..., Ran], egress: Calla
     ],
 )
 def test_remote_model_is_looked_up_only_at_its_host(
-    run: Callable[..., Ran],
+    run: Callable[..., Result],
     egress: Callable[[], list[str]],
     tmp_path: Path,
     command: tuple[str, ...],
@@ -196,10 +196,10 @@ def test_remote_model_is_looked_up_only_at_its_host(
     host: str,
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
-    ran = run(*command, "--lm", lm, "--out", "out.jsonl")
-    assert ran.status == 2
-    assert ran.err.startswith("groundset: error: no model server ")
-    assert ran.err.count("\n") == 1
+    result = run(*command, "--lm", lm, "--out", "out.jsonl")
+    assert result.status == 2
+    assert result.err.startswith("groundset: error: no model server ")
+    assert result.err.count("\n") == 1
     assert egress() == [host]
     assert sorted(tmp_path.rglob("*")) == before, "no folder, no MLflow run"
 
@@ -215,19 +215,19 @@ def test_remote_model_is_looked_up_only_at_its_host(
     ],
 )
 def test_invalid_base_url_is_rejected(
-    run: Callable[..., Ran], egress: Callable[[], list[str]], tmp_path: Path, command: tuple[str, ...], lm: str
+    run: Callable[..., Result], egress: Callable[[], list[str]], tmp_path: Path, command: tuple[str, ...], lm: str
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     option = () if command[-1] == "--teacher" else ("--lm",)
-    ran = run(*command, *option, lm, "--out", "out.jsonl")
-    assert ran.status == 2
-    assert ran.err.startswith(f"groundset: error: {lm.partition('@')[2]!r}: not a base URL")
+    result = run(*command, *option, lm, "--out", "out.jsonl")
+    assert result.status == 2
+    assert result.err.startswith(f"groundset: error: {lm.partition('@')[2]!r}: not a base URL")
     assert egress() == []
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_state_with_language_model_is_rejected_before_any_call(
-    run: Callable[..., Ran], egress: Callable[[], list[str]], tmp_path: Path, serving: Any
+    run: Callable[..., Result], egress: Callable[[], list[str]], tmp_path: Path, serving: Any
 ) -> None:
     predictor = {**HEAD["predictor"], "lm": {"model": "openai/evil", "api_base": "http://evil.example"}}
     file = tmp_path / "own" / "openai-tiny-server" / "judge.json"
@@ -236,17 +236,17 @@ def test_state_with_language_model_is_rejected_before_any_call(
     file.write_text(json.dumps({**unfit, "model": "openai/tiny@server", "predictor": predictor}))
     with serving() as server:
         model = ("--critic", "lm", "--lm", server.spec, "--compiled", "own")
-        ran = run("judge", "questions", "rows.jsonl", "--out", "out.jsonl", *model)
+        result = run("judge", "questions", "rows.jsonl", "--out", "out.jsonl", *model)
         assert server.texts == []
-    assert ran.status == 2
-    assert "judge.json: names a language model of its own, which would be asked instead of --lm" in ran.err
+    assert result.status == 2
+    assert "judge.json: names a language model of its own" in result.err
     assert not (tmp_path / "out.jsonl").exists()
     assert egress() == []
 
 
 @pytest.mark.parametrize("option", [(), ("--track-texts",)])
 def test_tracking_server_is_announced_before_texts_are_sent(
-    run: Callable[..., Ran],
+    run: Callable[..., Result],
     egress: Callable[[], list[str]],
     serving: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -255,9 +255,9 @@ def test_tracking_server_is_announced_before_texts_are_sent(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@mlflow.example")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with serving() as server:
-        ran = run("generate", "docs", "--out", "run", *SMALL, "--lm", server.spec, *option)
-    assert ran.status == 0, ran.err
-    assert ("Texts go to mlflow.example, the tracking store.\n" in ran.err) == bool(option)
-    assert "Not tracked: the tracking store http://mlflow.example does not answer" in ran.err
-    assert "secret" not in ran.err
+        result = run("generate", "docs", "--out", "run", *SMALL, "--lm", server.spec, *option)
+    assert result.status == 0, result.err
+    assert ("Texts go to mlflow.example, the tracking store.\n" in result.err) == bool(option)
+    assert "Not tracked: the tracking store http://mlflow.example " in result.err
+    assert "secret" not in result.err
     assert egress() == ["mlflow.example"]

@@ -10,16 +10,15 @@ from typing import Any
 
 import dspy
 import pytest
+import scripted_run
 from dspy.lm15 import AuthError, ContextLengthError, Request, Response, ServerError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scripted_run import Encoder, ScriptedEngine, ScriptedProgram, generate, scripted_recipe, write_documents
 
 from groundset.engine import engine as run_module
-from groundset.engine.config import make_config
-from groundset.engine.generation import run_generation
 from groundset.store.run_store import RunStore
-from programs.errors import EngineError, GroundsetError, InputError, RunError
+from programs.errors import EngineError, GroundsetError, RunError
 from programs.types import Attempt, Observer, Outcome
 
 
@@ -54,7 +53,7 @@ class FailingEngine(ScriptedEngine):
         return super().complete(request)
 
 
-def disturbed(disturb: Any) -> Any:
+def recipe_with(disturb: Any) -> Any:
     """Return a recipe whose program calls ``disturb`` at the start of each attempt."""
 
     class Disturbed(ScriptedProgram):
@@ -108,7 +107,7 @@ def test_failed_attempt_is_refused_and_run_completes(docs, tmp_path):
         if attempt.number % 4 == 1:
             raise ValueError("a slip\nof the program")
 
-    assert generate(docs, tmp_path / "run", recipe=disturbed(disturb)).ending == "complete"
+    assert generate(docs, tmp_path / "run", recipe=recipe_with(disturb)).ending == "complete"
     failures = [row for row in rejects(tmp_path / "run") if row["step"] == "failure"]
     assert failures[0]["reason"] == "ValueError: a slip"
 
@@ -120,7 +119,7 @@ def test_repeated_failures_stop_the_run(docs, tmp_path, workers):
             raise KeyError("always")
 
     with pytest.raises(GroundsetError, match="5 attempts in a row failed with KeyError: 'always'"):
-        generate(docs, tmp_path / "run", recipe=disturbed(disturb), workers=workers)
+        generate(docs, tmp_path / "run", recipe=recipe_with(disturb), workers=workers)
     assert len(rejects(tmp_path / "run")) >= 4
     assert generate(docs, tmp_path / "run").ending == "complete"
 
@@ -148,14 +147,15 @@ def test_hanging_call_does_not_block_the_end_of_the_run(docs, tmp_path, monkeypa
 
     started = time.monotonic()
     with pytest.raises(EngineError, match="gone"):
-        generate(docs, tmp_path / "run", recipe=disturbed(disturb), workers=2)
+        generate(docs, tmp_path / "run", recipe=recipe_with(disturb), workers=2)
     assert time.monotonic() - started < 10
     release.set()
 
 
-def test_results_are_independent_of_worker_count(docs, tmp_path):
+@pytest.mark.parametrize("workers", [2, 5, 8])
+def test_results_are_independent_of_worker_count(docs, tmp_path, workers):
     generate(docs, tmp_path / "one", workers=1)
-    generate(docs, tmp_path / "many", workers=8, recipe=scripted_recipe(seconds=0.003))
+    generate(docs, tmp_path / "many", workers=workers, recipe=scripted_recipe(seconds=0.003))
     for name in ("samples.jsonl", "rejects.jsonl"):
         assert (tmp_path / "one" / name).read_text() == (tmp_path / "many" / name).read_text()
     records = [json.loads((tmp_path / run / "run.json").read_text()) for run in ("one", "many")]
@@ -185,8 +185,6 @@ def test_chunks_are_embedded_once(docs, tmp_path):
         encoders.append(Encoder(name))
         return encoders[-1]
 
-    import scripted_run
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scripted_run, "Encoder", load)
         engine = FailingEngine(EngineError("stop"), lambda number: True)
@@ -203,17 +201,10 @@ def test_run_leaves_no_dspy_history(docs, tmp_path):
 
     before = len(GLOBAL_HISTORY)
     kept: list[Any] = []
-    generate(docs, tmp_path / "run", recipe=disturbed(lambda attempt: kept.append(dspy.settings.trace)))
+    generate(docs, tmp_path / "run", recipe=recipe_with(lambda attempt: kept.append(dspy.settings.trace)))
     assert len(GLOBAL_HISTORY) == before
     assert set(kept) == {None}
     assert dspy.settings.lm is None
-
-
-@pytest.mark.parametrize("option", ["recipe", "critic"])
-def test_an_unknown_name_is_wrong_input(docs, tmp_path, option):
-    with pytest.raises(InputError, match=f"--{option} clever: no such {option}; choose one of "):
-        run_generation(make_config({"documents": (docs,), option: "clever"}), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
 
 
 def test_steps_are_stored_as_they_happen(docs, tmp_path):
@@ -225,7 +216,7 @@ def test_steps_are_stored_as_they_happen(docs, tmp_path):
                 seen.append(connection.execute("SELECT count(*) FROM steps").fetchone()[0])
             connection.close()
 
-    generate(docs, tmp_path / "run", recipe=disturbed(disturb))
+    generate(docs, tmp_path / "run", recipe=recipe_with(disturb))
     assert seen == [9]
 
 

@@ -110,7 +110,6 @@ def test_larger_size_extends_the_run(docs: Path, tmp_path: Path, recipe: str) ->
     assert (after["asked"], after["configuration"]["size"], after["identity"]) == (7, 7, identity)
     assert [(request["first"], request["size"]) for request in after["growth"]] == [(0, 3), (attempts, 7)]
     assert f"Requested samples: first 3, from attempt {attempts + 1} 7." in grown.summary
-    assert grown.summary[0].startswith("Kept 7 of 7 samples")
 
 
 @pytest.mark.parametrize("recipe", RECIPE_NAMES)

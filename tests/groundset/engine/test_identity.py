@@ -18,7 +18,7 @@ from groundset.engine.identity import (
 from programs.errors import InputError, RunMismatchError
 
 
-def settled(config: RunConfig) -> dict[str, Any]:
+def identity(config: RunConfig) -> dict[str, Any]:
     return identity_of(choose_mode(config).config)
 
 
@@ -28,13 +28,13 @@ def docs(tmp_path: Path) -> Path:
 
 
 def test_identity_depends_only_on_options_that_affect_results(docs):
-    first = settled(make_config({"documents": (docs,)}))
-    assert first == settled(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
-    assert first == settled(make_config({"documents": (docs,), "mix": "simple=2,reasoning=0"}))
+    first = identity(make_config({"documents": (docs,)}))
+    assert first == identity(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
+    assert first == identity(make_config({"documents": (docs,), "mix": "simple=2,reasoning=0"}))
     for growing in ({"size": 21}, {"ask": "all"}):
-        assert first == settled(make_config({"documents": (docs,), **growing})), growing
+        assert first == identity(make_config({"documents": (docs,), **growing})), growing
     for option, value in {"seed": 1, "mix": "simple=1,reasoning=1", "max_rank": 0, "chunk_size": 999}.items():
-        assert first != settled(make_config({"documents": (docs,), option: value})), option
+        assert first != identity(make_config({"documents": (docs,), option: value})), option
 
 
 def test_document_hash_depends_on_names_and_bytes_not_location(docs, tmp_path):
@@ -69,8 +69,8 @@ def test_models_are_identified_by_weights(tmp_path):
 
 
 def test_mismatch_names_exactly_the_changed_options(docs, tmp_path):
-    first = settled(make_config({"documents": (docs,)}))
-    other = settled(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
+    first = identity(make_config({"documents": (docs,)}))
+    other = identity(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
     with pytest.raises(RunMismatchError) as caught:
         check_same(first, other, tmp_path)
     message = str(caught.value)
@@ -80,7 +80,7 @@ def test_mismatch_names_exactly_the_changed_options(docs, tmp_path):
     assert caught.value.exit_code == 2
     mixed = make_config({"documents": (docs,), "mix": "simple=1,reasoning=1"})
     with pytest.raises(RunMismatchError, match=r"--mix simple=1.0 \(now simple=0.5,reasoning=0.5\)"):
-        check_same(first, settled(mixed), tmp_path)
+        check_same(first, identity(mixed), tmp_path)
 
 
 def test_identity_covers_all_options_except_known_ones(docs):
@@ -92,7 +92,7 @@ def test_identity_covers_all_options_except_known_ones(docs):
 
 
 def test_mismatch_compares_program_hash_not_version(docs, tmp_path):
-    first = settled(make_config({"documents": (docs,)}))
+    first = identity(make_config({"documents": (docs,)}))
     check_same({**first, "program": {**first["program"], "name": "0.0.1"}}, first, tmp_path)
     with pytest.raises(RunMismatchError, match=r"another version of groundset \(0.0.1 \(abc\), now "):
         check_same({**first, "program": {"name": "0.0.1", "sha256": "abc"}}, first, tmp_path)

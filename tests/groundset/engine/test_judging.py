@@ -75,10 +75,14 @@ def test_lm_and_critic_lm_name_the_same_model(decided: list[Any]) -> None:
         groundset.judge("questions", [ROW], critic_lm="a/b", quiet=True)
 
 
-def test_missing_model_and_unknown_critic_are_rejected() -> None:
-    with pytest.raises(groundset.InputError, match=r"^critic lm needs a language model \(lm\)$"):
-        groundset.judge("questions", [ROW], critic="lm", quiet=True)
-    with pytest.raises(groundset.InputError, match=r"^critic verdict needs a language model \(lm\)$"):
-        groundset.judge("questions", [ROW], critic="verdict", quiet=True)
-    with pytest.raises(groundset.InputError, match=r"^critic oracle: no such critic; choose one of head, lm, "):
-        groundset.judge("questions", [ROW], critic="oracle", quiet=True)
+@pytest.mark.parametrize(
+    ("critic", "message"),
+    [
+        ("lm", r"critic lm needs a language model \(lm\)$"),
+        ("verdict", r"critic verdict needs a language model \(lm\)$"),
+        ("oracle", "critic oracle: no such critic"),
+    ],
+)
+def test_missing_model_and_unknown_critic_are_rejected(critic: str, message: str) -> None:
+    with pytest.raises(groundset.InputError, match=f"^{message}"):
+        groundset.judge("questions", [ROW], critic=critic, quiet=True)

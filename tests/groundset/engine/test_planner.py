@@ -31,7 +31,7 @@ def context(key: str) -> Context:
     return Context(chunk=chunk, passage="x", topic="D", language="en")
 
 
-class Offering:
+class FakeAgenda:
     """Offers every key until exhausted: for all evolutions in the first round, for simple questions later."""
 
     rounds = ROUNDS
@@ -55,7 +55,7 @@ def test_attempt_seeds_are_distinct_and_reproducible():
     assert attempt_seed(1, "a", 0) == attempt_seed(1, "a", 0)
 
 
-def planning(agenda: Offering, shares: Mapping[str, int]) -> Planner:
+def planner_for(agenda: FakeAgenda, shares: Mapping[str, int]) -> Planner:
     return Planner([PlannedRequest(0, agenda, shares)], 0, encode)
 
 
@@ -65,19 +65,19 @@ def key_of(attempt: Attempt) -> str:
 
 def verdict_on(attempt: Attempt, seed: int) -> Verdict:
     """Return a random verdict that depends only on the attempt and the seed."""
-    chance = random.Random(f"{seed} {key_of(attempt)} {attempt.wanted} {attempt.round}")
-    accepted = chance.choice([None, None, attempt.wanted, "simple"])
-    return Verdict(accepted, chance.random() < 0.2)
+    generator = random.Random(f"{seed} {key_of(attempt)} {attempt.wanted} {attempt.round}")
+    accepted = generator.choice([None, None, attempt.wanted, "simple"])
+    return Verdict(accepted, generator.random() < 0.2)
 
 
-def follow(
+def all_attempts(
     keys: int, seed: int, ahead: int, rng: random.Random, requests: Sequence[PlannedRequest] = (), known: int = 0
 ) -> list[Attempt]:
     """Return all planned attempts, with up to ``ahead`` of them pending while verdicts arrive at random.
 
     ``known`` is the number of attempts decided by an earlier process.
     """
-    planner = Planner(requests, 0, encode) if requests else planning(Offering(keys), SHARES)
+    planner = Planner(requests, 0, encode) if requests else planner_for(FakeAgenda(keys), SHARES)
     attempts: list[Attempt] = []
     for _ in range(known):
         attempt = planner.next()
@@ -96,7 +96,7 @@ def follow(
 
 @given(keys=st.integers(1, 30), seed=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), rng=st.randoms())
 def test_plans_are_independent_of_lookahead_and_verdict_timing(keys, seed, ahead, rng):
-    assert follow(keys, seed, ahead, rng) == follow(keys, seed, 1, random.Random(0))
+    assert all_attempts(keys, seed, ahead, rng) == all_attempts(keys, seed, 1, random.Random(0))
 
 
 @given(
@@ -104,20 +104,20 @@ def test_plans_are_independent_of_lookahead_and_verdict_timing(keys, seed, ahead
     rng=st.randoms(), part=st.floats(0, 1),
 )  # fmt: skip
 def test_later_requests_keep_earlier_plans(keys, more, seed, ahead, rng, part):
-    before = follow(keys, seed, 1, random.Random(0))
+    before = all_attempts(keys, seed, 1, random.Random(0))
     first = round(part * len(before))
     requests = (
-        PlannedRequest(0, Offering(keys), SHARES),
-        PlannedRequest(first, Offering(keys + more), dict.fromkeys(KINDS, 9)),
+        PlannedRequest(0, FakeAgenda(keys), SHARES),
+        PlannedRequest(first, FakeAgenda(keys + more), dict.fromkeys(KINDS, 9)),
     )
-    after = follow(keys, seed, ahead, rng, requests, known=first)
+    after = all_attempts(keys, seed, ahead, rng, requests, known=first)
     assert after[:first] == before[:first]
-    assert after == follow(keys, seed, 1, random.Random(0), requests, known=len(after) if seed % 2 else first)
-    assert {key_of(attempt) for attempt in after} == set(Offering(keys + more).keys)
+    assert after == all_attempts(keys, seed, 1, random.Random(0), requests, known=len(after) if seed % 2 else first)
+    assert {key_of(attempt) for attempt in after} == set(FakeAgenda(keys + more).keys)
 
 
 def test_later_agenda_starts_with_undrawn_keys():
-    requests = (PlannedRequest(0, Offering(6), {"simple": 3}), PlannedRequest(3, Offering(8), {"simple": 99}))
+    requests = (PlannedRequest(0, FakeAgenda(6), {"simple": 3}), PlannedRequest(3, FakeAgenda(8), {"simple": 99}))
     planner, drawn = Planner(requests, 0, encode), []
     while (attempt := planner.next()) is not None:
         drawn.append((key_of(attempt), attempt.round))
@@ -129,7 +129,7 @@ def test_later_agenda_starts_with_undrawn_keys():
 
 @given(keys=st.integers(1, 30), seed=st.integers(0, 10**6))
 def test_keys_are_drawn_in_rounds_until_exhausted(keys, seed):
-    attempts = follow(keys, seed, 1, random.Random(0))
+    attempts = all_attempts(keys, seed, 1, random.Random(0))
     assert [attempt.number for attempt in attempts] == list(range(len(attempts)))
     assert [attempt.round for attempt in attempts] == sorted(attempt.round for attempt in attempts)
     for key in {key_of(attempt) for attempt in attempts}:
@@ -140,7 +140,7 @@ def test_keys_are_drawn_in_rounds_until_exhausted(keys, seed):
 
 
 def test_planning_stops_at_the_window():
-    planner = planning(Offering(50), {"simple": 10})
+    planner = planner_for(FakeAgenda(50), {"simple": 10})
     attempts = [planner.next() for _ in range(WINDOW + 1)]
     assert attempts[-1] is None
     planner.follow(Verdict(None, False))
@@ -151,12 +151,12 @@ def test_planning_stops_at_the_window():
 def test_contexts_wait_for_and_receive_earlier_verdicts():
     seen: list[Sequence[Past]] = []
 
-    class Recording(Offering):
+    class Recording(FakeAgenda):
         def offers(self, key, round_, past):
             seen.append(past)
             return super().offers(key, round_, past)
 
-    planner = planning(Recording(1), {"simple": 10})
+    planner = planner_for(Recording(1), {"simple": 10})
     assert planner.next() is not None
     assert planner.next() is None
     assert not planner.used_up
@@ -168,7 +168,7 @@ def test_contexts_wait_for_and_receive_earlier_verdicts():
 
 
 def test_only_offered_evolutions_are_tried():
-    planner = planning(Offering(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES)
+    planner = planner_for(FakeAgenda(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES)
     tried = []
     while (attempt := planner.next()) is not None:
         tried.append((key_of(attempt), attempt.wanted))
@@ -177,7 +177,7 @@ def test_only_offered_evolutions_are_tried():
 
 
 def test_failing_evolution_does_not_starve_others():
-    planner = planning(Offering(100), SHARES)
+    planner = planner_for(FakeAgenda(100), SHARES)
     tried = []
     while len(tried) < 60 and (attempt := planner.next()) is not None:
         tried.append(attempt.wanted)
@@ -187,7 +187,7 @@ def test_failing_evolution_does_not_starve_others():
 
 
 def test_simple_is_not_planned_while_evolutions_are_wanted():
-    planner = planning(Offering(100), {"simple": 1, "reasoning": 9, "conditional": 0})
+    planner = planner_for(FakeAgenda(100), {"simple": 1, "reasoning": 9, "conditional": 0})
     wanted = []
     while len(wanted) < 40 and (attempt := planner.next()) is not None:
         wanted.append(attempt.wanted)
@@ -199,7 +199,7 @@ def test_simple_is_not_planned_while_evolutions_are_wanted():
 def test_full_evolution_is_not_planned_again(evolution):
     others = [other for other in KINDS if other != evolution]
     shares = {kind: {evolution: 1, others[0]: 9, others[1]: 0}[kind] for kind in KINDS}
-    planner = planning(Offering(100), shares)
+    planner = planner_for(FakeAgenda(100), shares)
     wanted = []
     while len(wanted) < 40 and (attempt := planner.next()) is not None:
         wanted.append(attempt.wanted)
@@ -210,7 +210,7 @@ def test_full_evolution_is_not_planned_again(evolution):
 
 
 def test_planning_continues_beyond_a_full_simple_mix():
-    planner = planning(Offering(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1})
+    planner = planner_for(FakeAgenda(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1})
     rounds = []
     while (attempt := planner.next()) is not None:
         rounds.append(attempt.round)
@@ -246,13 +246,13 @@ def draft(question: str, evolution: str = "reasoning") -> Draft:
     )
 
 
-def deciding(shares: Mapping[str, int], limits: Mapping[str, int]) -> Planner:
-    return Planner([PlannedRequest(0, Offering(1), shares)], 0, encode, limits=limits)
+def limited_planner(shares: Mapping[str, int], limits: Mapping[str, int]) -> Planner:
+    return Planner([PlannedRequest(0, FakeAgenda(1), shares)], 0, encode, limits=limits)
 
 
 @pytest.fixture
 def planner() -> Planner:
-    return deciding({"simple": 1, "reasoning": 1, "conditional": 0}, {})
+    return limited_planner({"simple": 1, "reasoning": 1, "conditional": 0}, {})
 
 
 def test_draft_is_preferred_to_its_seed(planner):
@@ -285,7 +285,7 @@ def test_full_share_is_postponed_only_in_the_first_round(planner):
 
 
 def test_mix_without_simple_refuses_simple_drafts(planner):
-    strict = deciding({"simple": 0, "reasoning": 1, "conditional": 0}, {})
+    strict = limited_planner({"simple": 0, "reasoning": 1, "conditional": 0}, {})
     refused = strict.decide(ATTEMPT.model_copy(update={"round": 1}), Outcome(drafts=(draft("Seed?", "simple"),)))
     assert [reject.step for reject in refused.rejects] == ["mix"]
     assert not refused.verdict.postponed
@@ -318,7 +318,7 @@ def of_kind(text, kind):
 
 
 def test_kind_limits_hold_until_all_chunks_are_drawn(planner):
-    limited = deciding({"simple": 6}, {"time": 1, "person": 2, "place": 0})
+    limited = limited_planner({"simple": 6}, {"time": 1, "person": 2, "place": 0})
 
     def decided(text, kind, round_=0):
         attempt = ATTEMPT.model_copy(update={"round": round_})
@@ -331,12 +331,13 @@ def test_kind_limits_hold_until_all_chunks_are_drawn(planner):
     assert decided("In which year?", "time", round_=2).verdict.postponed, "other kinds may still come"
     assert decided("In which year?", "time", round_=3).sample is not None, "all chunks were drawn"
     unwanted = decided("Where?", "place", round_=1)
-    assert [reject.reason for reject in unwanted.rejects] == ["there are enough questions that ask for a place"]
+    [reject] = unwanted.rejects
+    assert "place" in reject.reason
     assert not unwanted.verdict.postponed
     assert decided("What?", "thing").sample is not None, "no limit was set"
 
 
 def test_restored_kinds_count(planner):
-    limited = deciding({"simple": 6}, {"time": 1})
+    limited = limited_planner({"simple": 6}, {"time": 1})
     limited.restore([(make_sample(ATTEMPT, of_kind("When?", "time")), np.ones(64, dtype=np.float32) / 8)])
     assert limited.decide(ATTEMPT, Outcome(drafts=(of_kind("In which year?", "time"),))).verdict.postponed

@@ -50,9 +50,9 @@ def change(run: Path, *statements: str) -> None:
 )
 def test_foreign_schema_and_values_are_rejected(run: Path, statements: list[str], where: str) -> None:
     change(run, *statements)
-    for way in (RunStore.read, RunStore.open, RunStore.review):
+    for open_store in (RunStore.read, RunStore.open, RunStore.review):
         with pytest.raises(DamagedRunError, match=rf"run\.sqlite: it is damaged \(.*{where}.*\); keep a copy"):
-            way(run)
+            open_store(run)
 
 
 def replaced(before: str, after: str, table: str = "samples") -> str:

@@ -26,6 +26,10 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+def text_of(file: Path) -> str | None:
+    return file.read_text() if file.exists() else None
+
+
 def write_everything(run: Path) -> None:
     with RunStore.open(run) as store:
         write_files(store, "complete")
@@ -33,17 +37,17 @@ def write_everything(run: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.parametrize("there", [True, False])
-def test_written_files_replace_links(run: Path, tmp_path: Path, name: str, there: bool) -> None:
+@pytest.mark.parametrize("exists", [True, False])
+def test_written_files_replace_links(run: Path, tmp_path: Path, name: str, exists: bool) -> None:
     victim = tmp_path / "victim"
-    if there:
+    if exists:
         victim.write_text("kept")
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(victim)
     write_everything(run)
     assert (run / name).is_file()
     assert not (run / name).is_symlink()
-    assert (victim.read_text() if there else victim.exists()) == ("kept" if there else False)
+    assert text_of(victim) == ("kept" if exists else None)
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -79,16 +83,16 @@ def test_links_in_place_of_database_files_are_rejected(
 
 
 @pytest.mark.parametrize("name", OPENED)
-@pytest.mark.parametrize("there", [True, False])
-def test_create_rejects_links_in_place_of_database_files(run: Path, tmp_path: Path, name: str, there: bool) -> None:
+@pytest.mark.parametrize("exists", [True, False])
+def test_create_rejects_links_in_place_of_database_files(run: Path, tmp_path: Path, name: str, exists: bool) -> None:
     victim = tmp_path / "victim"
-    if there:
+    if exists:
         victim.write_text("kept")
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / name).symlink_to(victim)
     with pytest.raises(InputError, match=f"{name} is a symbolic link"):
         RunStore.create(tmp_path / "new", meta={}, documents=[], chunks=[])
-    assert (victim.read_text() if there else victim.exists()) == ("kept" if there else False)
+    assert text_of(victim) == ("kept" if exists else None)
 
 
 def test_pipe_in_place_of_a_database_file_is_rejected(run: Path) -> None:

@@ -1,8 +1,10 @@
 """Reading and writing of run stores."""
 
 import os
+import sqlite3
 import subprocess
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -130,7 +132,7 @@ def test_decisions_are_read_back_in_order(tmp_path):
         assert store.attempts.step_counts() == {"judge": 2}
 
 
-def answered_by(name: str, *others: str, rank: int | None, source_rank: int | None) -> Sample:
+def ranked(name: str, *others: str, rank: int | None, source_rank: int | None) -> Sample:
     """Return a sample that other chunks answer too, with the ranks of the retrieved and of the source chunk."""
     found = sample(name).retrieval.model_copy(update={"rank": rank})
     fields = {"retrieval_gt": (("d-0", *others),), "retrieval": found, "metadata": {"source_rank": source_rank}}
@@ -141,9 +143,9 @@ def answered_by(name: str, *others: str, rank: int | None, source_rank: int | No
     ("samples", "counts"),
     [
         ([], (0, 0)),
-        ([answered_by("a", rank=1, source_rank=1)], (0, 0)),
-        ([answered_by("a", "d-1", rank=2, source_rank=2), answered_by("b", rank=1, source_rank=1)], (1, 0)),
-        ([answered_by("a", "d-1", rank=2, source_rank=3), answered_by("b", "d-1", rank=1, source_rank=None)], (2, 2)),
+        ([ranked("a", rank=1, source_rank=1)], (0, 0)),
+        ([ranked("a", "d-1", rank=2, source_rank=2), ranked("b", rank=1, source_rank=1)], (1, 0)),
+        ([ranked("a", "d-1", rank=2, source_rank=3), ranked("b", "d-1", rank=1, source_rank=None)], (2, 2)),
     ],
 )
 def test_alternative_counts(tmp_path, samples, counts):
@@ -240,9 +242,9 @@ def test_damaged_file_is_reported_and_kept(tmp_path, damage):
     create(tmp_path / "run").close()
     file = tmp_path / "run" / "run.sqlite"
     file.write_bytes(damage)
-    for way in (RunStore.open, RunStore.read):
+    for open_store in (RunStore.open, RunStore.read):
         with pytest.raises(GroundsetError) as caught:
-            way(tmp_path / "run")
+            open_store(tmp_path / "run")
         assert str(file) in str(caught.value)
         assert "\n" not in str(caught.value)
     assert file.read_bytes() == damage
@@ -252,9 +254,6 @@ def test_damaged_file_is_reported_and_kept(tmp_path, damage):
 
 
 def test_database_of_another_program_is_rejected(tmp_path):
-    import sqlite3
-    from contextlib import closing
-
     (tmp_path / "run").mkdir()
     with closing(sqlite3.connect(tmp_path / "run" / "run.sqlite")) as connection:
         connection.execute("CREATE TABLE mine (x)")

@@ -1,4 +1,4 @@
-"""Functions in child processes: what ends a call, and that the next one is served all the same."""
+"""Functions in child processes with limits of time, memory and output."""
 
 import os
 import signal
@@ -14,13 +14,13 @@ import pytest
 from groundset.bounded import BoundedPool, BoundedProcess, LimitError, Limits
 
 LIMITS = Limits(memory_mb=200, output_mb=1)
-ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to a limit of memory")
+ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory limits are enforced only on Linux")
 
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedProcess]:
-    """Run expressions of Python in a child process."""
-    source = "import os, signal, sys\nkept = []\ndef work(told):\n    return eval(told)\n"
+    """Evaluate Python expressions in a child process."""
+    source = "import os, signal, sys\nkept = []\ndef work(expression):\n    return eval(expression)\n"
     (tmp_path / "worker.py").write_text(source)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     process = BoundedProcess("worker:work", LIMITS)
@@ -36,7 +36,7 @@ def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
 
 @ONLY_LINUX
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("expression", "reason"),
     [
         ("len(bytearray(300 << 20))", "takes more than 200 MB of memory"),
         ("[None for _ in iter(int, 1)]", r"takes more than (1 s of processor time|200 MB of memory)"),
@@ -48,31 +48,31 @@ def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
         ("os._exit(3)", r"crashes its process \(status 3\)"),
     ],
 )
-def test_what_takes_too_much_is_ended_and_the_next_call_is_served(work: BoundedProcess, told: str, reason: str) -> None:
-    for told_before in ("1", "2"):
-        assert work(told_before, 9) == int(told_before)
+def test_process_over_a_limit_is_ended_and_replaced(work: BoundedProcess, expression: str, reason: str) -> None:
+    for harmless in ("1", "2"):
+        assert work(harmless, 9) == int(harmless)
         with pytest.raises(LimitError, match=f"^{reason}$"):
-            work(told, 1)
+            work(expression, 1)
 
 
 @ONLY_LINUX
-def test_what_earlier_calls_keep_does_not_count(work: BoundedProcess) -> None:
+def test_memory_kept_by_earlier_calls_does_not_count(work: BoundedProcess) -> None:
     keep = "kept.append(bytearray(120 << 20)) or len(kept)"
-    assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second is served by a new process"
+    assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second call gets a new process"
 
 
-def test_an_error_keeps_its_traceback(work: BoundedProcess) -> None:
+def test_error_keeps_its_traceback(work: BoundedProcess) -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero") as caught:
         work("1 / 0", 9)
     assert "in work" in caught.value.__notes__[0]
     assert work("1", 9) == 1
 
 
-def test_what_is_printed_is_no_answer(work: BoundedProcess) -> None:
+def test_child_output_does_not_affect_the_answer(work: BoundedProcess) -> None:
     assert work("[print('noise', flush=True), os.write(1, b'noise'), sys.stdin.read()]", 9) == [None, 5, ""]
 
 
-def test_no_module_comes_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_working_folder_is_not_on_the_import_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path / "here")
@@ -81,11 +81,11 @@ def test_no_module_comes_from_the_working_folder(tmp_path: Path, monkeypatch: py
     process.end()
 
 
-def test_an_interruption_is_not_for_the_child(work: BoundedProcess) -> None:
+def test_child_ignores_interrupts(work: BoundedProcess) -> None:
     assert work("os.kill(os.getpid(), signal.SIGINT) or 1", 9) == 1
 
 
-def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
+def test_child_ends_with_its_parent(tmp_path: Path) -> None:
     script = (
         "from groundset.bounded import BoundedProcess, Limits\nimport os, signal\n"
         "process = BoundedProcess('os:strerror', Limits(200, 1))\nprocess(1, 9)\n"
@@ -100,11 +100,11 @@ def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
         os.kill(int(done.stdout), 0)
 
 
-def test_a_pool_keeps_the_order_and_ends_what_still_works() -> None:
-    begun = threading.Event()
+def test_pool_keeps_order_and_ends_running_calls() -> None:
+    waiting = threading.Event()
 
     def wait(process: BoundedProcess, seconds: int) -> object:
-        begun.set()
+        waiting.set()
         return process(seconds, 60)
 
     with BoundedPool("operator:neg", LIMITS, 2) as pool:
@@ -113,7 +113,7 @@ def test_a_pool_keeps_the_order_and_ends_what_still_works() -> None:
     started = time.monotonic()
     with BoundedPool("time:sleep", LIMITS, 1) as pool:
         sleeping, never = pool.submit(wait, 600), pool.submit(wait, 0)
-        begun.wait()
+        waiting.wait()
         time.sleep(0.5)
     assert time.monotonic() - started < 30
     assert never.cancelled()

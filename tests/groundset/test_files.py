@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and what went wrong is said in one line."""
+"""Atomic writing of files, and its errors."""
 
 import errno
 import io
@@ -24,7 +24,7 @@ from programs.errors import InputError
 from programs.types import Chunk, Document
 
 
-def test_a_file_is_made_with_its_folder_and_is_an_ordinary_one(tmp_path: Path) -> None:
+def test_file_is_created_with_parents_and_default_mode(tmp_path: Path) -> None:
     target = tmp_path / "new" / "rows.jsonl"
     write_rows(target, [{"text": "größer\r\n"}, {"n": 1}])
     assert [json.loads(line) for line in target.read_bytes().splitlines()] == [{"text": "größer\r\n"}, {"n": 1}]
@@ -40,23 +40,31 @@ def failing(error: Exception) -> Iterator[dict[str, int]]:
     raise error
 
 
-def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("previous", [None, "before"])
+@pytest.mark.parametrize(
+    ("error", "raised", "message"),
+    [
+        (
+            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+            InputError,
+            r"cannot write .*a\.txt: No space left on device",
+        ),
+        (KeyError("x"), KeyError, "x"),
+    ],
+)
+def test_failed_write_leaves_the_folder_unchanged(
+    tmp_path: Path, error: Exception, raised: type[Exception], message: str, previous: str | None
+) -> None:
     target = tmp_path / "a.txt"
-    write_text(target, "before")
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    with pytest.raises(InputError, match=r"cannot write .*a\.txt: No space left on device"):
-        write_rows(target, failing(full))
-    assert target.read_text(encoding="utf-8") == "before"
-    assert list(tmp_path.iterdir()) == [target]
+    if previous:
+        write_text(target, previous)
+    with pytest.raises(raised, match=message):
+        write_rows(target, failing(error))
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ([previous] if previous else [])
+    assert target.exists() == bool(previous)
 
 
-def test_any_other_error_goes_through_and_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyError):
-        write_rows(tmp_path / "a.txt", failing(KeyError("x")))
-    assert not list(tmp_path.iterdir())
-
-
-def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_targets_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it is a folder"):
         write_text(tmp_path, "x")
     write_text(tmp_path / "file", "x")
@@ -68,7 +76,7 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
             write_text(tmp_path / "b.txt", "x")
 
 
-def test_a_pipe_gets_the_text_and_stays(tmp_path: Path) -> None:
+def test_pipe_receives_the_text(tmp_path: Path) -> None:
     pipe, got = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: got.append(pipe.read_text(encoding="utf-8")), daemon=True)
@@ -80,7 +88,7 @@ def test_a_pipe_gets_the_text_and_stays(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-def test_devices_are_written_into(tmp_path: Path) -> None:
+def test_devices_are_written_directly(tmp_path: Path) -> None:
     null = tmp_path / "null"
     null.symlink_to(os.devnull)
     for target in (Path(os.devnull), null):
@@ -91,7 +99,7 @@ def test_devices_are_written_into(tmp_path: Path) -> None:
         write_text(Path("/dev/full"), "x")
 
 
-def test_what_is_neither_a_file_nor_a_stream_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sockets_and_link_loops_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # the path of a socket must be short
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind("socket")
@@ -103,7 +111,7 @@ def test_what_is_neither_a_file_nor_a_stream_is_refused(tmp_path: Path, monkeypa
         write_text(Path("loop"), "x")
 
 
-def test_a_link_stays_and_its_file_is_replaced_whole(tmp_path: Path) -> None:
+def test_link_is_kept_and_its_target_replaced(tmp_path: Path) -> None:
     file, link, ahead = tmp_path / "far" / "a.txt", tmp_path / "link", tmp_path / "ahead"
     write_text(file, "before")
     link.symlink_to(file)
@@ -121,7 +129,7 @@ def test_a_link_stays_and_its_file_is_replaced_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 @pytest.mark.parametrize("where", ["pipe", "file"])
-def test_standard_output_gets_the_text_wherever_it_leads(tmp_path: Path, name: str, where: str) -> None:
+def test_standard_output_receives_the_text(tmp_path: Path, name: str, where: str) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom groundset.files import write_text\n"
         "print('first')\nwrite_text(Path(sys.argv[1]), 'größer\\n')\nprint('last')\n"
@@ -130,18 +138,18 @@ def test_standard_output_gets_the_text_wherever_it_leads(tmp_path: Path, name: s
     with kept.open("wb") as file:
         stdout = file if where == "file" else subprocess.PIPE
         ran = subprocess.run([sys.executable, "-c", code, name], stdout=stdout, check=True, cwd=tmp_path)
-    told = kept.read_bytes() if where == "file" else ran.stdout
-    assert told.decode() == "first\ngrößer\nlast\n"
+    output = kept.read_bytes() if where == "file" else ran.stdout
+    assert output.decode() == "first\ngrößer\nlast\n"
     assert list(tmp_path.iterdir()) == [kept]
 
 
-def test_an_error_keeps_a_stream_empty(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_write_leaves_the_stream_empty(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError):
         write_rows(Path("-"), failing(KeyError("x")))
     assert capsys.readouterr().out == ""
 
 
-def test_ordinary_files_are_no_streams(tmp_path: Path) -> None:
+def test_ordinary_paths_are_not_streams(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.touch()
     for path in (file, tmp_path, tmp_path / "none", file / "below"):
@@ -149,7 +157,7 @@ def test_ordinary_files_are_no_streams(tmp_path: Path) -> None:
         assert not is_standard_output(path)
 
 
-def test_a_kill_leaves_only_what_is_known_for_a_leftover(tmp_path: Path) -> None:
+def test_killed_write_leaves_only_a_recognised_leftover(tmp_path: Path) -> None:
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom groundset.files import whole_text\n"
         "with whole_text(Path(sys.argv[1])) as stream:\n"
@@ -163,7 +171,7 @@ def test_a_kill_leaves_only_what_is_known_for_a_leftover(tmp_path: Path) -> None
 
 
 class FillingDisk:
-    """A disk on which the n-th write finds no room; what that write brings is stored in half."""
+    """A disk that is full at the n-th write, of which half is stored."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 10**9
@@ -218,12 +226,12 @@ def two_tables(folder: Path, word: str) -> None:
 
 
 @pytest.mark.parametrize("write", [one_text, rows, raw_bytes, two_tables])
-def test_a_disk_that_is_full_at_any_write_leaves_what_was_there(
+def test_disk_full_at_any_write_keeps_previous_files(
     write: Callable[[Path, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = FillingDisk(monkeypatch)
     write(tmp_path, "before")
-    before = held(tmp_path)
+    before = contents(tmp_path)
     assert before
     fails = 0
     while True:
@@ -237,17 +245,17 @@ def test_a_disk_that_is_full_at_any_write_leaves_what_was_there(
         fails += 1
         assert message.startswith("cannot write ")
         assert message.endswith(": No space left on device")
-        assert held(tmp_path) == before, f"at write {fails}"
-    assert fails >= 2, "a write and what makes it sure"
-    assert held(tmp_path).keys() == before.keys()
-    assert held(tmp_path) != before
+        assert contents(tmp_path) == before, f"at write {fails}"
+    assert fails >= 2, "a write and an fsync"
+    assert contents(tmp_path).keys() == before.keys()
+    assert contents(tmp_path) != before
 
 
-def held(folder: Path) -> dict[str, bytes]:
+def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_chunks_and_document_texts_of_different_runs_never_meet_on_a_full_disk(
+def test_full_disk_does_not_mix_chunks_and_documents_of_two_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def corpus(word: str) -> Corpus:
@@ -259,13 +267,13 @@ def test_chunks_and_document_texts_of_different_runs_never_meet_on_a_full_disk(
     disk = FillingDisk(monkeypatch)
     monkeypatch.setattr(os, "fsync", lambda handle: None)
     write_chunks(corpus("before"), tmp_path / "c.jsonl")
-    before = held(tmp_path)
+    before = contents(tmp_path)
     assert sorted(before) == ["c.docs.jsonl", "c.jsonl"]
     for fails in range(1, 3):
         disk.left = fails
         with pytest.raises(InputError, match=r"cannot write .*\.jsonl: No space left on device"):
             write_chunks(corpus("after"), tmp_path / "c.jsonl")
-        assert held(tmp_path) == before
+        assert contents(tmp_path) == before
     disk.left = 100
     write_chunks(corpus("after"), tmp_path / "c.jsonl")
-    assert disk.left == 98, "there were no more writes than that"
+    assert disk.left == 98, "two writes in total"

@@ -1,4 +1,4 @@
-"""Folders appear whole, take the place of older ones in one step, and leave nothing behind."""
+"""Atomic writing and replacement of folders."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ def write(target: Path, **files: str) -> None:
             (folder / name).write_text(text)
 
 
-def held(folder: Path) -> dict[str, str]:
+def contents(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
@@ -25,9 +25,9 @@ def names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def test_a_folder_is_made_with_those_above_it_and_is_an_ordinary_one(tmp_path):
+def test_folder_is_created_with_parents_and_default_mode(tmp_path):
     write(tmp_path / "new" / "out", a="1", z="2")
-    assert held(tmp_path / "new" / "out") == {"a": "1", "z": "2"}
+    assert contents(tmp_path / "new" / "out") == {"a": "1", "z": "2"}
     assert names(tmp_path / "new") == ["out"]
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "file").touch()
@@ -36,7 +36,7 @@ def test_a_folder_is_made_with_those_above_it_and_is_an_ordinary_one(tmp_path):
 
 
 @pytest.mark.parametrize("number", [None, errno.ENOSYS, errno.EINVAL, errno.EXDEV, errno.EBUSY])
-def test_an_older_folder_is_replaced_whatever_the_file_system_can(tmp_path, monkeypatch, number):
+def test_existing_folder_is_replaced_with_and_without_exchange(tmp_path, monkeypatch, number):
     def refuse(first: Path, second: Path) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -48,29 +48,29 @@ def test_an_older_folder_is_replaced_whatever_the_file_system_can(tmp_path, monk
     if number:
         monkeypatch.setattr(folders, "_exchange", refuse)
     write(out, a="new", z="new")
-    assert held(out) == {"a": "new", "z": "new"}
+    assert contents(out) == {"a": "new", "z": "new"}
     assert names(tmp_path) == ["out"]
     assert out.stat().st_mode & 0o777 == 0o750
 
 
-def test_the_working_folder_stays_where_it_is(tmp_path, monkeypatch):
+def test_working_folder_keeps_its_inode(tmp_path, monkeypatch):
     write(tmp_path, a="old", z="old")
     monkeypatch.chdir(tmp_path)
     before = tmp_path.stat().st_ino
     write(Path(), a="new", z="new")
-    assert (held(Path()), tmp_path.stat().st_ino) == ({"a": "new", "z": "new"}, before)
+    assert (contents(Path()), tmp_path.stat().st_ino) == ({"a": "new", "z": "new"}, before)
 
 
-def test_a_link_to_a_folder_stays_a_link(tmp_path):
+def test_link_to_a_folder_is_kept(tmp_path):
     write(tmp_path / "real", z="old")
     (tmp_path / "link").symlink_to("real")
     write(tmp_path / "link", z="new")
     assert (tmp_path / "link").is_symlink()
-    assert held(tmp_path / "real") == {"z": "new"}
+    assert contents(tmp_path / "real") == {"z": "new"}
 
 
 @pytest.mark.parametrize("fails", ["fsync", "_exchange"])
-def test_what_fails_leaves_the_older_folder_and_nothing_else(tmp_path, monkeypatch, fails):
+def test_failed_write_keeps_previous_folder(tmp_path, monkeypatch, fails):
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -79,13 +79,13 @@ def test_what_fails_leaves_the_older_folder_and_nothing_else(tmp_path, monkeypat
     monkeypatch.setattr(os if fails == "fsync" else folders, fails, refuse)
     with pytest.raises(InputError, match=r"cannot write .*out: No space left on device"):
         write(out, a="new")
-    assert (held(out), names(tmp_path)) == ({"a": "old"}, ["out"])
+    assert (contents(out), names(tmp_path)) == ({"a": "old"}, ["out"])
     with pytest.raises(TypeError):
         write(out, a="new", b=None)
-    assert (held(out), names(tmp_path)) == ({"a": "old"}, ["out"])
+    assert (contents(out), names(tmp_path)) == ({"a": "old"}, ["out"])
 
 
-def test_what_cannot_be_made_is_named(tmp_path):
+def test_unwritable_folder_is_rejected(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"cannot write .*out: (Not a directory|File exists)"):
         write(tmp_path / "file" / "out", a="1")

@@ -1,4 +1,4 @@
-"""`groundset.generate` with scripted models: what it takes, what it returns, what it leaves as it was."""
+"""`groundset.generate` with scripted models: arguments, results, side effects and signals."""
 
 import asyncio
 import inspect
@@ -25,16 +25,16 @@ from groundset.commands.generate import generate_parameters
 from groundset.engine import generation
 
 SMALL: dict[str, Any] = {"size": 3, "chunk_size": 300, "min_length": 50, "parser": "none", "track": False}
-# A process of its own, because it is sent signals. Its arguments: documents, run, log of calls, seconds of a call.
+# A separate process for tests of signals. Arguments: documents, run, log of calls, seconds for each call.
 DRIVER = f"""
 import signal, sys
 from pathlib import Path
-signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in the background have it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore SIGINT
 sys.path[:0] = {[str(Path(scripted_run.__file__).parent)]!r}
 from scripted_run import ScriptedEngine, scripted_generation
 import groundset
 from groundset.engine import generation, engine
-engine.HASTY_GRACE_SECONDS = 60.0  # nothing but a second signal ends a call sooner
+engine.HASTY_GRACE_SECONDS = 60.0  # only a second signal ends a call sooner
 docs, out, log, seconds = sys.argv[1:]
 generation.run_generation = scripted_generation(ScriptedEngine(Path(log), float(seconds)))
 before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
@@ -59,40 +59,38 @@ def rows(out: Path) -> str:
     return (out / "samples.jsonl").read_text()
 
 
-def test_the_signature_names_every_option_of_the_command_and_of_recipes() -> None:
+def test_signature_matches_command_and_recipe_options() -> None:
     parameters = inspect.signature(groundset.generate).parameters
-    assert set(parameters) == {each.python_name for each in generate_parameters()}
+    assert set(parameters) == {parameter.python_name for parameter in generate_parameters()}
     text = str(groundset.generate.__doc__)
     for name in parameters:
         assert f"\n        {name}: " in text, name
     assert "min_chunks: Of multi: Fewest chunks that a question needs. Default: 2." in text
 
 
-@pytest.mark.parametrize("form", [str, Path, lambda folder: [str(each) for each in sorted(folder.iterdir())]])
-def test_documents_are_named_by_text_or_path_or_a_list(docs: Path, tmp_path: Path, form: Any) -> None:
+@pytest.mark.parametrize("form", [str, Path, lambda folder: [str(path) for path in sorted(folder.iterdir())]])
+def test_documents_can_be_str_path_or_list(docs: Path, tmp_path: Path, form: Any) -> None:
     run = groundset.generate(form(docs), out=form(tmp_path / "run") if form is str else tmp_path / "run", **SMALL)
     assert (len(run), run.is_complete, run.folder) == (3, True, tmp_path / "run")
 
 
-def test_own_chunks_need_no_documents(tmp_path: Path) -> None:
+def test_chunks_can_replace_documents(tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     lines = [json.dumps({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."}) for n in range(9)]
     file.write_text("\n".join(lines))
     assert len(groundset.generate(chunks=file, out=tmp_path / "run", size=2, parser="none", track=False)) == 2
 
 
-def test_quiet_says_nothing_and_the_rest_goes_where_the_command_says_it(
-    docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_goes_to_stderr_unless_quiet(docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     groundset.generate(docs, out=tmp_path / "quiet", quiet=True, **SMALL)
     assert capsys.readouterr() == ("", "")
     groundset.generate(docs, out=tmp_path / "run", **SMALL)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "20 chunks from 5 documents" in told.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "20 chunks from 5 documents" in captured.err
 
 
-def test_fewer_than_asked_is_no_error(docs: Path, tmp_path: Path) -> None:
+def test_short_run_is_returned(docs: Path, tmp_path: Path) -> None:
     run = groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "size": 500})
     assert (run.is_complete, run.status) == (False, "short")
     assert 0 < len(run) < 500
@@ -117,7 +115,7 @@ def test_fewer_than_asked_is_no_error(docs: Path, tmp_path: Path) -> None:
         ({"config": "none.toml"}, "config none.toml: "),
     ],
 )
-def test_errors_name_parameters_and_nothing_is_written(
+def test_errors_name_parameters_and_write_nothing(
     docs: Path, tmp_path: Path, given: dict[str, Any], message: str
 ) -> None:
     call = {"docs": docs, **SMALL, **given}
@@ -126,7 +124,7 @@ def test_errors_name_parameters_and_nothing_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_begun_otherwise_is_told_by_parameters(docs: Path, tmp_path: Path) -> None:
+def test_mismatch_names_parameters(docs: Path, tmp_path: Path) -> None:
     groundset.generate(docs, out=tmp_path / "run", **SMALL)
     with pytest.raises(groundset.RunMismatchError, match=r"seed 0 \(now 5\), candidates 2 \(now 9\)"):
         groundset.generate(docs, out=tmp_path / "run", **SMALL, seed=5, candidates=9)
@@ -134,7 +132,7 @@ def test_a_run_begun_otherwise_is_told_by_parameters(docs: Path, tmp_path: Path)
         groundset.generate(docs, out=tmp_path / "run", documents=[docs])
 
 
-def test_a_running_loop_another_thread_and_a_second_call_do_not_matter(docs: Path, tmp_path: Path) -> None:
+def test_generate_works_in_event_loops_and_threads(docs: Path, tmp_path: Path) -> None:
     first = groundset.generate(docs, out=tmp_path / "first", **SMALL)
 
     async def inside() -> groundset.Run:
@@ -145,12 +143,12 @@ def test_a_running_loop_another_thread_and_a_second_call_do_not_matter(docs: Pat
         outs = [tmp_path / "one", tmp_path / "two"]
         found = list(pool.map(lambda out: groundset.generate(docs, out=out, quiet=True, **SMALL), outs))
     assert {rows(tmp_path / name) for name in ("first", "loop", "one", "two")} == {rows(tmp_path / "first")}
-    assert [each.samples for each in found] == [first.samples] * 2
+    assert [run.samples for run in found] == [first.samples] * 2
 
 
 @pytest.fixture
 def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A store of MLflow that a notebook has chosen, with a run that is active; the project has another."""
+    """An MLflow store with an active run, chosen by the caller; the project has another store."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mlruns").mkdir()
     uri = f"sqlite:///{tmp_path / 'own.db'}"
@@ -162,17 +160,17 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     mlflow.set_tracking_uri(before)
 
 
-def test_settings_of_dspy_and_mlflow_are_as_they_were(docs: Path, tmp_path: Path, own_store: str) -> None:
+def test_dspy_and_mlflow_settings_are_restored(docs: Path, tmp_path: Path, own_store: str) -> None:
     mine = dspy.LM("openai/mine", api_key="none")
     dspy.configure(lm=mine)
-    log, heard = logging.getLogger("dspy.clients.lm"), logging.getLogger("mlflow").level
+    log, mlflow_level = logging.getLogger("dspy.clients.lm"), logging.getLogger("mlflow").level
     before = log.level, list(log.filters)
     settings, cache, active = dict(dspy.settings.config), dspy.cache, mlflow.active_run()
     groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "track": True})
     assert dict(dspy.settings.config) == settings
     assert (dspy.settings.lm, dspy.cache) == (mine, cache)
     assert (log.level, log.filters) == before
-    assert logging.getLogger("mlflow").level == heard
+    assert logging.getLogger("mlflow").level == mlflow_level
     assert mlflow.get_tracking_uri() == own_store
     assert "MLFLOW_TRACKING_URI" not in os.environ
     assert mlflow.active_run().info.run_id == active.info.run_id
@@ -180,13 +178,11 @@ def test_settings_of_dspy_and_mlflow_are_as_they_were(docs: Path, tmp_path: Path
     client = mlflow.MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
     (logged,) = client.search_runs([client.get_experiment_by_name("groundset-generate").experiment_id])
     assert (logged.info.status, logged.data.params["size"], logged.data.metrics["accepted"]) == ("FINISHED", "3", 3)
-    assert [each.dataset.name for each in logged.inputs.dataset_inputs] == ["run"]
-    assert [each.path for each in client.list_artifacts(logged.info.run_id)] == ["samples.jsonl"]
+    assert [entry.dataset.name for entry in logged.inputs.dataset_inputs] == ["run"]
+    assert [entry.path for entry in client.list_artifacts(logged.info.run_id)] == ["samples.jsonl"]
 
 
-def test_a_run_that_cannot_be_tracked_is_finished_and_warned_of(
-    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_untrackable_run_completes_with_a_warning(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = tmp_path / "store"
     store.write_text("a file where the store should be")
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
@@ -205,15 +201,15 @@ def start(docs: Path, out: Path, log: Path, seconds: float) -> subprocess.Popen[
     return process
 
 
-def test_ctrl_c_returns_a_run_and_the_same_call_goes_on(
+def test_interrupt_returns_a_run_and_the_same_call_resumes(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
     process = start(docs, out, log, 0.3)
     process.send_signal(signal.SIGINT)
-    told, wrong = process.communicate(timeout=60)
-    assert process.returncode == 0, wrong
-    status, count = told.split()
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    status, count = stdout.split()
     assert (status, int(count) < 3) == ("interrupted", True)
     made = log.read_text().split()
     monkeypatch.setattr(generation, "run_generation", scripted_generation(ScriptedEngine(log)))
@@ -222,26 +218,24 @@ def test_ctrl_c_returns_a_run_and_the_same_call_goes_on(
     assert not set(made) & set(again), "a finished call was made again"
 
 
-def test_a_second_ctrl_c_does_not_wait_and_the_process_lives(docs: Path, tmp_path: Path) -> None:
+def test_second_interrupt_returns_at_once(docs: Path, tmp_path: Path) -> None:
     process = start(docs, tmp_path / "run", tmp_path / "calls", 60)
     process.send_signal(signal.SIGINT)
-    time.sleep(3)  # two signals that come before the first is seen are one
+    time.sleep(3)  # signals that arrive before the first is handled are merged
     process.send_signal(signal.SIGINT)
-    told, wrong = process.communicate(timeout=40)
-    assert (process.returncode, told) == (0, "interrupted 0\n"), wrong
+    stdout, stderr = process.communicate(timeout=40)
+    assert (process.returncode, stdout) == (0, "interrupted 0\n"), stderr
 
 
-def test_whoever_ends_the_process_still_does(docs: Path, tmp_path: Path) -> None:
+def test_sigterm_still_ends_the_process(docs: Path, tmp_path: Path) -> None:
     process = start(docs, tmp_path / "run", tmp_path / "calls", 0.2)
     process.terminate()
-    told, _ = process.communicate(timeout=60)
-    assert (process.returncode, told) == (-signal.SIGTERM, "")
+    stdout, _ = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (-signal.SIGTERM, "")
     assert groundset.open_run(tmp_path / "run").status == "interrupted"
 
 
-def test_an_interrupt_before_there_is_a_run_is_the_usual_one(
-    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_before_the_run_exists_is_raised(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt
 

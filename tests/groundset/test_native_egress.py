@@ -1,4 +1,4 @@
-"""What native code asks of other machines: nothing, however long a process lives that has read documents."""
+"""Native code contacts no other host after documents were read."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from egress_guard import VARIABLE
 from foreign_files import docx
 
-# Longer than onnxruntime waits until it sends what it has collected (nine seconds) and tries again.
+# Longer than the delay (nine seconds) and one retry of the telemetry of onnxruntime.
 SECONDS = 21
 READ = f"""
 import sys, time
@@ -30,7 +30,7 @@ with socket.socket() as talk:
 
 @pytest.fixture(scope="module")
 def guard(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a library that notes look-ups and connections of processes that it is loaded into."""
+    """Build a library that records look-ups and connections of the processes that preload it."""
     compiler = shutil.which("cc")
     if sys.platform != "linux" or compiler is None:
         pytest.skip("needs Linux and a C compiler")
@@ -41,8 +41,8 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def watched(guard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Run a script with a home of its own, and return which machines it asked for."""
+def contacted_hosts(guard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Run a script with an empty home folder, and return the hosts that it contacted."""
     notes = tmp_path / "notes"
     for name, value in {"LD_PRELOAD": guard, VARIABLE: notes, "HOME": tmp_path / "home"}.items():
         monkeypatch.setenv(name, str(value))
@@ -56,20 +56,20 @@ def watched(guard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return run
 
 
-def test_the_guard_sees_what_native_code_asks(watched: Callable[..., list[str]]) -> None:
-    assert watched(LOOK_UP) == ["native.example", "192.0.2.1"]
+def test_guard_records_native_lookups(contacted_hosts: Callable[..., list[str]]) -> None:
+    assert contacted_hosts(LOOK_UP) == ["native.example", "192.0.2.1"]
 
 
-def test_reading_documents_reports_nothing_to_anybody(watched: Callable[..., list[str]], tmp_path: Path) -> None:
+def test_reading_documents_contacts_no_host(contacted_hosts: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     paragraph = "<w:p><w:r><w:t>The mill was built by two brothers in 1887.</w:t></w:r></w:p>"
     (tmp_path / "docs" / "mill.docx").write_bytes(docx(paragraph * 3))
     (tmp_path / "docs" / "ferry.html").write_text("<p>The ferry leaves Brannock pier at seven each morning.</p>")
-    assert watched(READ, tmp_path / "docs") == []
-    assert not list((tmp_path / "home").rglob("*Microsoft*")), "no id of this device is kept"
+    assert contacted_hosts(READ, tmp_path / "docs") == []
+    assert not list((tmp_path / "home").rglob("*Microsoft*")), "no device id is stored"
 
 
-def test_reading_documents_loads_nothing_that_reports() -> None:
+def test_reading_documents_does_not_load_onnxruntime() -> None:
     script = (
         "import io, sys\nfrom groundset.corpus.parsing.html import markitdown_converters\n"
         "markitdown_converters()\nprint('onnxruntime' in sys.modules)"

@@ -1,4 +1,4 @@
-"""The Python of the README in a real Jupyter kernel, and a kernel that is interrupted."""
+"""The README snippets and interrupts in a Jupyter kernel."""
 
 import re
 import shlex
@@ -21,8 +21,8 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 pytestmark = pytest.mark.filterwarnings("ignore:Jupyter is migrating:DeprecationWarning")
 
 
-def seam(log: Path, seconds: float = 0.0) -> str:
-    """Return a cell that scripts the models and the recipe of `generate`; `judge` keeps its real critic."""
+def scripted_cell(log: Path, seconds: float = 0.0) -> str:
+    """Return a cell that replaces models and recipe of `generate`; `judge` keeps its real critic."""
     return f"""
 import sys
 from pathlib import Path
@@ -34,8 +34,8 @@ generation.run_generation = scripted_run.scripted_generation(scripted_run.Script
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the sample documents, from which nothing is written anywhere else."""
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the sample documents; Jupyter writes only to temporary folders."""
     for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / "jupyter"))
     monkeypatch.setenv("BROWSER", f"{shlex.quote(sys.executable)} -c 'pass' %s")
@@ -51,14 +51,14 @@ def text_of(cell: Any) -> str:
 
 
 @pytest.mark.model
-def test_the_python_of_the_readme_runs_in_a_notebook(place: Path, tmp_path: Path) -> None:
+def test_readme_python_runs_in_a_notebook(workspace: Path, tmp_path: Path) -> None:
     (section,) = SECTION.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     snippets = SNIPPET.findall(section)
     assert len(snippets) == 4
-    cells = [nbformat.v4.new_code_cell(source) for source in (seam(tmp_path / "calls"), *snippets)]
+    cells = [nbformat.v4.new_code_cell(source) for source in (scripted_cell(tmp_path / "calls"), *snippets)]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute()
-    _, made, read, parts, wrong = notebook.cells
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(workspace)}}).execute()
+    _, made, read, parts, failed = notebook.cells
 
     (shown,) = [output for output in made.outputs if output.output_type == "execute_result"]
     assert "<Run out/python: 3 of 3 samples, complete>" in shown.data["text/plain"]
@@ -68,22 +68,21 @@ def test_the_python_of_the_readme_runs_in_a_notebook(place: Path, tmp_path: Path
 
     assert "Kept 3 of 3 samples" in text_of(read)
     assert len(text_of(read).splitlines()[0].split(" | ")) == 3
-    assert sorted(file.name for file in (place / "out" / "autorag").iterdir()) == ["corpus.parquet", "qa.parquet"]
-    assert "Kept 3 of 3 samples" in (place / "out" / "python" / "samples.html").read_text(encoding="utf-8")
+    assert sorted(file.name for file in (workspace / "out" / "autorag").iterdir()) == ["corpus.parquet", "qa.parquet"]
+    assert "Kept 3 of 3 samples" in (workspace / "out" / "python" / "samples.html").read_text(encoding="utf-8")
 
     verdicts = [line.split() for line in text_of(parts).splitlines()[-3:]]
     assert {verdict for verdict, *_ in verdicts} <= {"good", "bad"}
     assert all(0 <= float(probability) <= 1 for _, probability, _ in verdicts)
 
-    told = text_of(wrong).strip()
-    assert f"# {told}\n" in snippets[-1]
+    assert f"# {text_of(failed).strip()}\n" in snippets[-1]
 
 
 class Kernel:
     """A Jupyter kernel; ``run`` starts a cell, ``wait`` returns what it printed."""
 
-    def __init__(self, place: Path) -> None:
-        self.manager, self.client = start_new_kernel(cwd=str(place))
+    def __init__(self, workspace: Path) -> None:
+        self.manager, self.client = start_new_kernel(cwd=str(workspace))
 
     def run(self, source: str) -> str:
         return str(self.client.execute(source))
@@ -103,8 +102,8 @@ class Kernel:
 
 
 @pytest.fixture
-def kernel(place: Path) -> Iterator[Kernel]:
-    started = Kernel(place)
+def kernel(workspace: Path) -> Iterator[Kernel]:
+    started = Kernel(workspace)
     yield started
     started.client.stop_channels()
     started.manager.shutdown_kernel(now=True)
@@ -112,8 +111,10 @@ def kernel(place: Path) -> Iterator[Kernel]:
     started.manager.context.destroy()
 
 
-def test_the_stop_button_returns_a_run_and_the_same_call_goes_on(kernel: Kernel, place: Path, tmp_path: Path) -> None:
-    scripted_run.write_documents(place / "docs")
+def test_kernel_interrupt_returns_a_run_and_the_same_call_resumes(
+    kernel: Kernel, workspace: Path, tmp_path: Path
+) -> None:
+    scripted_run.write_documents(workspace / "docs")
     log = tmp_path / "calls"
     call = """
 import os, signal, groundset
@@ -121,7 +122,7 @@ before = signal.getsignal(signal.SIGINT)
 run = groundset.generate("docs", out="run", size=6, chunk_size=300, min_length=50, parser="none", track=False)
 print(os.getpid(), run.status, len(run), run.is_complete, signal.getsignal(signal.SIGINT) is before)
 """
-    kernel.wait(kernel.run(seam(log, seconds=0.3)))
+    kernel.wait(kernel.run(scripted_cell(log, seconds=0.3)))
     cell = kernel.run(call)
     deadline = time.monotonic() + 60
     while not log.exists() and time.monotonic() < deadline:
@@ -132,6 +133,6 @@ print(os.getpid(), run.status, len(run), run.is_complete, signal.getsignal(signa
     assert int(count) < 6
     made = log.read_text().split()
 
-    kernel.wait(kernel.run(seam(log)))
+    kernel.wait(kernel.run(scripted_cell(log)))
     assert kernel.wait(kernel.run(call)).split() == [process, "complete", "6", "True", "True"]
     assert not set(made) & set(log.read_text().split()[len(made) :]), "a finished call was made again"

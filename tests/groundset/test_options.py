@@ -1,3 +1,5 @@
+"""Options in messages for Python, and options of recipes."""
+
 import pytest
 
 from groundset.options import as_parameters, for_python, recipe_options
@@ -6,7 +8,7 @@ from programs.recipes import RECIPES
 
 
 @pytest.mark.parametrize(
-    ("said", "in_python"),
+    ("message", "in_python"),
     [
         ("--size 0: input should be greater", "size 0: input should be greater"),
         ("--seed was 0, is 5; --chunk-size was 9", "seed was 0, is 5; chunk_size was 9"),
@@ -20,23 +22,23 @@ from programs.recipes import RECIPES
         ("no such file: a--size.md -- or b", "no such file: a--size.md -- or b"),
     ],
 )  # fmt: skip
-def test_messages_name_parameters(said: str, in_python: str) -> None:
-    assert as_parameters(said) == in_python
+def test_as_parameters(message: str, in_python: str) -> None:
+    assert as_parameters(message) == in_python
 
 
-def test_errors_stay_what_they_are() -> None:
+def test_for_python_keeps_the_error_type() -> None:
     @for_python
     def refuse(name: str) -> None:
-        raise RunMismatchError(f"--out {name}: begun otherwise")
+        raise RunMismatchError(f"--out {name}: other options")
 
-    with pytest.raises(InputError, match=r"^out x: begun otherwise$") as caught:
+    with pytest.raises(InputError, match=r"^out x: other options$") as caught:
         refuse("x")
     assert type(caught.value) is RunMismatchError
 
 
-def test_options_of_recipes_name_all_that_have_them() -> None:
+def test_recipe_options_list_their_owners() -> None:
     found = recipe_options()
     assert {name: option.owners for name, option in found.items()} == {
-        name: [each.name for each in RECIPES.values() if name in each.options.model_fields] for name in found
+        name: [recipe.name for recipe in RECIPES.values() if name in recipe.options.model_fields] for name in found
     }
     assert {"evolved", "single"} <= set(found["max_rank"].owners)

@@ -1,3 +1,5 @@
+"""Reading of Parquet files."""
+
 import sys
 from datetime import date, datetime
 from itertools import islice
@@ -20,7 +22,7 @@ def write(file: Path, columns: dict[str, Any], **options: Any) -> Path:
     return file
 
 
-def test_rows_come_as_json_knows_them(tmp_path: Path) -> None:
+def test_values_are_converted_to_json_types(tmp_path: Path) -> None:
     columns = {
         "doc_id": ["a", None],
         "seen": [datetime(2024, 5, 17, 9), None],
@@ -42,18 +44,18 @@ def test_rows_come_as_json_knows_them(tmp_path: Path) -> None:
     assert np.isnan(second["metadata"]["share"])
 
 
-def test_a_reader_may_stop_early(tmp_path: Path) -> None:
+def test_rows_are_read_lazily(tmp_path: Path) -> None:
     file = write(tmp_path / "a.parquet", {"n": range(100_000)})
     assert [fields for _, fields in islice(parquet_rows(file), 2)] == [{"n": 0}, {"n": 1}]
 
 
-def test_a_row_without_end_is_refused(tmp_path: Path) -> None:
+def test_oversized_row_is_rejected(tmp_path: Path) -> None:
     file = write(tmp_path / "a.parquet", {"text": ["a", "ferry " * 1_500_000]})
     with pytest.raises(InputError, match=r"a\.parquet, row 2: longer than 8 MB"):
         list(parquet_rows(file))
 
 
-def test_a_small_file_may_not_hold_rows_without_end(tmp_path: Path) -> None:
+def test_small_file_with_huge_contents_is_rejected(tmp_path: Path) -> None:
     file = write(tmp_path / "a.parquet", {"text": ["ferry " * 150_000] * 1_000})
     assert file.stat().st_size < 5_000
     with pytest.raises(InputError, match=r"row 298: a file of [0-9,]+ bytes must not hold more than this"):
@@ -61,7 +63,7 @@ def test_a_small_file_may_not_hold_rows_without_end(tmp_path: Path) -> None:
 
 
 @linux
-def test_a_value_that_takes_all_memory_is_refused(tmp_path: Path) -> None:
+def test_value_over_the_memory_limit_is_rejected(tmp_path: Path) -> None:
     several = pa.DictionaryArray.from_arrays(np.zeros(500, dtype=np.int32), pa.array(["x" * 10_000_000]))
     lists = pa.ListArray.from_arrays(pa.array([0, 500], type=pa.int32()), several)
     file = write(tmp_path / "a.parquet", {"kept": lists})

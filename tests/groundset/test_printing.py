@@ -1,4 +1,4 @@
-"""Whatever a file is called or a model says: it is printed on one line, and the terminal stays as it is."""
+"""Untrusted text is printed on one line without control characters."""
 
 import ast
 import io
@@ -21,7 +21,7 @@ from groundset.progress import Progress
 
 ROOT = Path(__file__).parents[2]
 FAKED = "Kept 20 of 20 samples."
-# Each would steer a terminal, begin a line of its own or turn what follows around.
+# Terminal control sequences, line breaks and bidirectional controls.
 HOSTILE = (
     f"one\n{FAKED}",
     f"two\r{FAKED}",
@@ -36,12 +36,12 @@ HOSTILE = (
 )
 ORDINARY = "Größe 東京 наука עברית العربية नमस्ते 👩‍👩‍👧 می‌خواهم co\u00adop e\u0301 [x] :cat: \\n \ue000"
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0041]")
-# What Rich itself draws with on a terminal: colours, the cursor, lines that are drawn again.
+# Sequences that Rich writes to a terminal: colours, cursor and redrawn lines.
 DRAWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|1A|2K)|\r")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_what_is_unseen_is_spelt_and_says_the_same(text):
+def test_control_characters_are_escaped_reversibly(text):
     shown = printable(text)
     assert not STEERING.search(shown)
     assert "\n" not in shown
@@ -49,11 +49,11 @@ def test_what_is_unseen_is_spelt_and_says_the_same(text):
     assert printable(shown) == shown
 
 
-def test_ordinary_text_stays():
+def test_ordinary_text_is_unchanged():
     assert printable(ORDINARY) == ORDINARY
 
 
-def test_nothing_of_unicode_steers_or_cannot_be_written():
+def test_every_unicode_character_is_printable():
     for code in range(sys.maxunicode + 1):
         character = chr(code)
         kind = unicodedata.category(character)
@@ -67,11 +67,11 @@ def test_nothing_of_unicode_steers_or_cannot_be_written():
             assert shown == character
 
 
-def test_a_block_of_text_keeps_its_lines():
+def test_blocks_keep_their_line_breaks():
     assert printable("a\r\nb\tc\x1b[2J\rd", lines=True) == "a\nb\tc\\u001b[2J\\rd"
 
 
-def test_lines_of_json_stay_the_same_json():
+def test_escaped_json_is_equivalent():
     row = {"question": "".join(HOSTILE)}
     shown = printable(json.dumps(row, ensure_ascii=False))
     assert json.loads(shown) == row
@@ -79,7 +79,7 @@ def test_lines_of_json_stay_the_same_json():
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_progress_and_notes_are_one_line_each(terminal):
+def test_progress_and_notes_print_one_line_each(terminal):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=60)
     for text in HOSTILE:
@@ -92,7 +92,7 @@ def test_progress_and_notes_are_one_line_each(terminal):
     assert "nine[bold red]:cat:[/bold red]" in lines
 
 
-def test_say_and_tables_are_one_line_each(capsys):
+def test_say_and_tables_print_one_line_each(capsys):
     for text in HOSTILE:
         say(text)
         say(text, err=True)
@@ -103,8 +103,8 @@ def test_say_and_tables_are_one_line_each(capsys):
     assert not STEERING.search(printed.out + printed.err)
 
 
-def test_only_one_module_prints():
-    """Whoever prints in another way has to be sure of every value; nobody is."""
+def test_only_the_printing_module_prints():
+    """Only ``groundset.printing`` escapes values, so no other module may print."""
     raw = []
     packages = ("groundset", "optimizers", "programs")
     for path in [path for package in packages for path in (ROOT / package).rglob("*.py")]:
@@ -129,33 +129,33 @@ main(sys.argv[1:])
 
 
 def printed_by(code: str, *arguments: object, terminal: bool) -> str:
-    """Return everything that a process prints, on a terminal or into a pipe."""
+    """Return the output of a process on a terminal or in a pipe."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     places = [ROOT, ROOT / "tests" / "groundset" / "engine"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "TERM": "xterm", "COLUMNS": "4000"}
     if not terminal:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return done.stdout.decode()
-    mine, its = pty.openpty()
-    with subprocess.Popen(command, env=environment, stdin=its, stdout=its, stderr=its) as process:
-        os.close(its)
+    parent_end, child_end = pty.openpty()
+    with subprocess.Popen(command, env=environment, stdin=child_end, stdout=child_end, stderr=child_end) as process:
+        os.close(child_end)
         pieces = []
         while True:
             try:
-                piece = os.read(mine, 65536)
-            except OSError:  # the other side is closed
+                piece = os.read(parent_end, 65536)
+            except OSError:  # the process has closed the terminal
                 break
             if not piece:
                 break
             pieces.append(piece)
         process.wait()
-    os.close(mine)
+    os.close(parent_end)
     return DRAWN.sub("", b"".join(pieces).decode())
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """Documents and files that are none, with hostile names and titles."""
+    """Documents and other files with hostile names and titles."""
     folder = tmp_path / "docs"
     folder.mkdir()
     for number, name in enumerate(HOSTILE):
@@ -172,7 +172,7 @@ def check(printed: str) -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
-def test_commands_print_hostile_names_harmlessly(docs, tmp_path, terminal):
+def test_commands_escape_hostile_names(docs, tmp_path, terminal):
     out = tmp_path / "run\x1b[2J\u202e"
     chunked = printed_by(CHUNK, "chunk", docs, "--out", tmp_path / "c\n.jsonl", "--min-length", 50, terminal=terminal)
     assert r"Skipped three\u001b[2J\u001b[1;1H.xyz: unsupported type .xyz." in chunked
@@ -186,7 +186,7 @@ def test_commands_print_hostile_names_harmlessly(docs, tmp_path, terminal):
     shown = printed_by(CHUNK, "show", out, terminal=terminal)
     assert "Shown: 3 of 3 samples." in shown
     rows = printed_by(CHUNK, "show", out, "--json", terminal=terminal)
-    # On a busy machine "Loading groundset." stands before it.
+    # A slow machine prints "Loading groundset." first.
     assert [row["id"] for row in json.loads(rows[rows.index("{") :])["samples"]]
     missing = printed_by(CHUNK, "show", tmp_path / HOSTILE[0], terminal=terminal)
     assert "does not exist" in missing

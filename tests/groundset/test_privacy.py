@@ -1,3 +1,5 @@
+"""Default environment variables."""
+
 import json
 import os
 import subprocess
@@ -10,7 +12,7 @@ from groundset import privacy
 HEAVY = ("dspy", "torch", "httpx", "pydantic", "typer", "mlflow", "numpy", "litellm", "huggingface_hub")
 
 
-def test_what_the_user_has_set_stays():
+def test_user_settings_are_kept():
     environment = {"DO_NOT_TRACK": "0", "HF_HUB_OFFLINE": "0"}
     privacy.set_defaults(environment=environment)
     assert environment["DO_NOT_TRACK"] == "0"
@@ -18,7 +20,7 @@ def test_what_the_user_has_set_stays():
     assert environment["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
-def test_the_hub_is_off_unless_it_is_asked_for():
+def test_hub_is_offline_unless_requested():
     for hub, given, expected in (
         (False, {}, True),
         (False, {"GROUNDSET_HUB": "0"}, True),
@@ -30,7 +32,7 @@ def test_the_hub_is_off_unless_it_is_asked_for():
         assert ("HF_HUB_OFFLINE" in environment) is expected
 
 
-def test_the_docstring_explains_every_variable():
+def test_docstring_explains_every_variable():
     environment: dict[str, str] = {}
     privacy.set_defaults(environment=environment)
     for name in (*environment, "NO_PROXY"):
@@ -38,7 +40,7 @@ def test_the_docstring_explains_every_variable():
 
 
 def import_groundset(then: str = "", **environment: str) -> tuple[dict[str, str], list[str]]:
-    """Import groundset in a process of its own; return its environment and the heavy libraries that came along."""
+    """Import groundset in a new process; return its environment and the heavy libraries that were loaded."""
     unset = {
         *(name for name in os.environ if "proxy" in name.lower()),
         "HF_HUB_OFFLINE",
@@ -53,7 +55,7 @@ def import_groundset(then: str = "", **environment: str) -> tuple[dict[str, str]
     return found, [name for name in HEAVY if name in modules]
 
 
-def test_importing_groundset_sets_the_defaults_and_imports_nothing_heavy():
+def test_import_sets_defaults_and_loads_no_heavy_modules():
     found, heavy = import_groundset()
     assert found["DO_NOT_TRACK"] == "true"
     assert found["HF_HUB_OFFLINE"] == "1"
@@ -62,20 +64,20 @@ def test_importing_groundset_sets_the_defaults_and_imports_nothing_heavy():
     assert "HF_HUB_OFFLINE" not in import_groundset(GROUNDSET_HUB="1")[0]
 
 
-def test_the_hub_can_still_be_asked_for_after_the_import():
-    asked = "groundset.privacy.set_defaults(hub=True)"
-    assert "HF_HUB_OFFLINE" not in import_groundset(asked)[0]
-    assert import_groundset(asked, HF_HUB_OFFLINE="1")[0]["HF_HUB_OFFLINE"] == "1", "the user has set it"
+def test_hub_can_be_enabled_after_import():
+    script = "groundset.privacy.set_defaults(hub=True)"
+    assert "HF_HUB_OFFLINE" not in import_groundset(script)[0]
+    assert import_groundset(script, HF_HUB_OFFLINE="1")[0]["HF_HUB_OFFLINE"] == "1", "set by the user"
 
 
 @pytest.mark.parametrize("proxy", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
-def test_this_machine_is_not_looked_for_behind_a_proxy(proxy):
+def test_localhost_bypasses_proxies(proxy):
     environment = {proxy: "http://proxy:3128", "NO_PROXY": "internal", "no_proxy": "other, localhost"}
     privacy.set_defaults(environment=environment)
     assert environment["NO_PROXY"] == environment["no_proxy"] == "other,localhost,internal,127.0.0.1,::1"
 
 
-def test_without_a_proxy_in_the_environment_nothing_hides_those_of_the_system():
+def test_no_proxy_is_unset_without_proxy_variables():
     environment: dict[str, str] = {"http_proxy": ""}
     privacy.set_defaults(environment=environment)
     assert not {"NO_PROXY", "no_proxy"} & environment.keys()

@@ -1,3 +1,5 @@
+"""Progress lines and bars."""
+
 import io
 import time
 
@@ -35,7 +37,7 @@ def started(*, terminal: bool, quiet: bool = False) -> tuple[Progress, io.String
     return progress, stream
 
 
-def test_lines_come_now_and_then_where_there_is_no_terminal(monkeypatch):
+def test_lines_are_printed_periodically_without_a_terminal(monkeypatch):
     progress, stream = started(terminal=False)
     progress.tick()
     assert stream.getvalue() == ""
@@ -47,10 +49,10 @@ def test_lines_come_now_and_then_where_there_is_no_terminal(monkeypatch):
     assert line.startswith(
         "2 of 8 samples, 5 attempts; 1,234 calls, 50,000 prompt tokens (20,000 uncached), 900 generated"
     )
-    assert "left" not in line, "nothing was accepted since this process began"
+    assert "left" not in line, "no sample was accepted by this process"
 
 
-def test_a_terminal_shows_the_yield_of_each_step():
+def test_terminal_shows_the_yield_of_each_step():
     progress, stream = started(terminal=True)
     progress.step(StepRecord(step="judge"))
     progress.step(StepRecord(step="[bold]odd[/bold]"))
@@ -65,7 +67,7 @@ def test_a_terminal_shows_the_yield_of_each_step():
 ACCEPTED = Settlement(Verdict("simple", False), SAMPLE, None, ())
 
 
-def test_the_time_left_follows_the_latest_samples_and_the_wait_for_the_next(monkeypatch):
+def test_time_left_follows_recent_pace(monkeypatch):
     now = 1000.0
     monkeypatch.setattr(progress_module.time, "monotonic", lambda: now)
     monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
@@ -80,10 +82,10 @@ def test_the_time_left_follows_the_latest_samples_and_the_wait_for_the_next(monk
     for _ in range(2):
         now += 10
         progress.decided(ACCEPTED)
-    assert line().endswith("1 min 15 s elapsed"), "two samples tell no pace"
+    assert line().endswith("1 min 15 s elapsed"), "two samples are too few for an estimate"
     now += 10
     progress.decided(ACCEPTED)
-    assert line().endswith("elapsed, about 30 s left"), "3 of 8 are missing, each took 10 s"
+    assert line().endswith("elapsed, about 30 s left"), "3 of 8 are missing, at 10 s each"
     now += 60
     assert line().endswith("elapsed, about 2 min left"), "the next one is late"
 
@@ -91,11 +93,11 @@ def test_the_time_left_follows_the_latest_samples_and_the_wait_for_the_next(monk
 @pytest.mark.parametrize(
     ("seconds", "text"), [(3, "10 s"), (44, "40 s"), (56, "1 min"), (100, "2 min"), (3700, "1 h 02 min")]
 )
-def test_an_estimate_is_told_as_roughly_as_it_is_known(seconds, text):
+def test_roughly_rounds_durations(seconds, text):
     assert roughly(seconds) == text
 
 
-def test_what_takes_no_time_is_not_said(monkeypatch):
+def test_waiting_is_printed_only_when_slow(monkeypatch):
     stream = io.StringIO()
     progress = Progress(console=Console(file=stream))
     with progress.waiting("Checking"):
@@ -109,7 +111,7 @@ def test_what_takes_no_time_is_not_said(monkeypatch):
     assert stream.getvalue() == "Checking.\n"
 
 
-def test_quiet_says_nothing(monkeypatch):
+def test_quiet_prints_nothing(monkeypatch):
     monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
     progress, stream = started(terminal=True, quiet=True)
     progress.note("x")
@@ -119,12 +121,12 @@ def test_quiet_says_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")])
-def test_durations(seconds, text):
+def test_duration(seconds, text):
     assert duration(seconds) == text
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_phase_before_the_run_is_said_at_once_and_counted(monkeypatch, terminal):
+def test_phase_is_printed_at_once_and_counted(monkeypatch, terminal):
     monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
     stream = io.StringIO()
     progress = Progress(console=Console(file=stream, force_terminal=terminal, width=100))

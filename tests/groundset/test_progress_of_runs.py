@@ -1,4 +1,4 @@
-"""What a run tells from its first second on: what loads, what is there already, how long it has taken."""
+"""Progress messages of runs: loading, resuming, growth and elapsed time."""
 
 import io
 import json
@@ -35,28 +35,28 @@ def docs(tmp_path: Path) -> Path:
     return write_documents(tmp_path / "docs")
 
 
-def telling() -> tuple[Progress, io.StringIO]:
+def captured_progress() -> tuple[Progress, io.StringIO]:
     stream = io.StringIO()
     return Progress(console=Console(file=stream, width=200)), stream
 
 
 def seconds(out: Path) -> float:
-    told: float = json.loads((out / "run.json").read_text())["seconds"]
-    return told
+    value: float = json.loads((out / "run.json").read_text())["seconds"]
+    return value
 
 
-def test_what_loads_and_is_read_is_said_before_it_is_done(docs: Path, tmp_path: Path) -> None:
-    progress, stream = telling()
-    told_when_loaded: list[str] = []
+def test_loading_and_reading_are_announced_first(docs: Path, tmp_path: Path) -> None:
+    progress, stream = captured_progress()
+    output_at_load: list[str] = []
 
     def load(name: str) -> Encoder:
-        told_when_loaded.append(stream.getvalue())
+        output_at_load.append(stream.getvalue())
         return Encoder(name)
 
     config = make_config({"documents": (docs,), "size": 2, "chunk_size": 300, "min_length": 50, "embedder": "tiny"})
     openers = Openers(lm_opener(ScriptedEngine()), load, lambda spec, **parts: CRITICS)
     run_generation(config, tmp_path / "run", progress=progress, openers=openers, recipe=scripted_recipe())
-    assert told_when_loaded == ["Loading the embedding model tiny.\n"]
+    assert output_at_load == ["Loading the embedding model tiny.\n"]
     assert stream.getvalue().splitlines()[1:4] == [
         "Loading the parser en-core-web-sm.",
         "Reading documents: 5.",
@@ -64,13 +64,13 @@ def test_what_loads_and_is_read_is_said_before_it_is_done(docs: Path, tmp_path: 
     ]
 
 
-def test_a_run_that_goes_on_says_so_and_counts_on(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resumed_run_continues_its_counts(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "run"
     with pytest.raises(EngineError):
         generate(docs, out, StoppingEngine(20))
     record = json.loads((out / "run.json").read_text())
     monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
-    progress, stream = telling()
+    progress, stream = captured_progress()
     generate(docs, out, progress=progress)
     lines = stream.getvalue().splitlines()
     kept, attempts = record["accepted"], record["attempts"]
@@ -80,20 +80,18 @@ def test_a_run_that_goes_on_says_so_and_counts_on(docs: Path, tmp_path: Path, mo
     assert int(first.split("attempts; ")[1].split(" calls")[0]) >= record["calls"]
 
 
-def test_growing_tells_what_is_there_of_what_is_asked_now(docs: Path, tmp_path: Path) -> None:
+def test_grown_run_reports_the_new_size(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     generate(docs, out, size=3)
     attempts = json.loads((out / "run.json").read_text())["attempts"]
-    progress, stream = telling()
+    progress, stream = captured_progress()
     generate(docs, out, size=6, progress=progress)
     assert stream.getvalue().startswith(f"Continuing {out}: 3 of 6 samples after {attempts} attempts.\n")
 
 
 @pytest.mark.parametrize(("size", "kept"), [(20, "0 of 20 samples"), (None, "0 samples")])
-def test_a_run_that_stops_early_tells_what_its_recipe_asks_for(
-    docs: Path, tmp_path: Path, size: int | None, kept: str
-) -> None:
-    """Where a recipe has no size, the chunks say how many, once they are read."""
+def test_early_stop_reports_requested_samples(docs: Path, tmp_path: Path, size: int | None, kept: str) -> None:
+    """Without a recipe size, the number of requested samples is unknown until the chunks are read."""
 
     class Stopping(Encoder):
         def encode_corpus(self, *arguments: Any, **options: Any) -> Any:
@@ -109,12 +107,10 @@ def test_a_run_that_stops_early_tells_what_its_recipe_asks_for(
 
 
 @pytest.mark.parametrize(("size", "more"), [(8, "; a larger --size adds to it"), (500, "")])
-def test_a_finished_run_is_said_to_be_without_loading_anything(
-    docs: Path, tmp_path: Path, size: int, more: str
-) -> None:
+def test_finished_run_is_reported_without_loading(docs: Path, tmp_path: Path, size: int, more: str) -> None:
     out = tmp_path / "run"
     before = generate(docs, out, size=size)
-    progress, stream = telling()
+    progress, stream = captured_progress()
 
     def load(*arguments: Any, **options: Any) -> Any:
         pytest.fail("something was loaded")
@@ -127,7 +123,7 @@ def test_a_finished_run_is_said_to_be_without_loading_anything(
     assert (again.ending, again.summary) == (before.ending, before.summary)
 
 
-def test_the_time_told_is_that_on_the_clock_over_all_sessions(docs: Path, tmp_path: Path) -> None:
+def test_recorded_time_is_wall_time_of_all_sessions(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     config = make_config({"documents": (docs,), "size": 8, "chunk_size": 300, "min_length": 50})
 

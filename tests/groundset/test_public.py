@@ -1,4 +1,4 @@
-"""What `import groundset` gives, and what it costs."""
+"""Members and import cost of the package `groundset`."""
 
 import inspect
 import subprocess
@@ -31,15 +31,15 @@ def test_exported_members() -> None:
         _ = groundset.nothing
 
 
-def test_every_error_can_be_caught_by_its_public_name() -> None:
+def test_all_errors_are_public() -> None:
     raised = {
-        each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, errors.GroundsetError)
+        error for error in vars(errors).values() if inspect.isclass(error) and issubclass(error, errors.GroundsetError)
     }
-    assert {getattr(groundset, each.__name__) for each in raised} == raised
+    assert {getattr(groundset, error.__name__) for error in raised} == raised
 
 
 @pytest.mark.parametrize(
-    ("asked", "allowed"),
+    ("expression", "allowed"),
     [
         ("", set()),
         ("groundset.InputError", set()),
@@ -48,7 +48,7 @@ def test_every_error_can_be_caught_by_its_public_name() -> None:
         ("groundset.compare", {"pydantic", "rich", "typer"}),
     ],
 )
-def test_importing_costs_nothing(asked: str, allowed: set[str]) -> None:
-    script = f"import sys, groundset\n{asked}\nprint(*sorted(set(sys.modules) & set(sys.argv[1:])))"
+def test_import_loads_no_heavy_modules(expression: str, allowed: set[str]) -> None:
+    script = f"import sys, groundset\n{expression}\nprint(*sorted(set(sys.modules) & set(sys.argv[1:])))"
     ran = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True, timeout=60)
     assert set(ran.stdout.split()) <= allowed

@@ -1,4 +1,4 @@
-"""A run as Python reads it."""
+"""The class `groundset.Run`."""
 
 import json
 import re
@@ -52,18 +52,18 @@ def run(tmp_path: Path) -> groundset.Run:
         reject = Reject(step="judge", reason="not independent", chunk_id="d-0", question="It?")
         for number in range(7):
             store.attempts.begin(Attempt(number=number, contexts=(CONTEXT,), wanted="simple"))
-            made = sample(number, None if number else 2)
-            store.results.decide(number, Verdict("simple", False), made, np.zeros(4, dtype=np.float32), [reject])
+            result = sample(number, None if number else 2)
+            store.results.decide(number, Verdict("simple", False), result, np.zeros(4, dtype=np.float32), [reject])
         write_files(store, "short", "all chunks were asked. A lower --size would help.")
     return groundset.open_run(str(folder))
 
 
-def test_a_run_is_a_sequence_of_its_samples(run: groundset.Run) -> None:
+def test_run_is_a_sequence_of_samples(run: groundset.Run) -> None:
     assert len(run) == 7
-    assert [each.id for each in run] == [f"s{number}" for number in range(7)]
+    assert [item.id for item in run] == [f"s{number}" for number in range(7)]
     assert (run[0], run[-1], run[1:3]) == (run.samples[0], run.samples[6], run.samples[1:3])
     assert isinstance(run[0], groundset.Sample)
-    assert [(each.step, each.reason) for each in run.rejects] == [("judge", "not independent")] * 7
+    assert [(item.step, item.reason) for item in run.rejects] == [("judge", "not independent")] * 7
     assert run.record == json.loads((run.folder / "run.json").read_text())
     assert (run.is_complete, run.status) == (False, "short")
     assert run.summary.startswith("Kept 7 of 9 samples (simple 7) from 7 attempts")
@@ -71,13 +71,12 @@ def test_a_run_is_a_sequence_of_its_samples(run: groundset.Run) -> None:
     assert repr(run) == f"<Run {run.folder}: 7 of 9 samples, short>"
 
 
-def test_a_table_has_the_columns_that_are_documented(run: groundset.Run) -> None:
+def test_to_pandas_has_the_documented_columns(run: groundset.Run) -> None:
     table = run.to_pandas()
-    told = [line.split("|")[1] for line in str(groundset.Run.to_pandas.__doc__).splitlines() if "| `" in line]
-    assert COLUMN.findall(" ".join(told)) == list(
-        dict.fromkeys(["id", "question", "answer", "contexts", *COLUMN.findall(" ".join(told))])
-    )
-    assert set(COLUMN.findall(" ".join(told))) == set(table.columns)
+    lines = [line.split("|")[1] for line in str(groundset.Run.to_pandas.__doc__).splitlines() if "| `" in line]
+    documented = COLUMN.findall(" ".join(lines))
+    assert documented == list(dict.fromkeys(["id", "question", "answer", "contexts", *documented]))
+    assert set(documented) == set(table.columns)
     first = table.iloc[0].to_dict()
     assert (first["contexts"], first["chunk_ids"], first["paths"]) == (["First."], ["d-0"], ["d.md"])
     assert (first["retrieval_gt"], first["rank"], first["probability"]) == ([["d-0", "d-1"]], 2, 0.75)
@@ -85,13 +84,13 @@ def test_a_table_has_the_columns_that_are_documented(run: groundset.Run) -> None
     assert table["rank"].dtype == pd.Int64Dtype()
 
 
-def test_a_table_of_no_samples_has_its_columns(run: groundset.Run) -> None:
+def test_to_pandas_of_an_empty_run_has_all_columns(run: groundset.Run) -> None:
     empty = groundset.Run(run.folder, samples=[])
     assert list(empty.to_pandas().columns) == list(run.to_pandas().columns)
     assert len(empty.to_pandas()) == 0
 
 
-def test_html_is_escaped_and_short(run: groundset.Run) -> None:
+def test_repr_html_is_escaped_and_truncated(run: groundset.Run) -> None:
     shown = run._repr_html_()
     assert EVIL not in shown
     assert "What is 0 &lt;script&gt;" in shown
@@ -99,12 +98,12 @@ def test_html_is_escaped_and_short(run: groundset.Run) -> None:
     assert "<p>2 more.</p>" in shown
 
 
-def test_a_page_is_opened_and_holds_everything_escaped(run: groundset.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_in_browser_writes_an_escaped_page(run: groundset.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(page.webbrowser, "open", opened.append)
     file = run.open_in_browser()
     assert opened == [file.as_uri()]
-    assert file == run.folder / "samples.html", "where the passages lie anyway"
+    assert file == run.folder / "samples.html", "in the run folder"
     text = file.read_text(encoding="utf-8")
     assert EVIL not in text
     for number in range(7):
@@ -114,7 +113,7 @@ def test_a_page_is_opened_and_holds_everything_escaped(run: groundset.Run, monke
     assert "http" not in text.replace("http-equiv", "")
 
 
-def test_the_page_of_a_run_never_follows_a_link(
+def test_open_in_browser_does_not_follow_links(
     run: groundset.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page.webbrowser, "open", str)
@@ -124,7 +123,7 @@ def test_the_page_of_a_run_never_follows_a_link(
     assert (tmp_path / "mine").read_text() == "precious"
 
 
-def test_wrong_folders_and_formats_are_named(run: groundset.Run, tmp_path: Path) -> None:
+def test_invalid_folders_and_formats_are_rejected(run: groundset.Run, tmp_path: Path) -> None:
     with pytest.raises(groundset.InputError, match="nowhere does not exist"):
         groundset.open_run(tmp_path / "nowhere")
     with pytest.raises(groundset.InputError, match=r"^format xml: no such format; choose one of argilla, autorag, "):
@@ -137,15 +136,15 @@ def test_wrong_folders_and_formats_are_named(run: groundset.Run, tmp_path: Path)
         groundset.open_run(run.folder)
 
 
-def test_a_run_is_exported_as_the_command_does_it(tmp_path: Path) -> None:
+def test_export(tmp_path: Path) -> None:
     docs = scripted_run.write_documents(tmp_path / "docs")
     scripted_run.generate(docs, tmp_path / "run", parser="none", size=2)
-    told = groundset.open_run(tmp_path / "run").export("autorag", str(tmp_path / "out"))
-    assert told == (2, 20)
+    counts = groundset.open_run(tmp_path / "run").export("autorag", str(tmp_path / "out"))
+    assert counts == (2, 20)
     assert len(pd.read_parquet(tmp_path / "out" / "qa.parquet")) == 2
 
 
-def test_runs_are_made_of_a_run_as_by_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transforms_return_new_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedder, "load_embedder", scripted_run.Encoder)
     docs = scripted_run.write_documents(tmp_path / "docs")
     scripted_run.generate(docs, tmp_path / "run", size=6, parser="none")
@@ -164,9 +163,9 @@ def test_runs_are_made_of_a_run_as_by_the_commands(tmp_path: Path, monkeypatch: 
     assert judged.record["models"]["critic"]["name"] == "head"
     now = run.update(docs, out=tmp_path / "now", quiet=True)
     assert now.samples == run.samples
-    for made, command in ((some, "sample"), (parts, "split"), (rest, "drop"), (judged, "relabel"), (now, "update")):
-        assert made.record["lineage"]["command"] == command
-        assert f"`groundset {command} run" in made.summary
+    for result, command in ((some, "sample"), (parts, "split"), (rest, "drop"), (judged, "relabel"), (now, "update")):
+        assert result.record["lineage"]["command"] == command
+        assert f"`groundset {command} run" in result.summary
     with pytest.raises(groundset.InputError, match=r"^by age: choose one of"):
         run.sample(1, out=tmp_path / "more", by="age")
     with pytest.raises(groundset.InputError, match=r"^out .*: holds a run already"):

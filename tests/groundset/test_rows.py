@@ -1,3 +1,5 @@
+"""Reading of JSONL rows."""
+
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from programs.errors import InputError
 from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT
 
 
-def test_the_longest_texts_are_read(tmp_path: Path) -> None:
+def test_texts_of_maximum_length_are_read(tmp_path: Path) -> None:
     row = {"text": "a" * MAX_TEXT, "doc_id": "b" * MAX_NAME, "metadata": {"note": "c" * (MAX_TEXT - 20)}}
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps(row))
@@ -18,7 +20,7 @@ def test_the_longest_texts_are_read(tmp_path: Path) -> None:
     assert metadata_of(where, fields) == row["metadata"]
 
 
-def test_a_longer_row_is_refused_by_its_line(tmp_path: Path) -> None:
+def test_oversized_row_is_rejected_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text('{"text": "a"}\n{"text": "' + "a" * MAX_ROW)
     rows = jsonl_rows(file)
@@ -38,7 +40,7 @@ def test_a_longer_row_is_refused_by_its_line(tmp_path: Path) -> None:
         ({"headings": ["a" * MAX_NAME, "b"]}, "column headings: longer than 10,000 characters"),
     ],
 )
-def test_a_longer_text_is_refused_by_its_column(fields: dict[str, Any], message: str) -> None:
+def test_oversized_value_is_rejected_with_its_column(fields: dict[str, Any], message: str) -> None:
     [name] = fields
     read: dict[str, Any] = {"metadata": metadata_of, "headings": headings_of}
     with pytest.raises(InputError, match=f"^here, {message}$"):

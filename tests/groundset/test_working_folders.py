@@ -1,4 +1,4 @@
-"""Working folders: kept while their process runs, removed afterwards."""
+"""Working folders: locking by live processes, and removal of the leftovers of killed ones."""
 
 import signal
 import subprocess
@@ -25,8 +25,8 @@ FOLDER += f"    (f / 'z').write_text('1')\n{WAIT}"
 
 
 @contextmanager
-def another(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Let another process write a target; it has begun, and ends well when its input ends."""
+def writer_process(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Start a process that writes a target and finishes when its standard input is closed."""
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout
@@ -38,9 +38,9 @@ def names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def test_a_killed_process_leaves_what_the_next_one_removes(tmp_path):
+def test_leftovers_of_a_killed_process_are_removed_by_the_next(tmp_path):
     for code, target in ((FILE, tmp_path / "a.txt"), (FOLDER, tmp_path / "out")):
-        with another(code, target) as process:
+        with writer_process(code, target) as process:
             process.kill()
         assert process.returncode == -signal.SIGKILL
         assert [is_leftover(name) for name in names(tmp_path)] == [True]
@@ -49,8 +49,8 @@ def test_a_killed_process_leaves_what_the_next_one_removes(tmp_path):
         (tmp_path / "b.txt").unlink()
 
 
-def test_files_are_written_side_by_side_and_the_last_one_stands(tmp_path):
-    with another(FILE, tmp_path / "a.txt") as process:
+def test_last_of_concurrent_file_writes_wins(tmp_path):
+    with writer_process(FILE, tmp_path / "a.txt") as process:
         write_text(tmp_path / "a.txt", "2")
         write_text(tmp_path / "b.txt", "b")
         assert (tmp_path / "a.txt").read_text() == "2"
@@ -64,12 +64,12 @@ def write_folder(target: Path) -> None:
         (folder / "z").write_text("2")
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["new", "replaced"])
-def test_a_folder_that_another_process_writes_is_refused(tmp_path, there):
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "replaced"])
+def test_folder_written_by_another_process_is_rejected(tmp_path, exists):
     out = tmp_path / "out"
-    if there:
+    if exists:
         write_folder(out)
-    with another(FOLDER, out) as process:
+    with writer_process(FOLDER, out) as process:
         with pytest.raises(InputError, match=r"cannot write .*out: another process is writing it; wait"):
             write_folder(out)
         write_folder(tmp_path / "other")
@@ -80,14 +80,14 @@ def test_a_folder_that_another_process_writes_is_refused(tmp_path, there):
     assert (out / "z").read_text() == "2"
 
 
-def test_the_name_of_a_target_may_be_as_long_as_names_can_be(tmp_path):
+def test_target_names_of_maximum_length(tmp_path):
     name = "n" * 255
     write_folder(tmp_path / name)
     write_text(tmp_path / name / name, "x")
     assert (tmp_path / name / name).read_text() == "x"
 
 
-def test_what_earlier_versions_left_goes_and_links_are_not_followed(tmp_path):
+def test_old_leftovers_are_removed_without_following_links(tmp_path):
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").touch()
@@ -107,8 +107,7 @@ def test_what_earlier_versions_left_goes_and_links_are_not_followed(tmp_path):
 
 
 @pytest.mark.parametrize("target", [None, "out"])
-def test_a_folder_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monkeypatch, target):
-
+def test_folder_removed_before_locking_is_recreated(tmp_path, monkeypatch, target):
     class Locked(working_folders.FileLock):
         tried = 0
 
@@ -147,7 +146,7 @@ with folders.whole_folders({{Path(sys.argv[1], name): "z" for name in "ab"}}) as
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_each_of_several_folders_is_whole_wherever_a_kill_comes(tmp_path, place):
+def test_several_folders_are_each_complete_after_a_kill(tmp_path, place):
     for name in "ab":
         with whole_folder(tmp_path / name, last="z") as folder:
             for file in "yz":

@@ -1,11 +1,11 @@
-"""The behaviour of this version: digests of what models are asked, and in which order, for fixed input.
+"""Digests of prompts, and of the order of model calls, for fixed input.
 
-As a script it writes ``behaviour.json``, once ``BEHAVIOUR`` in ``groundset/engine/identity.py`` was raised:
+Run as a script to write ``behaviour.json`` after raising ``BEHAVIOUR`` in ``groundset/engine/identity.py``:
 
     python tests/groundset/engine/behaviour.py
 """
 
-# ruff: noqa: E402 - as a script it finds what tests share by itself
+# ruff: noqa: E402 - a script has to extend the import path itself
 import hashlib
 import json
 import re
@@ -45,30 +45,30 @@ _RUNS = (
 
 
 class _Echo:
-    """Writes a question about the topic that it is shown, or the answer that it is shown."""
+    """Returns a question about the topic of the prompt, or its answer."""
 
     def complete(self, request: Request) -> Response:
         shown = str(request.messages[-1].parts[0].text)
         fields = dict(re.findall(r"(?m)^([A-Z][a-z ]+): (.*)$", shown))
         topic = fields.get("Topic") or fields.get("Opening")
-        said = f"{fields.get('Opening') or 'What is told of'} {topic}?" if topic else fields.get("Answer", shown[-20:])
+        text = f"{fields.get('Opening') or 'What is told of'} {topic}?" if topic else fields.get("Answer", shown[-20:])
         usage = Usage(input_tokens=10, output_tokens=3, total_tokens=13, cache_read_tokens=6)
         return Response(
-            id=None, model=request.model, message=Message.assistant(said), finish_reason="stop", usage=usage
+            id=None, model=request.model, message=Message.assistant(text), finish_reason="stop", usage=usage
         )
 
 
 def behaviour() -> dict[str, str]:
-    """Return a digest of the prompt of every step, and of the work of runs of all modes and recipes."""
+    """Return digests of the prompts of all steps, and of the work of runs in all modes and with all recipes."""
     prompts = {f"prompt of {name}": _digest(_prompt(name)) for name in STEPS}
     return prompts | {f"work of {recipe}, {mode}": _digest(_work(recipe, mode)) for recipe, mode in _RUNS}
 
 
 def renew() -> None:
-    """Write what is expected from now on.
+    """Write the expected digests.
 
     Raises:
-        SystemExit: a digest has changed and ``BEHAVIOUR`` has not; new steps and runs are no change.
+        SystemExit: a digest has changed and ``BEHAVIOUR`` has not. New steps and runs do not count.
     """
     before, now = json.loads(EXPECTED.read_text("utf-8")), behaviour()
     has_changed = any(now.get(name) != digest for name, digest in before["digests"].items())
@@ -85,7 +85,7 @@ def _prompt(name: str) -> Any:
 
 
 def _work(recipe: str, mode: str) -> Any:
-    """Return what a run attempts, asks and decides, in order; the digest of a call is that of its whole request."""
+    """Return the attempts, steps, call digests and samples of a run in order."""
     is_free = mode == "free"
     with tempfile.TemporaryDirectory() as aside:
         docs, out = Path(aside) / "docs", Path(aside) / "run"

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-# The scripted parts are a plain module, because the kill tests start them in a process of their own.
+# Tests that kill a run start ``scripted_run`` as a process.
 sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no line appear because the machine is slow; tests of such lines set their own patience."""
+    """Suppress messages that appear only on slow machines; tests of these messages set their own delay."""
     monkeypatch.setattr("groundset.commands._NOTICE_SECONDS", 600)
     monkeypatch.setattr("groundset.progress.PATIENCE_SECONDS", 600)

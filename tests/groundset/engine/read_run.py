@@ -1,4 +1,4 @@
-"""A little run with two samples and three rejects, to be read by scripted readers."""
+"""A run with two samples and three rejects, for tests of reviews."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ CHUNKS = {
     for name, text in TEXTS.items()
 }
 MADE = {"models": {"lm": {"name": "smollm2-135m"}}, "configuration": {"recipe": "evolved"}}
-# The places that reviews know them by are 1, 2 and 3.
+# Reviews refer to these by position: 1, 2 and 3.
 REJECTS = (
     Reject(step="chunk", reason="a list", chunk_id="list"),
     Reject(step="judge", reason="not clear", chunk_id="mill", question="Who built it?"),
@@ -30,12 +30,12 @@ REJECTS = (
 
 
 def sample(item: str, question: str, answer: str, *chunks: str, **changes: Any) -> Sample:
-    """Return a sample about chunks by their names."""
+    """Return a sample about the named chunks."""
     found = Retrieval(rank=1, retrieved_id=chunks[0], retrieved_content=TEXTS[chunks[0]], score=1)
-    told: dict[str, Any] = {"evolution": "simple", "metadata": {"kind": "time"}, "trail": (), **changes}
+    fields: dict[str, Any] = {"evolution": "simple", "metadata": {"kind": "time"}, "trail": (), **changes}
     return Sample(
         id=item, question=question, answer=answer, language="en", contexts=tuple(CHUNKS[name] for name in chunks),
-        retrieval_gt=tuple((name,) for name in chunks), retrieval=found, probability=0.9, **told,
+        retrieval_gt=tuple((name,) for name in chunks), retrieval=found, probability=0.9, **fields,
     )  # fmt: skip
 
 
@@ -47,7 +47,7 @@ SAMPLES = (
 
 
 def make_run(folder: Path, samples: Sequence[Sample] = SAMPLES, **meta: Any) -> Path:
-    """Write a run: its last reject is of an attempt about two chunks."""
+    """Write a run whose last reject belongs to an attempt with two chunks."""
     documents = [Document(doc_id=name, path=f"{name}.md", title=name, text=text) for name, text in TEXTS.items()]
     chunks = list(CHUNKS.values())
     with RunStore.create(folder, meta={**MADE, **meta}, documents=documents, chunks=chunks) as store:
@@ -58,14 +58,14 @@ def make_run(folder: Path, samples: Sequence[Sample] = SAMPLES, **meta: Any) -> 
         for number, (context, reject) in enumerate(zip((contexts[:1], contexts), REJECTS[1:], strict=True)):
             store.attempts.begin(Attempt(number=number, contexts=context, wanted="simple"))
             store.results.decide(number, Verdict(None, True), None, None, [reject])
-        for number, each in enumerate(samples, 2):
+        for number, accepted in enumerate(samples, 2):
             store.attempts.begin(Attempt(number=number, contexts=contexts, wanted="simple"))
-            store.results.decide(number, Verdict("simple", False), each, np.ones(4, dtype=np.float32), [])
+            store.results.decide(number, Verdict("simple", False), accepted, np.ones(4, dtype=np.float32), [])
     return folder
 
 
-def say(folder: Path, item: str, verdict: str | None, reason: str | None = None, **told: Any) -> None:
-    """Let a reader give a verdict; a number names a reject."""
+def say(folder: Path, item: str, verdict: str | None, reason: str | None = None, **fields: Any) -> None:
+    """Store a review; a number as ``item`` refers to a reject."""
     kind = "reject" if item.isdecimal() else "sample"
     with RunStore.review(folder) as store:
-        store.reviews.add(Review(item=item, **{"kind": kind, "verdict": verdict, "reason": reason, **told}))
+        store.reviews.add(Review(item=item, **{"kind": kind, "verdict": verdict, "reason": reason, **fields}))

@@ -1,4 +1,4 @@
-"""A run whose language model, embedder, critic and program are scripted; as a script, a process to be killed."""
+"""A run with scripted language model, embedder, critic and program. As a script, a process for tests to kill."""
 
 import functools
 import hashlib
@@ -31,7 +31,7 @@ CALLS_PER_ATTEMPT = 3
 
 
 class ScriptedEngine:
-    """Answers with a hash of the request; appends the digest of every call to a file before it answers."""
+    """Returns the digest of the request, after appending it to a log file."""
 
     def __init__(self, log: Path | None = None, seconds: float = 0.0) -> None:
         self._log = log
@@ -54,7 +54,7 @@ class ScriptedEngine:
 
 
 class StoppingEngine(ScriptedEngine):
-    """Fails for good after so many calls."""
+    """Raises an error on every call after the first ``calls``."""
 
     def __init__(self, calls: int) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Encoder:
 
 
 class Critic:
-    """Finds every chunk good."""
+    """Rates every chunk as good."""
 
     supports_decision_requests = True
 
@@ -109,7 +109,7 @@ class Critic:
 
     def __call__(self, state: Any, questions: dict[str, Any]) -> dict[str, Any]:
         levels = {"probabilities": {"0": 0.0, "1": 0.5, "2": 0.5}, "confidence": 0.0}
-        return {name: {"noul": 0.9} if asked["type"] == "noul" else levels for name, asked in questions.items()}
+        return {name: {"noul": 0.9} if question["type"] == "noul" else levels for name, question in questions.items()}
 
 
 CRITICS = dict.fromkeys(("chunk", "judge", "same", "grounding"), Critic())
@@ -125,7 +125,7 @@ class Say(dspy.Signature):
 
 
 class ScriptedProgram(dspy.Module):
-    """Makes some calls, and derives from their texts whether there is a draft, a fallback or nothing."""
+    """Makes a few calls, and derives a draft, a fallback or a reject from the answers."""
 
     def __init__(self, retriever: Retriever, calls: int = CALLS_PER_ATTEMPT, seconds: float = 0.0) -> None:
         super().__init__()
@@ -138,9 +138,9 @@ class ScriptedProgram(dspy.Module):
         texts = []
         chunk = attempt.contexts[0].chunk
         for number in range(self.calls):
-            said = self.say(chunk=chunk.chunk_id, round=attempt.round, number=number).words
-            texts.append(said)
-            observer(StepRecord(step="question", candidate=number, output={"question": said}))
+            words = self.say(chunk=chunk.chunk_id, round=attempt.round, number=number).words
+            texts.append(words)
+            observer(StepRecord(step="question", candidate=number, output={"question": words}))
             if self.seconds:
                 time.sleep(self.seconds)
         drawn = int(hashlib.sha256("".join((*texts, attempt.wanted)).encode()).hexdigest(), 16)
@@ -168,7 +168,7 @@ class ScriptedProgram(dspy.Module):
 
 
 class EveryChunk:
-    """Offers every chunk in every round, for any evolution at first and simply from then on."""
+    """Offers every chunk in every round: for all evolutions in the first, for simple questions later."""
 
     rounds = 5
     counts: ClassVar[dict[str, int]] = {}
@@ -179,7 +179,7 @@ class EveryChunk:
         self.keys = tuple(self._contexts)
 
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> dict[str, tuple[Context, ...]]:
-        if any(each.exhausted for each in past):
+        if any(entry.exhausted for entry in past):
             return {}
         return dict.fromkeys(self._kinds[: 1 if round_ else None], self._contexts[key])
 
@@ -189,7 +189,7 @@ def _agenda(material: Material, options: Any, size: int) -> EveryChunk:
 
 
 def scripted_recipe(make: Any = None, **options: Any) -> Any:
-    """Return the row of a recipe whose program is scripted, with the options of ``evolved``."""
+    """Return ``evolved`` with a scripted program and agenda."""
 
     def program(tools: Tools, given: Any) -> Any:
         return (make or ScriptedProgram)(tools.retriever, **options)
@@ -228,7 +228,7 @@ def generate(
 
 
 def scripted_generation(engine: Any = None) -> Any:
-    """Return what stands in for ``groundset.engine.generation.run_generation`` where a test comes from above it."""
+    """Return a replacement for ``groundset.engine.generation.run_generation``."""
     openers = Openers(lm_opener(engine or ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS)
     return functools.partial(run_generation, openers=openers, recipe=scripted_recipe())
 

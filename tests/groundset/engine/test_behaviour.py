@@ -1,4 +1,4 @@
-"""A change of prompts or of the order of work raises the version that runs are compared by."""
+"""Changes of prompts and of the order of work require a new ``BEHAVIOUR`` version."""
 
 import json
 
@@ -9,7 +9,7 @@ from groundset.engine.identity import BEHAVIOUR
 
 
 @pytest.mark.model
-def test_what_models_are_asked_changes_only_with_the_version():
+def test_digests_change_only_with_behaviour_version():
     expected = json.loads(EXPECTED.read_text("utf-8"))
     assert expected["version"] == BEHAVIOUR, "renew: python tests/groundset/engine/behaviour.py"
     found = behaviour()

@@ -1,3 +1,5 @@
+"""`groundset.chunk`."""
+
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ def docs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_chunks_lead_to_the_texts_of_their_documents(docs: Path) -> None:
+def test_chunk_offsets_match_document_texts(docs: Path) -> None:
     chunks = groundset.chunk(str(docs), chunk_size=400, min_length=50)
     assert len(chunks) > 3
     for chunk in chunks:
@@ -34,6 +36,6 @@ def test_chunks_lead_to_the_texts_of_their_documents(docs: Path) -> None:
         ({"min_length": 99999}, "no chunk is left: .* see min_length"),
     ],
 )
-def test_wrong_options_are_named(docs: Path, given: dict[str, object], message: str) -> None:
+def test_invalid_options_are_rejected(docs: Path, given: dict[str, object], message: str) -> None:
     with pytest.raises(groundset.InputError, match=f"^{message}"):
         groundset.chunk(docs, **given)

@@ -1,4 +1,4 @@
-"""A run with a second language model, which judges: what it is asked, what it costs, what makes it another run."""
+"""Runs with a second language model as critic: requests, costs and identity."""
 
 import io
 import json
@@ -30,7 +30,7 @@ LINES = "\n".join(
 
 
 class JudgingEngine:
-    """Finds every chunk good, in the lines that it is asked for."""
+    """Rates every chunk as good, in the requested format."""
 
     def __init__(self, text: str = LINES) -> None:
         self.requests: list[Request] = []
@@ -45,7 +45,7 @@ class JudgingEngine:
 
 
 class JudgingProgram(ScriptedProgram):
-    """Lets the critic judge the chunk first."""
+    """Has the critic judge the chunk first."""
 
     def __init__(self, tools: Tools) -> None:
         super().__init__(tools.retriever)
@@ -70,8 +70,8 @@ def judged_run(docs: Path, out: Path, judge: Any, writer: Any = None, **options:
         engine, sha256 = (judge, "c" * 64) if spec == "judge" else (writer or ScriptedEngine(), "e" * 64)
         return lm_opener(engine, sha256)(spec, **settings)
 
-    told = {"critic": "verdict", "critic_lm": "judge", "parser": "none", **options}
-    given = {"documents": (docs,), "size": 4, "chunk_size": 300, "min_length": 50, **told}
+    chosen = {"critic": "verdict", "critic_lm": "judge", "parser": "none", **options}
+    given = {"documents": (docs,), "size": 4, "chunk_size": 300, "min_length": 50, **chosen}
     recipe = replace(scripted_recipe(), program=lambda tools, options: JudgingProgram(tools))
     config = make_config({name: value for name, value in given.items() if value is not None})
     return run_generation(config, out, openers=Openers(open_model, Encoder), recipe=recipe)
@@ -81,7 +81,7 @@ def record_of(out: Path) -> Any:
     return json.loads((out / "run.json").read_text())
 
 
-def test_a_second_model_judges_and_is_counted_by_itself(docs: Path, tmp_path: Path) -> None:
+def test_critic_model_calls_are_counted_separately(docs: Path, tmp_path: Path) -> None:
     judge, out = JudgingEngine(), tmp_path / "run"
     result = judged_run(docs, out, judge)
     assert result.ending == "complete"
@@ -90,19 +90,19 @@ def test_a_second_model_judges_and_is_counted_by_itself(docs: Path, tmp_path: Pa
     record = record_of(out)
     assert record["models"]["critic_lm"] == {"name": "judge", "sha256": "c" * 64}
     assert record["models"]["lm"]["sha256"] == "e" * 64
-    asked = len(judge.requests)
-    spent = {"calls": asked, "prompt_tokens": 100 * asked, "evaluated_tokens": 60 * asked}
-    assert record["critic_calls"].items() >= {**spent, "completion_tokens": 20 * asked}.items()
-    assert record["calls"] * 10 == record["prompt_tokens"], "those of the model that writes, which reads 10 each time"
-    assert any(line.startswith(f"judge judged: {asked} language model calls") for line in result.summary)
-    assert RunAnalysis(out).critic_calls.calls == asked
+    calls = len(judge.requests)
+    spent = {"calls": calls, "prompt_tokens": 100 * calls, "evaluated_tokens": 60 * calls}
+    assert record["critic_calls"].items() >= {**spent, "completion_tokens": 20 * calls}.items()
+    assert record["calls"] * 10 == record["prompt_tokens"], "10 prompt tokens for each call of the generator"
+    assert any(line.startswith(f"judge judged: {calls} language model calls") for line in result.summary)
+    assert RunAnalysis(out).critic_calls.calls == calls
 
 
-def test_what_it_said_is_not_paid_for_again(docs: Path, tmp_path: Path) -> None:
+def test_critic_answers_are_reused_on_resume(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     judged_run(docs, out, JudgingEngine(), size=2)
     before, again = record_of(out)["critic_calls"]["calls"], JudgingEngine()
-    with RunStore.open(out) as store:  # as if it had been killed before its last decisions
+    with RunStore.open(out) as store:  # the state after a kill before the last decisions
         store._database.execute("UPDATE attempts SET decided = 0, outcome = NULL")
         for table in ("samples", "rejects", "steps"):
             store._database.execute(f"DELETE FROM {table}")
@@ -113,26 +113,25 @@ def test_what_it_said_is_not_paid_for_again(docs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         ("other", r"--critic-lm judge \(cccccccccccc\) \(now other \(eeeeeeeeeeee\)\)"),
         (None, r"--critic-lm judge \(cccccccccccc\) \(now not given\)"),
     ],
 )
-def test_another_judge_makes_another_run(docs: Path, tmp_path: Path, other: str | None, told: str) -> None:
+def test_changed_critic_model_is_a_mismatch(docs: Path, tmp_path: Path, other: str | None, message: str) -> None:
     judged_run(docs, tmp_path / "run", JudgingEngine())
-    with pytest.raises(RunMismatchError, match=told):
+    with pytest.raises(RunMismatchError, match=message):
         judged_run(docs, tmp_path / "run", JudgingEngine(), critic_lm=other, size=5)
 
 
-def test_a_critic_that_asks_no_model_takes_none(docs: Path, tmp_path: Path) -> None:
-    told = r"^--critic-lm judge: the critic head asks no language model; name another with --critic"
-    with pytest.raises(InputError, match=told):
+def test_critic_lm_is_rejected_for_critics_without_a_model(docs: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^--critic-lm judge: the critic head asks no language model"):
         judged_run(docs, tmp_path / "run", JudgingEngine(), critic="head")
     assert not (tmp_path / "run").exists()
 
 
-def test_without_a_second_model_the_first_one_judges_and_nothing_is_told_of_another(docs: Path, tmp_path: Path) -> None:
+def test_generator_judges_without_critic_lm(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = judged_run(docs, out, None, JudgingEngine(), critic_lm=None)
     record = record_of(out)
@@ -140,21 +139,22 @@ def test_without_a_second_model_the_first_one_judges_and_nothing_is_told_of_anot
     assert not any("judged:" in line for line in result.summary)
 
 
-def test_a_chunk_that_is_scored_too_low_is_refused(docs: Path, tmp_path: Path) -> None:
+def test_low_scored_chunks_are_refused(docs: Path, tmp_path: Path) -> None:
     low = JudgingEngine(LINES.replace("very good - 3", "so so - 2"))
     refused = judged_run(docs, tmp_path / "strict", low)
     assert (refused.ending, refused.files.samples.read_text()) == ("short", "")
     first = json.loads(refused.files.rejects.read_text().splitlines()[0])
-    assert (first["step"], first["reason"]) == ("chunk", "scored too low: 1.00 of 2 on average, and 1.5 is wanted")
+    assert first["step"] == "chunk"
+    assert first["reason"].startswith("scored too low: 1.00 of 2")
     assert judged_run(docs, tmp_path / "lenient", low, least_score=1.0).ending == "complete"
 
 
 @pytest.mark.parametrize(("by_file", "key"), [(True, "Bearer none"), (False, "Bearer mine")])
-def test_texts_and_key_go_to_the_server_that_a_person_named_to_judge(
+def test_critic_texts_and_key_go_to_the_critic_server(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serving: Any, by_file: bool, key: str
 ) -> None:
     monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
-    monkeypatch.setattr(OpenAISpec, "is_local", False)  # as if the servers were other machines
+    monkeypatch.setattr(OpenAISpec, "is_local", False)  # treat the servers as remote
     recipe = replace(scripted_recipe(), program=lambda tools, options: JudgingProgram(tools))
     console = io.StringIO()
     with serving() as writer, serving() as judge:
@@ -171,8 +171,8 @@ def test_texts_and_key_go_to_the_server_that_a_person_named_to_judge(
         assert all("easily missed" in text for text in judge.texts)
         assert not any("easily missed" in text for text in writer.texts)
         places = [f"127.0.0.1:{server.server_port}" for server in (writer, judge)]
-    told = console.getvalue()
-    assert [f"Texts go to {place}." in told for place in places] == [True, True]
-    assert ("name the model with --critic-lm to send it" in told) is by_file
+    output = console.getvalue()
+    assert [f"Texts go to {place}." in output for place in places] == [True, True]
+    assert ("name the model with --critic-lm to send it" in output) is by_file
     record = (tmp_path / "run" / "run.json").read_text()
     assert json.loads(record)["models"]["critic_lm"] == {"name": "openai/tiny@server", "sha256": None}

@@ -1,3 +1,5 @@
+"""Detection of duplicate questions."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,13 +21,13 @@ def duplicates() -> Duplicates:
     return Duplicates(lambda texts: np.stack([vector(*CLOSE) for _ in texts]))
 
 
-def test_the_same_words_are_a_duplicate_whatever_their_dress(duplicates):
+def test_duplicates_ignore_case_and_punctuation(duplicates):
     duplicates.add("What is a Lighthouse?", vector(*CLOSE))
     found = duplicates.find("what is  a “lighthouse” ?!", vector(*FAR))
     assert found == ("What is a Lighthouse?", 1.0)
 
 
-def test_the_same_meaning_is_a_duplicate(duplicates):
+def test_similar_vectors_are_duplicates(duplicates):
     duplicates.add("When did the tower open?", vector(*CLOSE))
     found = duplicates.find("In which year was the tower opened?", vector(1, 0.1))
     assert found is not None
@@ -34,7 +36,7 @@ def test_the_same_meaning_is_a_duplicate(duplicates):
     assert duplicates.find("In which year was the tower opened?", vector(1, 1)) is None
 
 
-def test_other_numbers_are_another_question(duplicates):
+def test_questions_with_different_numbers_are_distinct(duplicates):
     duplicates.add("How many ships came in 1910?", vector(*CLOSE))
     assert duplicates.find("How many ships came in 1911?", vector(*CLOSE)) is None
     duplicates.add("How many boats came in 1911?", vector(1, 0.05))
@@ -43,7 +45,7 @@ def test_other_numbers_are_another_question(duplicates):
     assert found[0] == "How many boats came in 1911?"
 
 
-def test_many_questions_are_all_remembered(duplicates):
+def test_each_of_many_questions_is_found(duplicates):
     angles = np.linspace(0, np.pi, 200)
     for number, angle in enumerate(angles):
         duplicates.add(f"Question {'x' * number}?", vector(np.cos(angle), np.sin(angle)))
@@ -55,12 +57,12 @@ def test_many_questions_are_all_remembered(duplicates):
 
 
 @given(st.text(), st.text())
-def test_normal_forms_are_stable(one, other):
+def test_normalise_is_idempotent(one, other):
     assert normalise(normalise(one)) == normalise(one)
     assert normalise(f" {one}?! ") == normalise(one)
 
 
-def test_the_threshold_is_one_that_paraphrases_reach():
+def test_similarity_threshold_is_in_paraphrase_range():
     assert 0.85 < SIMILARITY < 0.99
 
 
@@ -68,7 +70,7 @@ def test_the_threshold_is_one_that_paraphrases_reach():
     ("answer", "chunks", "repeats"),
     [("Two years.", ["b", "a"], True), ("three years", ["a"], False), ("two years", ["c"], False)],
 )
-def test_the_same_answer_from_the_same_chunk_makes_a_likely_paraphrase_a_duplicate(duplicates, answer, chunks, repeats):
+def test_shared_answer_and_chunk_lower_the_threshold(duplicates, answer, chunks, repeats):
     duplicates.add("How long did it bear the name?", vector(*CLOSE), answer="two years", chunks=["a"])
     near = vector(1, 1)
     found = duplicates.find("How much time passed before it was called Oil again?", near, answer=answer, chunks=chunks)

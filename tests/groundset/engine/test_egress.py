@@ -1,4 +1,4 @@
-"""Every command under guard: nothing but what was named is looked up or connected to, nor by processes it starts."""
+"""Network access of all commands and their child processes is limited to the hosts given by the user."""
 
 import functools
 import json
@@ -33,7 +33,7 @@ BY_SERVER = ("--optimizer", "labeled", "--budget", 24)
 ROW = {"question": "When does the ferry leave?", "passage": "The ferry leaves Tollvik at nine."}
 
 
-class Ran(NamedTuple):
+class Result(NamedTuple):
     status: int
     out: str
     err: str
@@ -45,8 +45,8 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     word_encoder: Callable[[str], Any],
-) -> Callable[..., Ran]:
-    """Run the command line where only embedders, critics and the program of a run are scripted."""
+) -> Callable[..., Result]:
+    """Run a command with scripted embedders, critics and recipe program."""
     openers = Openers(None, Encoder, lambda spec, **parts: CRITICS)
     scripted = functools.partial(generation.run_generation, openers=openers, recipe=scripted_recipe())
     monkeypatch.setattr(generation, "run_generation", scripted)
@@ -60,38 +60,38 @@ def run(
     write_documents(tmp_path / "docs")
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
 
-    def run(*arguments: object) -> Ran:
-        with pytest.raises(SystemExit) as leaving:
+    def run(*arguments: object) -> Result:
+        with pytest.raises(SystemExit) as caught:
             commands.main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        return Ran(int(str(leaving.value.code)), captured.out, captured.err)
+        return Result(int(str(caught.value.code)), captured.out, captured.err)
 
     return run
 
 
-def test_the_guard_keeps_this_process_and_its_children_here(egress: Callable[[], list[str]]) -> None:
+def test_guard_blocks_this_process_and_its_children(egress: Callable[[], list[str]]) -> None:
     with pytest.raises(socket.gaierror):
         socket.create_connection(("example.org", 80))
-    with socket.socket() as talk, pytest.raises(ConnectionRefusedError):
-        talk.connect_ex(("192.0.2.1", 80))
+    with socket.socket() as connection, pytest.raises(ConnectionRefusedError):
+        connection.connect_ex(("192.0.2.1", 80))
     script = "import socket\ntry: socket.getaddrinfo('child.example', 80)\nexcept OSError: pass"
     subprocess.run([sys.executable, "-c", script], check=True)
     assert egress() == ["example.org", "192.0.2.1", "child.example"]
     assert egress() == []
 
 
-def test_every_command_asks_only_the_server_that_was_named(
-    run: Callable[..., Ran], egress: Callable[[], list[str]], serving: Any, monkeypatch: pytest.MonkeyPatch
+def test_commands_contact_only_the_named_server(
+    run: Callable[..., Result], egress: Callable[[], list[str]], serving: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: set[str] = set()
 
     def check(*arguments: object, status: int = 0) -> str:
-        ran = run(*arguments)
+        result = run(*arguments)
         done.add(" ".join(str(part) for part in arguments[: 1 + (arguments[0] in ("models", "labels"))]))
-        assert ran.status == status, ran.err
-        assert "Texts go" not in ran.err
+        assert result.status == status, result.err
+        assert "Texts go" not in result.err
         assert egress() == [], arguments
-        return ran.out
+        return result.out
 
     with serving() as server:
         check("generate", "docs", "--out", "run", *SMALL, "--lm", server.spec)
@@ -123,8 +123,8 @@ def test_every_command_asks_only_the_server_that_was_named(
     check("relabel", "run", "--critic", "head", "--compiled", "none", "--keep", "--out", "relabel")
     (Path("docs") / "new.md").write_text("# New\n\n" + "Of something that nobody has asked about yet. " * 4)
     check("update", "run", "docs", "--out", "update")
-    told = check("experiments")
-    check("promote", told.splitlines()[1].split()[-1], status=2)
+    listed = check("experiments")
+    check("promote", listed.splitlines()[1].split()[-1], status=2)
     check("labels", "check", data_path("labels", "chunks.jsonl"))
     check("labels", "stats", data_path("labels", "chunks.jsonl"))
     with RunStore.review(Path("run")) as store:
@@ -141,22 +141,20 @@ def test_every_command_asks_only_the_server_that_was_named(
         monkeypatch.setenv(f"PIP_{name}", value)
     monkeypatch.setenv("GROUNDSET_HOME", "home")
     assert run("models", "pull", "smollm2-135m").status == 1
-    assert egress() == ["index.example"], "the index that pip is told of, and nothing else"
+    assert egress() == ["index.example"], "only the index that pip is configured to use"
     assert done | {"models pull", "review", "ui"} == every_command()
 
 
 def every_command() -> set[str]:
-    """Return the names of all commands, those of groups with their group's."""
+    """Return the names of all commands, including those of groups."""
     found = set()
     tree: Any = typer.main.get_command(commands.build_app())
     for name, command in tree.commands.items():
-        found |= {f"{name} {each}" for each in getattr(command, "commands", ())} or {name}
+        found |= {f"{name} {subcommand}" for subcommand in getattr(command, "commands", ())} or {name}
     return found
 
 
-def test_the_pages_of_a_store_are_served_from_this_machine_alone(
-    run: Callable[..., Ran], egress: Callable[[], list[str]]
-) -> None:
+def test_ui_makes_no_external_connections(run: Callable[..., Result], egress: Callable[[], list[str]]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -189,8 +187,8 @@ def test_the_pages_of_a_store_are_served_from_this_machine_alone(
         (("compile", "judge", "--optimizer", "fit-ensemble"), "openai/gpt-5-mini", "api.openai.com"),
     ],
 )
-def test_a_model_elsewhere_is_looked_up_where_it_was_named(
-    run: Callable[..., Ran],
+def test_remote_model_is_looked_up_only_at_its_host(
+    run: Callable[..., Result],
     egress: Callable[[], list[str]],
     tmp_path: Path,
     command: tuple[str, ...],
@@ -198,10 +196,10 @@ def test_a_model_elsewhere_is_looked_up_where_it_was_named(
     host: str,
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
-    ran = run(*command, "--lm", lm, "--out", "out.jsonl")
-    assert ran.status == 2
-    assert ran.err.startswith("groundset: error: no model server ")
-    assert ran.err.count("\n") == 1
+    result = run(*command, "--lm", lm, "--out", "out.jsonl")
+    assert result.status == 2
+    assert result.err.startswith("groundset: error: no model server ")
+    assert result.err.count("\n") == 1
     assert egress() == [host]
     assert sorted(tmp_path.rglob("*")) == before, "no folder, no MLflow run"
 
@@ -216,20 +214,20 @@ def test_a_model_elsewhere_is_looked_up_where_it_was_named(
         ("compile", "answer", *BY_SERVER, "--lm", "smollm2-135m", "--teacher"),
     ],
 )
-def test_an_address_that_is_none_is_one_line(
-    run: Callable[..., Ran], egress: Callable[[], list[str]], tmp_path: Path, command: tuple[str, ...], lm: str
+def test_invalid_base_url_is_rejected(
+    run: Callable[..., Result], egress: Callable[[], list[str]], tmp_path: Path, command: tuple[str, ...], lm: str
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     option = () if command[-1] == "--teacher" else ("--lm",)
-    ran = run(*command, *option, lm, "--out", "out.jsonl")
-    assert ran.status == 2
-    assert ran.err.startswith(f"groundset: error: {lm.partition('@')[2]!r}: not a base URL")
+    result = run(*command, *option, lm, "--out", "out.jsonl")
+    assert result.status == 2
+    assert result.err.startswith(f"groundset: error: {lm.partition('@')[2]!r}: not a base URL")
     assert egress() == []
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_state_that_names_a_model_is_refused_before_anybody_is_asked(
-    run: Callable[..., Ran], egress: Callable[[], list[str]], tmp_path: Path, serving: Any
+def test_state_with_language_model_is_rejected_before_any_call(
+    run: Callable[..., Result], egress: Callable[[], list[str]], tmp_path: Path, serving: Any
 ) -> None:
     predictor = {**HEAD["predictor"], "lm": {"model": "openai/evil", "api_base": "http://evil.example"}}
     file = tmp_path / "own" / "openai-tiny-server" / "judge.json"
@@ -238,17 +236,17 @@ def test_a_state_that_names_a_model_is_refused_before_anybody_is_asked(
     file.write_text(json.dumps({**unfit, "model": "openai/tiny@server", "predictor": predictor}))
     with serving() as server:
         model = ("--critic", "lm", "--lm", server.spec, "--compiled", "own")
-        ran = run("judge", "questions", "rows.jsonl", "--out", "out.jsonl", *model)
+        result = run("judge", "questions", "rows.jsonl", "--out", "out.jsonl", *model)
         assert server.texts == []
-    assert ran.status == 2
-    assert "judge.json: names a language model of its own, which would be asked instead of --lm" in ran.err
+    assert result.status == 2
+    assert "judge.json: names a language model of its own" in result.err
     assert not (tmp_path / "out.jsonl").exists()
     assert egress() == []
 
 
 @pytest.mark.parametrize("option", [(), ("--track-texts",)])
-def test_a_tracking_server_is_named_before_texts_go_there(
-    run: Callable[..., Ran],
+def test_tracking_server_is_announced_before_texts_are_sent(
+    run: Callable[..., Result],
     egress: Callable[[], list[str]],
     serving: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -257,9 +255,9 @@ def test_a_tracking_server_is_named_before_texts_go_there(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@mlflow.example")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with serving() as server:
-        ran = run("generate", "docs", "--out", "run", *SMALL, "--lm", server.spec, *option)
-    assert ran.status == 0, ran.err
-    assert ("Texts go to mlflow.example, the tracking store.\n" in ran.err) == bool(option)
-    assert "http://mlflow.example does not respond" in ran.err
-    assert "secret" not in ran.err
+        result = run("generate", "docs", "--out", "run", *SMALL, "--lm", server.spec, *option)
+    assert result.status == 0, result.err
+    assert ("Texts go to mlflow.example, the tracking store.\n" in result.err) == bool(option)
+    assert "http://mlflow.example does not respond" in result.err
+    assert "secret" not in result.err
     assert egress() == ["mlflow.example"]

@@ -1,4 +1,4 @@
-"""What disturbs attempts, and what a run makes of it."""
+"""Failed attempts and their handling."""
 
 import json
 import sqlite3
@@ -10,16 +10,15 @@ from typing import Any
 
 import dspy
 import pytest
+import scripted_run
 from dspy.lm15 import AuthError, ContextLengthError, Request, Response, ServerError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scripted_run import Encoder, ScriptedEngine, ScriptedProgram, generate, scripted_recipe, write_documents
 
 from groundset.engine import engine as run_module
-from groundset.engine.config import make_config
-from groundset.engine.generation import run_generation
 from groundset.store.run_store import RunStore
-from programs.errors import EngineError, GroundsetError, InputError, RunError
+from programs.errors import EngineError, GroundsetError, RunError
 from programs.types import Attempt, Observer, Outcome
 
 
@@ -37,7 +36,7 @@ def rejects(out: Path) -> list[dict[str, Any]]:
 
 
 class FailingEngine(ScriptedEngine):
-    """Raises on some calls, counted from 0."""
+    """Raises an error on the calls for which ``fails`` is true; calls are counted from 0."""
 
     def __init__(self, error: Exception, fails: Any) -> None:
         super().__init__()
@@ -54,8 +53,8 @@ class FailingEngine(ScriptedEngine):
         return super().complete(request)
 
 
-def disturbed(disturb: Any) -> Any:
-    """Return a recipe whose program calls `disturb` with the attempt before they start."""
+def recipe_with(disturb: Any) -> Any:
+    """Return a recipe whose program calls ``disturb`` at the start of each attempt."""
 
     class Disturbed(ScriptedProgram):
         def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
@@ -65,7 +64,7 @@ def disturbed(disturb: Any) -> Any:
     return scripted_recipe(Disturbed)
 
 
-def test_a_chunk_beyond_the_context_is_refused_and_not_drawn_again(docs, tmp_path):
+def test_chunk_beyond_context_length_is_refused_and_exhausted(docs, tmp_path):
     engine = FailingEngine(ContextLengthError("5000 of 4096 tokens"), lambda number: number == 0)
     assert generate(docs, tmp_path / "run", engine).ending == "complete"
     first = rejects(tmp_path / "run")[0]
@@ -76,14 +75,14 @@ def test_a_chunk_beyond_the_context_is_refused_and_not_drawn_again(docs, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [(AuthError("wrong key"), r"\(Auth\).*wrong key"), (EngineError("the runtime crashed"), "the runtime crashed")],
 )
-def test_an_error_on_the_way_to_the_model_stops_the_run_and_a_mended_one_goes_on(docs, tmp_path, error, said):
+def test_engine_error_stops_the_run_and_rerun_resumes(docs, tmp_path, error, message):
     generate(docs, tmp_path / "whole")
     out = tmp_path / "run"
     engine = FailingEngine(error, lambda number: number >= 10)
-    with pytest.raises(EngineError, match=said) as caught:
+    with pytest.raises(EngineError, match=message) as caught:
         generate(docs, out, engine, workers=2)
     assert caught.value.exit_code == 1
     assert json.loads((out / "run.json").read_text())["status"] == "failed"
@@ -92,10 +91,10 @@ def test_an_error_on_the_way_to_the_model_stops_the_run_and_a_mended_one_goes_on
     assert generate(docs, out, corrected).ending == "complete"
     assert samples(out) == samples(tmp_path / "whole")
     calls = json.loads((tmp_path / "whole" / "run.json").read_text())["calls"]
-    assert corrected.calls == calls - 10, "the ten calls that were answered are not made again"
+    assert corrected.calls == calls - 10, "the ten answered calls are reused"
 
 
-def test_a_crash_is_tried_again_by_dspy_and_then_stops_the_run(docs, tmp_path, monkeypatch):
+def test_server_error_is_retried_then_stops_the_run(docs, tmp_path, monkeypatch):
     monkeypatch.setattr("dspy.clients.execution.time.sleep", lambda seconds: None)
     engine = FailingEngine(ServerError("gone"), lambda number: number >= 5)
     with pytest.raises(EngineError, match=r"\(Server\).*gone"):
@@ -103,29 +102,29 @@ def test_a_crash_is_tried_again_by_dspy_and_then_stops_the_run(docs, tmp_path, m
     assert engine.calls == 5 + 3
 
 
-def test_a_failing_attempt_is_refused_and_the_run_goes_on(docs, tmp_path):
+def test_failed_attempt_is_refused_and_run_completes(docs, tmp_path):
     def disturb(attempt: Attempt) -> None:
         if attempt.number % 4 == 1:
             raise ValueError("a slip\nof the program")
 
-    assert generate(docs, tmp_path / "run", recipe=disturbed(disturb)).ending == "complete"
+    assert generate(docs, tmp_path / "run", recipe=recipe_with(disturb)).ending == "complete"
     failures = [row for row in rejects(tmp_path / "run") if row["step"] == "failure"]
     assert failures[0]["reason"] == "ValueError: a slip"
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_failures_of_one_kind_in_a_row_stop_the_run(docs, tmp_path, workers):
+def test_repeated_failures_stop_the_run(docs, tmp_path, workers):
     def disturb(attempt: Attempt) -> None:
         if attempt.number >= 2:
             raise KeyError("always")
 
     with pytest.raises(GroundsetError, match="5 attempts in a row failed with KeyError: 'always'"):
-        generate(docs, tmp_path / "run", recipe=disturbed(disturb), workers=workers)
+        generate(docs, tmp_path / "run", recipe=recipe_with(disturb), workers=workers)
     assert len(rejects(tmp_path / "run")) >= 4
     assert generate(docs, tmp_path / "run").ending == "complete"
 
 
-def test_a_store_that_fails_below_dspy_stops_the_run(docs, tmp_path, monkeypatch):
+def test_store_error_inside_a_call_stops_the_run(docs, tmp_path, monkeypatch):
     def put(self: Any, digest: str, record: Any) -> None:
         raise RunError("the disk is full")
 
@@ -134,7 +133,7 @@ def test_a_store_that_fails_below_dspy_stops_the_run(docs, tmp_path, monkeypatch
         generate(docs, tmp_path / "run")
 
 
-def test_a_call_that_hangs_does_not_keep_the_run_from_ending(docs, tmp_path, monkeypatch):
+def test_hanging_call_does_not_block_the_end_of_the_run(docs, tmp_path, monkeypatch):
     monkeypatch.setattr(run_module, "GRACE_SECONDS", 0.2)
     monkeypatch.setattr(run_module, "HASTY_GRACE_SECONDS", 0.2)
     release = threading.Event()
@@ -148,14 +147,15 @@ def test_a_call_that_hangs_does_not_keep_the_run_from_ending(docs, tmp_path, mon
 
     started = time.monotonic()
     with pytest.raises(EngineError, match="gone"):
-        generate(docs, tmp_path / "run", recipe=disturbed(disturb), workers=2)
+        generate(docs, tmp_path / "run", recipe=recipe_with(disturb), workers=2)
     assert time.monotonic() - started < 10
     release.set()
 
 
-def test_the_window_of_attempts_ahead_leaves_nothing_in_the_results(docs, tmp_path):
+@pytest.mark.parametrize("workers", [2, 5, 8])
+def test_results_are_independent_of_worker_count(docs, tmp_path, workers):
     generate(docs, tmp_path / "one", workers=1)
-    generate(docs, tmp_path / "many", workers=8, recipe=scripted_recipe(seconds=0.003))
+    generate(docs, tmp_path / "many", workers=workers, recipe=scripted_recipe(seconds=0.003))
     for name in ("samples.jsonl", "rejects.jsonl"):
         assert (tmp_path / "one" / name).read_text() == (tmp_path / "many" / name).read_text()
     records = [json.loads((tmp_path / run / "run.json").read_text()) for run in ("one", "many")]
@@ -165,7 +165,7 @@ def test_the_window_of_attempts_ahead_leaves_nothing_in_the_results(docs, tmp_pa
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(workers=st.integers(1, 8), seed=st.integers(0, 1000), stops=st.lists(st.integers(1, 30), max_size=3))
-def test_neither_workers_nor_stops_change_the_samples(docs, tmp_path_factory, workers, seed, stops):
+def test_samples_are_independent_of_workers_and_stops(docs, tmp_path_factory, workers, seed, stops):
     folder = tmp_path_factory.mktemp("runs")
     generate(docs, folder / "whole", seed=seed)
     for stop in stops:
@@ -185,8 +185,6 @@ def test_chunks_are_embedded_once(docs, tmp_path):
         encoders.append(Encoder(name))
         return encoders[-1]
 
-    import scripted_run
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scripted_run, "Encoder", load)
         engine = FailingEngine(EngineError("stop"), lambda number: True)
@@ -198,25 +196,18 @@ def test_chunks_are_embedded_once(docs, tmp_path):
     assert encoders[1].encoded == 0
 
 
-def test_dspy_keeps_no_history_of_a_run(docs, tmp_path):
+def test_run_leaves_no_dspy_history(docs, tmp_path):
     from dspy.clients.base_lm import GLOBAL_HISTORY
 
     before = len(GLOBAL_HISTORY)
     kept: list[Any] = []
-    generate(docs, tmp_path / "run", recipe=disturbed(lambda attempt: kept.append(dspy.settings.trace)))
+    generate(docs, tmp_path / "run", recipe=recipe_with(lambda attempt: kept.append(dspy.settings.trace)))
     assert len(GLOBAL_HISTORY) == before
     assert set(kept) == {None}
     assert dspy.settings.lm is None
 
 
-@pytest.mark.parametrize("option", ["recipe", "critic"])
-def test_an_unknown_name_is_wrong_input(docs, tmp_path, option):
-    with pytest.raises(InputError, match=f"--{option} clever: no such {option}; choose one of "):
-        run_generation(make_config({"documents": (docs,), option: "clever"}), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_every_step_is_in_the_database_as_it_happens(docs, tmp_path):
+def test_steps_are_stored_as_they_happen(docs, tmp_path):
     seen = []
 
     def disturb(attempt: Attempt) -> None:
@@ -225,12 +216,12 @@ def test_every_step_is_in_the_database_as_it_happens(docs, tmp_path):
                 seen.append(connection.execute("SELECT count(*) FROM steps").fetchone()[0])
             connection.close()
 
-    generate(docs, tmp_path / "run", recipe=disturbed(disturb))
+    generate(docs, tmp_path / "run", recipe=recipe_with(disturb))
     assert seen == [9]
 
 
 @pytest.mark.parametrize(("name", "parses"), [("en-core-web-sm", True), ("none", False)])
-def test_a_recipe_is_handed_a_parser_only_if_there_is_one(docs, tmp_path, name, parses):
+def test_recipe_gets_parser_only_if_configured(docs, tmp_path, name, parses):
     handed = []
 
     def program(tools, options):

@@ -1,4 +1,4 @@
-"""A run that is asked for more goes on in its folder, and gives the same whatever disturbs it."""
+"""Growth of runs: a larger size extends a run, independently of interruptions."""
 
 import hashlib
 import json
@@ -30,13 +30,13 @@ RECIPE_NAMES = ("evolved", "single", "multi")
 
 
 class AskingProgram(ScriptedProgram):
-    """Asks about the foci that it is given; by chance, something is good, put off or refused."""
+    """Asks about the foci of an attempt; a hash of the answers decides between draft and reject."""
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         foci = tuple(focus for context in attempt.contexts for focus in context.foci)
-        about = " ".join([*(each.chunk.chunk_id for each in attempt.contexts), *(focus.answer for focus in foci)])
-        said = [self.say(chunk=about, round=attempt.round, number=number).words for number in range(self.calls)]
-        drawn = int(hashlib.sha256("".join((*said, attempt.wanted)).encode()).hexdigest(), 16)
+        about = " ".join([*(context.chunk.chunk_id for context in attempt.contexts), *(focus.answer for focus in foci)])
+        answers = [self.say(chunk=about, round=attempt.round, number=number).words for number in range(self.calls)]
+        drawn = int(hashlib.sha256("".join((*answers, attempt.wanted)).encode()).hexdigest(), 16)
         question, chunk = f"What is {drawn % 10**9} {drawn % 10**5}?", attempt.contexts[0].chunk
         observer(StepRecord(step="question", output={"question": question}))
         refused = Reject(step="judge", reason="not clear", chunk_id=chunk.chunk_id, question=question)
@@ -55,13 +55,13 @@ class AskingProgram(ScriptedProgram):
 
 
 def recipe_of(name: str) -> Any:
-    """Return a recipe with its own agenda and shares, and a program that is scripted."""
+    """Return a recipe with its real agenda and shares, and a scripted program."""
     return replace(RECIPES[name], program=lambda tools, options: AskingProgram(tools.retriever))
 
 
 @pytest.fixture(scope="module")
 def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few documents that hold what is easy to ask, and chunks that go together."""
+    """Three sample documents with easy foci and related chunks."""
     folder = tmp_path_factory.mktemp("docs")
     for name in ("kestrin-cooperative-report.md", "saltcrown-thistle.md", "tollvik-henn-ferry.md"):
         (folder / name).write_bytes((data_path("samples") / name).read_bytes())
@@ -86,8 +86,8 @@ def samples(out: Path) -> list[str]:
 
 
 def record(out: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((out / "run.json").read_text())
-    return told
+    fields: dict[str, Any] = json.loads((out / "run.json").read_text())
+    return fields
 
 
 def database(out: Path, *statements: str) -> None:
@@ -98,7 +98,7 @@ def database(out: Path, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPE_NAMES)
-def test_a_larger_size_goes_on_in_the_same_folder(docs: Path, tmp_path: Path, recipe: str) -> None:
+def test_larger_size_extends_the_run(docs: Path, tmp_path: Path, recipe: str) -> None:
     out = tmp_path / "run"
     assert run(docs, out, recipe, size=3).ending == "complete"
     before, attempts, identity = samples(out), record(out)["attempts"], record(out)["identity"]
@@ -106,19 +106,18 @@ def test_a_larger_size_goes_on_in_the_same_folder(docs: Path, tmp_path: Path, re
     assert grown.ending == "complete"
     assert samples(out)[:3] == before
     assert len(samples(out)) == 7
-    told = record(out)
-    assert (told["asked"], told["configuration"]["size"], told["identity"]) == (7, 7, identity)
-    assert [(each["first"], each["size"]) for each in told["growth"]] == [(0, 3), (attempts, 7)]
+    after = record(out)
+    assert (after["asked"], after["configuration"]["size"], after["identity"]) == (7, 7, identity)
+    assert [(request["first"], request["size"]) for request in after["growth"]] == [(0, 3), (attempts, 7)]
     assert f"Requested samples: first 3, from attempt {attempts + 1} 7." in grown.summary
-    assert grown.summary[0].startswith("Kept 7 of 7 samples")
 
 
 @pytest.mark.parametrize("recipe", RECIPE_NAMES)
-def test_growing_gives_the_same_whatever_ends_it_and_however_many_work(docs: Path, tmp_path: Path, recipe: str) -> None:
+def test_growth_is_independent_of_interruptions_and_workers(docs: Path, tmp_path: Path, recipe: str) -> None:
     plain, disturbed = tmp_path / "plain", tmp_path / "disturbed"
     run(docs, plain, recipe, size=3)
     run(docs, plain, recipe, size=8)
-    run(docs, disturbed, recipe, size=3)  # by one worker: several run ahead, and may make all calls that are needed
+    run(docs, disturbed, recipe, size=3)  # with one worker, as several could make all needed calls ahead
     with pytest.raises(EngineError):
         run(docs, disturbed, recipe, StoppingEngine(1), size=8, workers=2)
     for calls in (2, 3):
@@ -131,7 +130,7 @@ def test_growing_gives_the_same_whatever_ends_it_and_however_many_work(docs: Pat
     assert record(plain)["counts"] == record(disturbed)["counts"]
 
 
-def test_a_process_that_is_killed_while_a_set_grows_changes_nothing(tmp_path: Path) -> None:
+def test_growth_is_independent_of_a_kill(tmp_path: Path) -> None:
     docs = write_documents(tmp_path / "docs")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for out in (whole, killed):
@@ -151,7 +150,7 @@ def test_a_process_that_is_killed_while_a_set_grows_changes_nothing(tmp_path: Pa
 
 
 @pytest.mark.parametrize("recipe", ["evolved", "single"])
-def test_what_is_hard_is_asked_after_what_is_easy(docs: Path, tmp_path: Path, recipe: str) -> None:
+def test_ask_all_follows_easy_questions(docs: Path, tmp_path: Path, recipe: str) -> None:
     out = tmp_path / "run"
     assert run(docs, out, recipe, size=300).ending == "short"
     easy, attempts = samples(out), record(out)["attempts"]
@@ -164,7 +163,7 @@ def test_what_is_hard_is_asked_after_what_is_easy(docs: Path, tmp_path: Path, re
         run(docs, out, recipe, size=300)
 
 
-def test_a_run_that_was_stopped_can_be_asked_for_more_and_grow_again(docs: Path, tmp_path: Path) -> None:
+def test_stopped_run_can_change_size_and_grow(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(EngineError):
         run(docs, out, "evolved", StoppingEngine(10), size=20)
@@ -172,14 +171,14 @@ def test_a_run_that_was_stopped_can_be_asked_for_more_and_grow_again(docs: Path,
         run(docs, out, "evolved", StoppingEngine(0), size=30)
     assert (decided := record(out)["attempts"]) > 0
     assert run(docs, out, "evolved", size=6).ending == "complete"
-    told = [(each["first"], each["size"]) for each in record(out)["growth"]]
-    assert told == [(0, 20), (decided, 6)], "nothing was planned for 30"
+    requests = [(request["first"], request["size"]) for request in record(out)["growth"]]
+    assert requests == [(0, 20), (decided, 6)], "the request for 30 planned nothing"
     assert run(docs, out, "evolved", size=9).ending == "complete"
     assert len(samples(out)) == 9
 
 
 @pytest.mark.parametrize("size", [1, 4])
-def test_nothing_is_taken_away(docs: Path, tmp_path: Path, size: int) -> None:
+def test_smaller_size_is_rejected(docs: Path, tmp_path: Path, size: int) -> None:
     out = tmp_path / "run"
     run(docs, out, "evolved", size=5)
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".sqlite"}
@@ -190,16 +189,16 @@ def test_nothing_is_taken_away(docs: Path, tmp_path: Path, size: int) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPE_NAMES)
-def test_a_run_of_a_version_that_could_not_grow_goes_on(docs: Path, tmp_path: Path, recipe: str) -> None:
+def test_run_of_older_version_can_grow(docs: Path, tmp_path: Path, recipe: str) -> None:
     for out in (tmp_path / "old", tmp_path / "new"):
         with pytest.raises(EngineError):
             run(docs, out, recipe, StoppingEngine(8), size=6)
     out = tmp_path / "old"
-    told = "json_set(value, '$.size', 6, '$.ask', 'easy')"
+    identity = "json_set(value, '$.size', 6, '$.ask', 'easy')"
     database(
         out,
         "DELETE FROM meta WHERE name IN ('growth', 'ending')",
-        f"UPDATE meta SET value = {told} WHERE name = 'identity'",
+        f"UPDATE meta SET value = {identity} WHERE name = 'identity'",
     )
     assert run(docs, out, recipe, size=6).ending == "complete"
     run(docs, tmp_path / "new", recipe, size=6)

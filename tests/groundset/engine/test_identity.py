@@ -1,3 +1,5 @@
+"""Run identities and mismatches."""
+
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from groundset.engine.identity import (
 from programs.errors import InputError, RunMismatchError
 
 
-def settled(config: RunConfig) -> dict[str, Any]:
+def identity(config: RunConfig) -> dict[str, Any]:
     return identity_of(choose_mode(config).config)
 
 
@@ -25,29 +27,29 @@ def docs(tmp_path: Path) -> Path:
     return write_documents(tmp_path / "docs", documents=2)
 
 
-def test_only_what_affects_results_counts(docs):
-    first = settled(make_config({"documents": (docs,)}))
-    assert first == settled(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
-    assert first == settled(make_config({"documents": (docs,), "mix": "simple=2,reasoning=0"}))
+def test_identity_depends_only_on_options_that_affect_results(docs):
+    first = identity(make_config({"documents": (docs,)}))
+    assert first == identity(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
+    assert first == identity(make_config({"documents": (docs,), "mix": "simple=2,reasoning=0"}))
     for growing in ({"size": 21}, {"ask": "all"}):
-        assert first == settled(make_config({"documents": (docs,), **growing})), growing
+        assert first == identity(make_config({"documents": (docs,), **growing})), growing
     for option, value in {"seed": 1, "mix": "simple=1,reasoning=1", "max_rank": 0, "chunk_size": 999}.items():
-        assert first != settled(make_config({"documents": (docs,), option: value})), option
+        assert first != identity(make_config({"documents": (docs,), option: value})), option
 
 
-def test_documents_count_by_name_and_bytes_wherever_they_lie(docs, tmp_path):
+def test_document_hash_depends_on_names_and_bytes_not_location(docs, tmp_path):
     before = hash_sources((docs,))
     moved = docs.rename(tmp_path / "moved")
     assert hash_sources((moved,)) == before
     (moved / "image.bin").write_bytes(b"\0")
-    assert hash_sources((moved,)) == before, "a file that can become no document"
+    assert hash_sources((moved,)) == before, "files that are not documents do not count"
     (moved / "doc0.md").write_text("other")
     assert hash_sources((moved,)) != before
     with pytest.raises(InputError, match="no such file"):
         hash_sources((docs,))
 
 
-def test_own_chunks_count(tmp_path):
+def test_chunk_file_hash_depends_on_contents(tmp_path):
     file = tmp_path / "mine.jsonl"
     file.write_text('{"doc_id": "a", "contents": "x"}\n')
     before = hash_sources((file,))
@@ -55,7 +57,7 @@ def test_own_chunks_count(tmp_path):
     assert hash_sources((file,)) != before
 
 
-def test_models_count_by_their_weights(tmp_path):
+def test_models_are_identified_by_weights(tmp_path):
     catalogue = with_models({}, lm=ModelName("qwen", "aa"))
     path = with_models({}, lm=ModelName("/weights/qwen.gguf", "aa"))
     assert identity_digest(catalogue) == identity_digest(path)
@@ -66,22 +68,22 @@ def test_models_count_by_their_weights(tmp_path):
         check_same(with_models({}, lm=ModelName("a/b", None)), with_models({}, lm=ModelName("c/d", None)), tmp_path)
 
 
-def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
-    first = settled(make_config({"documents": (docs,)}))
-    other = settled(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
+def test_mismatch_names_exactly_the_changed_options(docs, tmp_path):
+    first = identity(make_config({"documents": (docs,)}))
+    other = identity(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
     with pytest.raises(RunMismatchError) as caught:
         check_same(first, other, tmp_path)
-    told = str(caught.value)
+    message = str(caught.value)
     for piece in ("--seed 0 (now 4)", "--chunker recursive (now word)"):
-        assert piece in told
-    assert "--mix" not in told
+        assert piece in message
+    assert "--mix" not in message
     assert caught.value.exit_code == 2
     mixed = make_config({"documents": (docs,), "mix": "simple=1,reasoning=1"})
     with pytest.raises(RunMismatchError, match=r"--mix simple=1.0 \(now simple=0.5,reasoning=0.5\)"):
-        check_same(first, settled(mixed), tmp_path)
+        check_same(first, identity(mixed), tmp_path)
 
 
-def test_every_option_counts_unless_it_is_known_not_to(docs):
+def test_identity_covers_all_options_except_known_ones(docs):
     known = {"lm", "lm_file", "critic_lm", "critic_lm_file"}
     known |= {"chunks", "embedder", "parser", "compiled", "workers", "vector_store", "options", "size"}
     config = make_config({"documents": (docs,)})
@@ -89,8 +91,8 @@ def test_every_option_counts_unless_it_is_known_not_to(docs):
     assert set(identity_of(config)) == set(RunConfig.model_fields) - known | {"program"} | options
 
 
-def test_another_program_is_refused_and_another_number_of_the_same_one_is_not(docs, tmp_path):
-    first = settled(make_config({"documents": (docs,)}))
+def test_mismatch_compares_program_hash_not_version(docs, tmp_path):
+    first = identity(make_config({"documents": (docs,)}))
     check_same({**first, "program": {**first["program"], "name": "0.0.1"}}, first, tmp_path)
     with pytest.raises(RunMismatchError, match=r"another version of groundset \(0.0.1 \(abc\), now "):
         check_same({**first, "program": {"name": "0.0.1", "sha256": "abc"}}, first, tmp_path)

@@ -1,3 +1,5 @@
+"""`groundset.judge` with scripted critics."""
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,13 +14,13 @@ ROW = {"question": "When?", "passage": "At nine.", "note": 1}
 
 
 def decision(good: bool) -> Decision:
-    said = {"fit": 0.9 if good else 0.125, "clear": 0.8}
-    return Decision(values={"fit": good}, probabilities=said, levels={})
+    probabilities = {"fit": 0.9 if good else 0.125, "clear": 0.8}
+    return Decision(values={"fit": good}, probabilities=probabilities, levels={})
 
 
 @pytest.fixture
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Stand in for the critics, and tell what was opened."""
+    """Replace the critics, and return the arguments that they were opened with."""
     opened: list[Any] = []
 
     @contextmanager
@@ -30,9 +32,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return opened
 
 
-def test_rows_come_back_with_a_probability_and_a_verdict(
-    decided: list[Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_judge_adds_probability_and_verdict(decided: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     given = [ROW, {**ROW, "question": "What?"}]
     judged = groundset.judge("questions", iter(given), quiet=True)
     assert judged == [
@@ -45,7 +45,7 @@ def test_rows_come_back_with_a_probability_and_a_verdict(
     assert groundset.judge("questions", []) == []
 
 
-def test_wrong_rows_and_options_are_named(decided: list[Any]) -> None:
+def test_invalid_rows_and_kinds_are_rejected(decided: list[Any]) -> None:
     with pytest.raises(groundset.InputError, match=r"^rows\[1\]: `passage` is missing, empty or not a text$"):
         groundset.judge("questions", [ROW, {"question": "When?"}])
     with pytest.raises(groundset.InputError, match=r"^rows\[0\]: `question` is longer than 1,000,000 characters$"):
@@ -55,7 +55,7 @@ def test_wrong_rows_and_options_are_named(decided: list[Any]) -> None:
     assert decided == []
 
 
-def test_reasons_come_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judge_adds_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def open_judge(*parts: Any) -> Iterator[Any]:
         yield lambda rows: [decision(True).model_copy(update={"reasons": {"clear": "one thing"}}) for _ in rows]
@@ -65,7 +65,7 @@ def test_reasons_come_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged["reasons"] == {"clear": "one thing"}
 
 
-def test_one_language_model_judges_by_either_name(decided: list[Any]) -> None:
+def test_lm_and_critic_lm_name_the_same_model(decided: list[Any]) -> None:
     for named in ({"lm": "a/b"}, {"critic_lm": "a/b"}, {"lm": "a/b", "critic_lm": "a/b"}):
         groundset.judge("questions", [ROW], critic="verdict", quiet=True, **named)
     assert {parts[2] for parts in decided} == {"a/b"}
@@ -75,10 +75,14 @@ def test_one_language_model_judges_by_either_name(decided: list[Any]) -> None:
         groundset.judge("questions", [ROW], critic_lm="a/b", quiet=True)
 
 
-def test_a_critic_without_its_model_is_told_by_parameters() -> None:
-    with pytest.raises(groundset.InputError, match=r"^critic lm needs a language model \(lm\)$"):
-        groundset.judge("questions", [ROW], critic="lm", quiet=True)
-    with pytest.raises(groundset.InputError, match=r"^critic verdict needs a language model \(lm\)$"):
-        groundset.judge("questions", [ROW], critic="verdict", quiet=True)
-    with pytest.raises(groundset.InputError, match=r"^critic oracle: no such critic; choose one of head, lm, "):
-        groundset.judge("questions", [ROW], critic="oracle", quiet=True)
+@pytest.mark.parametrize(
+    ("critic", "message"),
+    [
+        ("lm", r"critic lm needs a language model \(lm\)$"),
+        ("verdict", r"critic verdict needs a language model \(lm\)$"),
+        ("oracle", "critic oracle: no such critic"),
+    ],
+)
+def test_missing_model_and_unknown_critic_are_rejected(critic: str, message: str) -> None:
+    with pytest.raises(groundset.InputError, match=f"^{message}"):
+        groundset.judge("questions", [ROW], critic=critic, quiet=True)

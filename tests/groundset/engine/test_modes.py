@@ -1,4 +1,4 @@
-"""Which mode and critic a run takes."""
+"""The choice of mode and critic."""
 
 from pathlib import Path
 from typing import Any
@@ -17,40 +17,39 @@ def chosen(**options: Any) -> ChosenMode:
 
 
 @pytest.mark.parametrize("lm", ["qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b", "smollm2-135m"])
-def test_models_of_the_catalogue_have_the_mode_that_they_were_measured_with(lm: str) -> None:
-    taken = chosen(lm=lm)
-    assert (taken.mode.name, taken.config.critic, taken.why) == ("guided", "head", f"the mode of {lm}")
-    assert taken.config.options.max_rank == 5
-    assert taken.config.options.mix == {"simple": 1}
-    assert taken.given.critic is None, "what was given stays as it was"
+def test_catalogue_models_use_their_measured_mode(lm: str) -> None:
+    choice = chosen(lm=lm)
+    assert (choice.mode.name, choice.config.critic) == ("guided", "head")
+    assert lm in choice.why
+    assert choice.config.options.max_rank == 5
+    assert choice.config.options.mix == {"simple": 1}
+    assert choice.given.critic is None, "the given options are unchanged"
 
 
 @pytest.mark.parametrize("lm", [SERVED, "some/file.gguf", "hf/owner/repo/file.gguf", "no model at all"])
-def test_every_other_model_writes_freely(lm: str) -> None:
-    taken = chosen(lm=lm)
-    assert (taken.mode.name, taken.config.critic) == ("free", "verdict")
-    assert taken.why == "the mode of models that are not in the catalogue"
-    assert taken.config.options.max_rank == 0
-    assert set(taken.config.options.mix) == {"simple", "reasoning", "conditional", "multi_context"}
+def test_other_models_use_free_mode(lm: str) -> None:
+    choice = chosen(lm=lm)
+    assert (choice.mode.name, choice.config.critic) == ("free", "verdict")
+    assert "catalogue" in choice.why
+    assert choice.config.options.max_rank == 0
+    assert set(choice.config.options.mix) == {"simple", "reasoning", "conditional", "multi_context"}
 
 
-def test_what_is_named_overrules() -> None:
-    assert (chosen(mode="sentence", lm=SERVED).mode, chosen(mode="sentence", lm=SERVED).why) == (
-        MODES["sentence"],
-        "named",
-    )
-    taken = chosen(mode="free", critic="lm", mix="simple=1", max_rank=3)
-    assert (taken.config.critic, taken.config.options.mix, taken.config.options.max_rank) == ("lm", {"simple": 1}, 3)
-    assert chosen(mode="free").config.critic == "head", "the critic that the model was measured with"
+def test_explicit_options_override_the_mode() -> None:
+    choice = chosen(mode="sentence", lm=SERVED)
+    assert (choice.mode, choice.why) == (MODES["sentence"], "named")
+    choice = chosen(mode="free", critic="lm", mix="simple=1", max_rank=3)
+    assert (choice.config.critic, choice.config.options.mix, choice.config.options.max_rank) == ("lm", {"simple": 1}, 3)
+    assert chosen(mode="free").config.critic == "head", "the measured critic of the model"
 
 
-def test_a_model_may_have_been_compiled_for_a_mode(tmp_path: Path) -> None:
+def test_compiled_mode_file_is_used(tmp_path: Path) -> None:
     folder = tmp_path / "qwen2.5-coder-0.5b"
     folder.mkdir()
     (folder / "mode.json").write_text('{"mode": "free", "critic": "lm", "measured": "12 of 12 signed"}')
-    taken = chosen(compiled=str(tmp_path))
-    assert (taken.mode.name, taken.config.critic) == ("free", "lm")
-    assert chosen(compiled=str(tmp_path), lm=SERVED).config.critic == "verdict", "another model's"
+    choice = chosen(compiled=str(tmp_path))
+    assert (choice.mode.name, choice.config.critic) == ("free", "lm")
+    assert chosen(compiled=str(tmp_path), lm=SERVED).config.critic == "verdict", "the file is of another model"
     (folder / "mode.json").write_text('{"mode": "loudly", "critic": "lm"}')
     with pytest.raises(InputError, match="--mode loudly: no such mode; choose one of free"):
         chosen(compiled=str(tmp_path))
@@ -69,6 +68,6 @@ def test_a_model_may_have_been_compiled_for_a_mode(tmp_path: Path) -> None:
         ({"recipe": "multi", "answers": "open", "mode": "guided"}, "--answers open: mode guided"),
     ],
 )
-def test_options_that_a_mode_does_not_have_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_unavailable_in_a_mode_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         chosen(**options)

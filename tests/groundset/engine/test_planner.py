@@ -1,4 +1,4 @@
-"""What is tried next, and which questions are accepted."""
+"""Planning of attempts and acceptance of drafts."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ SHARES = dict.fromkeys(KINDS, 4)
 
 
 def encode(texts: Sequence[str]) -> np.ndarray:
-    """Return a row for each text, so that no two that differ are alike."""
+    """Return a random unit vector for each text, equal only for equal texts."""
     rows = np.stack([np.random.default_rng(list(text.encode())).normal(size=64) for text in texts]).astype(np.float32)
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
@@ -31,8 +31,8 @@ def context(key: str) -> Context:
     return Context(chunk=chunk, passage="x", topic="D", language="en")
 
 
-class Offering:
-    """Offers every key for any evolution at first, and simply from then on until it is exhausted."""
+class FakeAgenda:
+    """Offers every key until exhausted: for all evolutions in the first round, for simple questions later."""
 
     rounds = ROUNDS
     counts: ClassVar[dict[str, int]] = {}
@@ -42,20 +42,20 @@ class Offering:
         self._without = without or {}
 
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
-        if any(each.exhausted for each in past):
+        if any(entry.exhausted for entry in past):
             return {}
         kinds = KINDS if round_ == 0 else KINDS[:1]
         return {kind: (context(key),) for kind in kinds if kind not in self._without.get(key, ())}
 
 
-def test_seeds_differ_and_are_repeatable():
+def test_attempt_seeds_are_distinct_and_reproducible():
     seeds = {attempt_seed(seed, chunk, round_) for seed in range(5) for chunk in "abc" for round_ in range(3)}
     assert len(seeds) == 45
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert attempt_seed(1, "a", 0) == attempt_seed(1, "a", 0)
 
 
-def planning(agenda: Offering, shares: Mapping[str, int]) -> Planner:
+def planner_for(agenda: FakeAgenda, shares: Mapping[str, int]) -> Planner:
     return Planner([PlannedRequest(0, agenda, shares)], 0, encode)
 
 
@@ -63,61 +63,61 @@ def key_of(attempt: Attempt) -> str:
     return attempt.contexts[0].chunk.chunk_id
 
 
-def verdict_on(attempt: Attempt, luck: int) -> Verdict:
-    """Return what becomes of an attempt, by chance, but the same for the same attempt."""
-    chance = random.Random(f"{luck} {key_of(attempt)} {attempt.wanted} {attempt.round}")
-    accepted = chance.choice([None, None, attempt.wanted, "simple"])
-    return Verdict(accepted, chance.random() < 0.2)
+def verdict_on(attempt: Attempt, seed: int) -> Verdict:
+    """Return a random verdict that depends only on the attempt and the seed."""
+    generator = random.Random(f"{seed} {key_of(attempt)} {attempt.wanted} {attempt.round}")
+    accepted = generator.choice([None, None, attempt.wanted, "simple"])
+    return Verdict(accepted, generator.random() < 0.2)
 
 
-def follow(
-    keys: int, luck: int, ahead: int, patience: random.Random, requests: Sequence[PlannedRequest] = (), known: int = 0
+def all_attempts(
+    keys: int, seed: int, ahead: int, rng: random.Random, requests: Sequence[PlannedRequest] = (), known: int = 0
 ) -> list[Attempt]:
-    """Plan up to `ahead` attempts before their verdicts come, as the threads and their luck would have it.
+    """Return all planned attempts, with up to ``ahead`` of them pending while verdicts arrive at random.
 
-    ``known`` is the number of attempts that were decided by an earlier process.
+    ``known`` is the number of attempts decided by an earlier process.
     """
-    planner = Planner(requests, 0, encode) if requests else planning(Offering(keys), SHARES)
+    planner = Planner(requests, 0, encode) if requests else planner_for(FakeAgenda(keys), SHARES)
     attempts: list[Attempt] = []
     for _ in range(known):
         attempt = planner.next()
         assert attempt is not None
         attempts.append(attempt)
-        planner.follow(verdict_on(attempt, luck))
+        planner.follow(verdict_on(attempt, seed))
     while True:
         while len(attempts) - planner.decided < ahead and (attempt := planner.next()) is not None:
             attempts.append(attempt)
         if planner.decided == len(attempts):
             assert planner.used_up
             return attempts
-        for _ in range(patience.randint(1, len(attempts) - planner.decided)):
-            planner.follow(verdict_on(attempts[planner.decided], luck))
+        for _ in range(rng.randint(1, len(attempts) - planner.decided)):
+            planner.follow(verdict_on(attempts[planner.decided], seed))
 
 
-@given(keys=st.integers(1, 30), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), patience=st.randoms())
-def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(keys, luck, ahead, patience):
-    assert follow(keys, luck, ahead, patience) == follow(keys, luck, 1, random.Random(0))
+@given(keys=st.integers(1, 30), seed=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), rng=st.randoms())
+def test_plans_are_independent_of_lookahead_and_verdict_timing(keys, seed, ahead, rng):
+    assert all_attempts(keys, seed, ahead, rng) == all_attempts(keys, seed, 1, random.Random(0))
 
 
 @given(
-    keys=st.integers(1, 30), more=st.integers(0, 10), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW),
-    patience=st.randoms(), part=st.floats(0, 1),
+    keys=st.integers(1, 30), more=st.integers(0, 10), seed=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW),
+    rng=st.randoms(), part=st.floats(0, 1),
 )  # fmt: skip
-def test_what_is_asked_for_later_changes_no_plan_before_and_is_planned_alike(keys, more, luck, ahead, patience, part):
-    before = follow(keys, luck, 1, random.Random(0))
+def test_later_requests_keep_earlier_plans(keys, more, seed, ahead, rng, part):
+    before = all_attempts(keys, seed, 1, random.Random(0))
     first = round(part * len(before))
     requests = (
-        PlannedRequest(0, Offering(keys), SHARES),
-        PlannedRequest(first, Offering(keys + more), dict.fromkeys(KINDS, 9)),
+        PlannedRequest(0, FakeAgenda(keys), SHARES),
+        PlannedRequest(first, FakeAgenda(keys + more), dict.fromkeys(KINDS, 9)),
     )
-    after = follow(keys, luck, ahead, patience, requests, known=first)
+    after = all_attempts(keys, seed, ahead, rng, requests, known=first)
     assert after[:first] == before[:first]
-    assert after == follow(keys, luck, 1, random.Random(0), requests, known=len(after) if luck % 2 else first)
-    assert {key_of(attempt) for attempt in after} == set(Offering(keys + more).keys)
+    assert after == all_attempts(keys, seed, 1, random.Random(0), requests, known=len(after) if seed % 2 else first)
+    assert {key_of(attempt) for attempt in after} == set(FakeAgenda(keys + more).keys)
 
 
-def test_a_later_agenda_begins_with_what_was_not_drawn_and_comes_back_to_the_rest():
-    requests = (PlannedRequest(0, Offering(6), {"simple": 3}), PlannedRequest(3, Offering(8), {"simple": 99}))
+def test_later_agenda_starts_with_undrawn_keys():
+    requests = (PlannedRequest(0, FakeAgenda(6), {"simple": 3}), PlannedRequest(3, FakeAgenda(8), {"simple": 99}))
     planner, drawn = Planner(requests, 0, encode), []
     while (attempt := planner.next()) is not None:
         drawn.append((key_of(attempt), attempt.round))
@@ -127,20 +127,20 @@ def test_a_later_agenda_begins_with_what_was_not_drawn_and_comes_back_to_the_res
     assert drawn == [*((key, 0) for key in keys), *later, *((key, 0) for key in keys[:3])]
 
 
-@given(keys=st.integers(1, 30), luck=st.integers(0, 10**6))
-def test_keys_are_drawn_in_rounds_until_they_are_exhausted(keys, luck):
-    attempts = follow(keys, luck, 1, random.Random(0))
+@given(keys=st.integers(1, 30), seed=st.integers(0, 10**6))
+def test_keys_are_drawn_in_rounds_until_exhausted(keys, seed):
+    attempts = all_attempts(keys, seed, 1, random.Random(0))
     assert [attempt.number for attempt in attempts] == list(range(len(attempts)))
     assert [attempt.round for attempt in attempts] == sorted(attempt.round for attempt in attempts)
     for key in {key_of(attempt) for attempt in attempts}:
         drawn = [attempt for attempt in attempts if key_of(attempt) == key]
-        exhausted = [verdict_on(attempt, luck).exhausted for attempt in drawn]
+        exhausted = [verdict_on(attempt, seed).exhausted for attempt in drawn]
         assert not any(exhausted[:-1])
         assert exhausted[-1] or drawn[-1].round == ROUNDS - 1
 
 
-def test_nothing_is_planned_beyond_the_window():
-    planner = planning(Offering(50), {"simple": 10})
+def test_planning_stops_at_the_window():
+    planner = planner_for(FakeAgenda(50), {"simple": 10})
     attempts = [planner.next() for _ in range(WINDOW + 1)]
     assert attempts[-1] is None
     planner.follow(Verdict(None, False))
@@ -148,15 +148,15 @@ def test_nothing_is_planned_beyond_the_window():
     assert planner.next() is None
 
 
-def test_contexts_wait_for_their_earlier_verdict_and_are_told_of_it():
+def test_contexts_wait_for_and_receive_earlier_verdicts():
     seen: list[Sequence[Past]] = []
 
-    class Listening(Offering):
+    class Recording(FakeAgenda):
         def offers(self, key, round_, past):
             seen.append(past)
             return super().offers(key, round_, past)
 
-    planner = planning(Listening(1), {"simple": 10})
+    planner = planner_for(Recording(1), {"simple": 10})
     assert planner.next() is not None
     assert planner.next() is None
     assert not planner.used_up
@@ -167,8 +167,8 @@ def test_contexts_wait_for_their_earlier_verdict_and_are_told_of_it():
     assert seen[-1] == [Past("simple", (), "simple", True)]
 
 
-def test_what_is_not_offered_is_never_tried():
-    planner = planning(Offering(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES)
+def test_only_offered_evolutions_are_tried():
+    planner = planner_for(FakeAgenda(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES)
     tried = []
     while (attempt := planner.next()) is not None:
         tried.append((key_of(attempt), attempt.wanted))
@@ -176,8 +176,8 @@ def test_what_is_not_offered_is_never_tried():
     assert tried == [("c1", "simple"), ("c2", "conditional")]
 
 
-def test_an_evolution_that_always_fails_leaves_room_for_the_others():
-    planner = planning(Offering(100), SHARES)
+def test_failing_evolution_does_not_starve_others():
+    planner = planner_for(FakeAgenda(100), SHARES)
     tried = []
     while len(tried) < 60 and (attempt := planner.next()) is not None:
         tried.append(attempt.wanted)
@@ -186,8 +186,8 @@ def test_an_evolution_that_always_fails_leaves_room_for_the_others():
     assert tried.count("conditional") > 15
 
 
-def test_simple_questions_come_from_failed_evolutions_while_those_are_wanted():
-    planner = planning(Offering(100), {"simple": 1, "reasoning": 9, "conditional": 0})
+def test_simple_is_not_planned_while_evolutions_are_wanted():
+    planner = planner_for(FakeAgenda(100), {"simple": 1, "reasoning": 9, "conditional": 0})
     wanted = []
     while len(wanted) < 40 and (attempt := planner.next()) is not None:
         wanted.append(attempt.wanted)
@@ -196,10 +196,10 @@ def test_simple_questions_come_from_failed_evolutions_while_those_are_wanted():
 
 
 @pytest.mark.parametrize("evolution", ["reasoning", "conditional"])
-def test_a_full_evolution_is_not_tried_again(evolution):
+def test_full_evolution_is_not_planned_again(evolution):
     others = [other for other in KINDS if other != evolution]
     shares = {kind: {evolution: 1, others[0]: 9, others[1]: 0}[kind] for kind in KINDS}
-    planner = planning(Offering(100), shares)
+    planner = planner_for(FakeAgenda(100), shares)
     wanted = []
     while len(wanted) < 40 and (attempt := planner.next()) is not None:
         wanted.append(attempt.wanted)
@@ -209,13 +209,15 @@ def test_a_full_evolution_is_not_tried_again(evolution):
     assert others[1] not in wanted
 
 
-def test_after_the_first_round_a_mix_with_simple_questions_gives_way_to_the_size():
-    planner = planning(Offering(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1})
+def test_planning_continues_beyond_a_full_simple_mix():
+    planner = planner_for(FakeAgenda(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1})
     rounds = []
     while (attempt := planner.next()) is not None:
         rounds.append(attempt.round)
         planner.follow(Verdict("simple", False))
-    assert rounds == [0, 0, *[round_ for round_ in range(1, ROUNDS) for _ in range(2)]], "the window is not over"
+    assert rounds == [0, 0, *[round_ for round_ in range(1, ROUNDS) for _ in range(2)]], (
+        "planning continues within the window"
+    )
 
 
 CHUNK = Chunk(
@@ -244,16 +246,16 @@ def draft(question: str, evolution: str = "reasoning") -> Draft:
     )
 
 
-def deciding(shares: Mapping[str, int], limits: Mapping[str, int]) -> Planner:
-    return Planner([PlannedRequest(0, Offering(1), shares)], 0, encode, limits=limits)
+def limited_planner(shares: Mapping[str, int], limits: Mapping[str, int]) -> Planner:
+    return Planner([PlannedRequest(0, FakeAgenda(1), shares)], 0, encode, limits=limits)
 
 
 @pytest.fixture
 def planner() -> Planner:
-    return deciding({"simple": 1, "reasoning": 1, "conditional": 0}, {})
+    return limited_planner({"simple": 1, "reasoning": 1, "conditional": 0}, {})
 
 
-def test_the_draft_comes_before_its_seed(planner):
+def test_draft_is_preferred_to_its_seed(planner):
     decision = planner.decide(ATTEMPT, Outcome(drafts=(draft("Evolved?"), draft("Seed?", "simple"))))
     assert decision.verdict == ("reasoning", False, (), False)
     assert decision.sample is not None
@@ -261,11 +263,11 @@ def test_the_draft_comes_before_its_seed(planner):
     assert not planner.is_full
 
 
-def test_the_seed_is_taken_where_the_draft_repeats_a_question(planner):
+def test_seed_of_duplicate_draft_is_postponed_if_its_share_is_full(planner):
     planner.decide(ATTEMPT, Outcome(drafts=(draft("Asked?", "simple"),)))
     decision = planner.decide(ATTEMPT, Outcome(drafts=(draft("asked"), draft("Seed?", "simple"))))
     assert [reject.step for reject in decision.rejects] == ["duplicate"]
-    assert decision.verdict.postponed, "there are enough simple ones for now"
+    assert decision.verdict.postponed, "the share of simple questions is full"
     assert decision.rejects[0].reason.startswith("repeats an accepted question: 'Asked?'")
     assert decision.rejects[0].probability == 0.75
     assert decision.sample is None
@@ -274,7 +276,7 @@ def test_the_seed_is_taken_where_the_draft_repeats_a_question(planner):
     assert planner.is_full
 
 
-def test_after_the_first_round_the_size_counts_for_more_than_the_mix(planner):
+def test_full_share_is_postponed_only_in_the_first_round(planner):
     conditional = Outcome(drafts=(draft("Condition?", "conditional"),))
     before = planner.decide(ATTEMPT, conditional)
     assert (before.sample, before.rejects, before.verdict.postponed) == (None, (), True)
@@ -282,19 +284,19 @@ def test_after_the_first_round_the_size_counts_for_more_than_the_mix(planner):
     assert planner.decide(later, conditional).verdict.accepted == "conditional"
 
 
-def test_a_mix_without_simple_questions_never_gives_way(planner):
-    strict = deciding({"simple": 0, "reasoning": 1, "conditional": 0}, {})
+def test_mix_without_simple_refuses_simple_drafts(planner):
+    strict = limited_planner({"simple": 0, "reasoning": 1, "conditional": 0}, {})
     refused = strict.decide(ATTEMPT.model_copy(update={"round": 1}), Outcome(drafts=(draft("Seed?", "simple"),)))
     assert [reject.step for reject in refused.rejects] == ["mix"]
     assert not refused.verdict.postponed
 
 
-def test_rejects_of_the_program_come_first(planner):
+def test_program_rejects_are_kept(planner):
     reject = Reject(step="judge", reason="not clear", chunk_id="d-0")
     assert planner.decide(ATTEMPT, Outcome(rejects=(reject,))).rejects == (reject,)
 
 
-def test_a_sample_tells_where_it_comes_from():
+def test_sample_records_its_attempt():
     sample = make_sample(ATTEMPT, draft("Evolved?"))
     assert sample.id == make_sample(ATTEMPT, draft("Evolved?")).id
     assert sample.id != make_sample(ATTEMPT, draft("Other?")).id
@@ -303,7 +305,7 @@ def test_a_sample_tells_where_it_comes_from():
     assert sample.metadata == {"focus": "x", "attempt": 3, "round": 0, "seed": 9}
 
 
-def test_an_earlier_process_counts(planner):
+def test_restored_samples_count(planner):
     sample = make_sample(ATTEMPT, draft("Evolved?"))
     planner.restore([(sample, np.ones(64, dtype=np.float32) / 8)])
     assert planner.accepted == {"reasoning": 1}
@@ -315,8 +317,8 @@ def of_kind(text, kind):
     return draft(text, "simple").model_copy(update={"metadata": {"kind": kind}})
 
 
-def test_no_kind_of_question_takes_more_than_its_limit_while_others_may_come(planner):
-    limited = deciding({"simple": 6}, {"time": 1, "person": 2, "place": 0})
+def test_kind_limits_hold_until_all_chunks_are_drawn(planner):
+    limited = limited_planner({"simple": 6}, {"time": 1, "person": 2, "place": 0})
 
     def decided(text, kind, round_=0):
         attempt = ATTEMPT.model_copy(update={"round": round_})
@@ -326,15 +328,16 @@ def test_no_kind_of_question_takes_more_than_its_limit_while_others_may_come(pla
     later = decided("In which year?", "time")
     assert (later.sample, later.rejects, later.verdict.postponed) == (None, (), True)
     assert decided("Who?", "person").sample is not None
-    assert decided("In which year?", "time", round_=2).verdict.postponed, "something else may be left to ask"
+    assert decided("In which year?", "time", round_=2).verdict.postponed, "other kinds may still come"
     assert decided("In which year?", "time", round_=3).sample is not None, "all chunks were drawn"
     unwanted = decided("Where?", "place", round_=1)
-    assert [reject.reason for reject in unwanted.rejects] == ["there are enough questions that ask for a place"]
+    [reject] = unwanted.rejects
+    assert "place" in reject.reason
     assert not unwanted.verdict.postponed
     assert decided("What?", "thing").sample is not None, "no limit was set"
 
 
-def test_kinds_of_an_earlier_process_count(planner):
-    limited = deciding({"simple": 6}, {"time": 1})
+def test_restored_kinds_count(planner):
+    limited = limited_planner({"simple": 6}, {"time": 1})
     limited.restore([(make_sample(ATTEMPT, of_kind("When?", "time")), np.ones(64, dtype=np.float32) / 8)])
     assert limited.decide(ATTEMPT, Outcome(drafts=(of_kind("In which year?", "time"),))).verdict.postponed

@@ -1,4 +1,4 @@
-"""What is read off chunks ahead of a run: stored in slices, told, and the same however it is worked out."""
+"""Preparation of chunks: embedding, reading and scoring in stored slices, with progress and interruption."""
 
 import hashlib
 import os
@@ -31,19 +31,19 @@ TEXTS = [
 
 
 class Shown:
-    """Notes what it is told."""
+    """Records the total and counts of each phase."""
 
     def __init__(self) -> None:
-        self.told: dict[str, tuple[int, list[int]]] = {}
+        self.phases: dict[str, tuple[int, list[int]]] = {}
 
     @contextmanager
     def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
-        _, counts = self.told[doing] = (total, [])
+        _, counts = self.phases[doing] = (total, [])
         yield counts.append
 
 
 class Encoder:
-    """Rounds each text as those beside it make it; is interrupted after some batches."""
+    """Makes each vector depend on the whole batch of texts; is interrupted after ``batches`` batches."""
 
     def __init__(self, batches: int = 10**6) -> None:
         self._left = batches
@@ -72,12 +72,12 @@ class Stage:
     def score(self, context: Context) -> StepRecord:
         self.scored.append(context.chunk.chunk_id)
         bad = context.chunk.start % 3 == 0
-        told: dict[str, Any] = {"verdict": "bad", "reason": "not content"} if bad else {"verdict": "good"}
-        return StepRecord(step="chunk", probability=0.05 if bad else 0.6, **told)
+        fields: dict[str, Any] = {"verdict": "bad", "reason": "not content"} if bad else {"verdict": "good"}
+        return StepRecord(step="chunk", probability=0.05 if bad else 0.6, **fields)
 
 
 def never() -> None:
-    """Stop nothing."""
+    """Do not stop."""
 
 
 def store_of(folder: Path, count: int = 40) -> RunStore:
@@ -91,13 +91,13 @@ def store_of(folder: Path, count: int = 40) -> RunStore:
     return RunStore.create(folder, meta={}, documents=[], chunks=chunks)
 
 
-def test_vectors_are_those_of_a_run_that_was_never_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_are_independent_of_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparation, "_SLICE", 16)
     with store_of(tmp_path / "whole") as store:
         embed_chunks(store, Encoder().encode_corpus, Shown(), never)
         whole = store.vectors()
     with store_of(tmp_path / "killed") as store:
-        for batches in (9, 3):  # the first slice is stored, then none
+        for batches in (9, 3):  # the first slice is stored, no later one
             with pytest.raises(KeyboardInterrupt):
                 embed_chunks(store, Encoder(batches).encode_corpus, Shown(), never)
             assert len(store.chunks_missing("vector")) == 24
@@ -106,9 +106,7 @@ def test_vectors_are_those_of_a_run_that_was_never_ended(tmp_path: Path, monkeyp
         assert np.array_equal(store.vectors(), whole)
 
 
-def test_progress_is_told_of_what_is_left_and_the_wish_to_stop_is_heard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_counts_remaining_chunks_and_stops_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparation, "_SLICE", 16)
 
     def stop_after(count: int) -> Callable[[], None]:
@@ -124,23 +122,23 @@ def test_progress_is_told_of_what_is_left_and_the_wish_to_stop_is_heard(
         shown = Shown()
         with pytest.raises(InterruptedError):
             embed_chunks(store, Encoder().encode_corpus, shown, stop_after(11))
-        assert shown.told["Embedding chunks"] == (40, [2] * 12)
+        assert shown.phases["Embedding chunks"] == (40, [2] * 12)
         embed_chunks(store, Encoder().encode_corpus, shown, never)
-        assert shown.told["Embedding chunks"] == (24, [2] * 12)
+        assert shown.phases["Embedding chunks"] == (24, [2] * 12)
         read_chunks(store, load_parser("none"), shown, never)
-        assert shown.told["Reading chunks"] == (40, [32, 8])
+        assert shown.phases["Reading chunks"] == (40, [32, 8])
         with pytest.raises(InterruptedError):
             score_chunks(store, Stage(), shown, stop_after(20))  # type: ignore[arg-type]
         score_chunks(store, Stage(), shown, never)  # type: ignore[arg-type]
-        assert shown.told["Scoring chunks"] == (24, [1] * 24)
+        assert shown.phases["Scoring chunks"] == (24, [1] * 24)
         again = Shown()
         embed_chunks(store, Encoder(0).encode_corpus, again, never)
         read_chunks(store, load_parser("none"), again, never)
         score_chunks(store, Stage(), again, never)  # type: ignore[arg-type]
-        assert again.told == {}
+        assert again.phases == {}
 
 
-def test_each_chunk_is_scored_once_and_refused_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_are_scored_and_refused_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparation, "_SLICE", 16)
     stage = Stage()
     with store_of(tmp_path / "run") as store:
@@ -152,7 +150,7 @@ def test_each_chunk_is_scored_once_and_refused_once(tmp_path: Path, monkeypatch:
         assert refused == [f"d-{n}" for n in range(0, 40, 3)]
 
 
-def test_only_what_is_surely_bad_is_scored_ahead_of_a_model_that_judges(tmp_path: Path) -> None:
+def test_only_scores_below_the_limit_are_stored(tmp_path: Path) -> None:
     stage = Stage()
     with store_of(tmp_path / "run") as store:
         read_chunks(store, load_parser("none"), Shown(), never)
@@ -163,7 +161,7 @@ def test_only_what_is_surely_bad_is_scored_ahead_of_a_model_that_judges(tmp_path
         assert len(list(store.results.rejects())) == len(scored)
 
 
-def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_reading_matches_serial_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop() -> None:
         raise InterruptedError
 
@@ -184,28 +182,28 @@ def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pyt
     assert readings("processes", 2) == alone
 
 
-def test_an_interrupt_from_the_terminal_ends_no_process_that_reads() -> None:
+def test_reader_processes_ignore_interrupts() -> None:
     handler = signal.getsignal(signal.SIGINT)
     command = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"]
     with preparation._interrupts_ignored():
         assert subprocess.check_output(command, text=True) == "True\n"
-    # A shell's background job ignores it from the start.
+    # Background jobs of a shell ignore SIGINT from the start.
     assert subprocess.check_output(command, text=True) == f"{handler == signal.SIG_IGN}\n"
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_a_process_that_reads_ends_with_the_one_that_started_it() -> None:
+def test_reader_process_ends_with_its_parent() -> None:
     child = (
         "import sys, time; from groundset.engine.preparation import _end_with; "
         "print('begun', flush=True); _end_with(int(sys.argv[1])); time.sleep(60)"
     )
     parent = f"import os, subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())])"
-    # It can be read until both have closed it.
+    # The pipe stays open until both processes have ended.
     assert subprocess.check_output([sys.executable, "-c", parent], text=True, timeout=45) == "begun\n"
 
 
-def test_what_is_the_text_of_its_chunk_is_embedded_once(tmp_path: Path) -> None:
-    """The critics of a run share the vectors of its index."""
+def test_passage_equal_to_its_chunk_is_embedded_once(tmp_path: Path) -> None:
+    """Critics reuse the vectors of the index."""
     embedded: list[str] = []
 
     class Counting(scripted_run.Encoder):
@@ -230,7 +228,7 @@ CODE = "import warnings; warnings.warn('resource_tracker: 2 leaked'); warnings.w
 
 
 @pytest.mark.parametrize("before", [None, "default"])
-def test_who_cleans_up_after_killed_processes_does_not_warn(monkeypatch, before):
+def test_resource_tracker_warnings_are_silenced(monkeypatch, before):
     monkeypatch.delenv("PYTHONWARNINGS", raising=False)
     if before:
         monkeypatch.setenv("PYTHONWARNINGS", before)

@@ -1,4 +1,4 @@
-"""A run file that was cut off or changed: whoever reads it says so in one line."""
+"""Truncated and modified run files are reported in one line."""
 
 import shutil
 import sqlite3
@@ -20,14 +20,14 @@ PAGE = 4096
 CALLS = 12
 
 
-class Ran(NamedTuple):
+class Result(NamedTuple):
     status: int
     out: str
     err: str
 
 
 class EndingEngine(ScriptedEngine):
-    """Breaks down after some calls."""
+    """Raises an error after ``CALLS`` calls."""
 
     calls = 0
 
@@ -40,7 +40,7 @@ class EndingEngine(ScriptedEngine):
 
 @pytest.fixture
 def run(capsys, monkeypatch):
-    """Run a command in this process, with scripted models."""
+    """Run a command in this process with scripted models."""
 
     def scripted(engine: Any, config: Any, out: Path, **options: Any) -> Any:
         openers = Openers(lm_opener(engine), Encoder, lambda spec, **parts: CRITICS)
@@ -49,97 +49,97 @@ def run(capsys, monkeypatch):
     run_generation = generation.run_generation
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
 
-    def run(*arguments: object, engine: Any = None) -> Ran:
+    def run(*arguments: object, engine: Any = None) -> Result:
         used = engine or ScriptedEngine()
         monkeypatch.setattr(generation, "run_generation", lambda *given, **options: scripted(used, *given, **options))
-        with pytest.raises(SystemExit) as leaving:
+        with pytest.raises(SystemExit) as caught:
             commands.main([*map(str, arguments)])
         captured = capsys.readouterr()
-        return Ran(leaving.value.code, captured.out, captured.err)
+        return Result(caught.value.code, captured.out, captured.err)
 
     return run
 
 
 @pytest.fixture
-def begun(run, tmp_path) -> Path:
-    """A run that was ended by an error, with some samples."""
+def failed_run(run, tmp_path) -> Path:
+    """A failed run with some samples."""
     docs = write_documents(tmp_path / "docs", documents=2, paragraphs=2)
-    out = tmp_path / "begun"
-    ran = run(*generating(docs, out), engine=EndingEngine())
-    assert (ran.status, "gone" in ran.err) == (1, True), ran
+    out = tmp_path / "failed_run"
+    result = run(*generate_arguments(docs, out), engine=EndingEngine())
+    assert (result.status, "gone" in result.err) == (1, True), result
     assert (out / "samples.jsonl").read_text()
     return out
 
 
-def generating(docs: Path, out: Path) -> tuple[object, ...]:
+def generate_arguments(docs: Path, out: Path) -> tuple[object, ...]:
     settings = ("--size", 8, "--chunk-size", 300, "--min-length", 50, "--no-track", "--quiet")
     return ("generate", docs, "--out", out, *settings)
 
 
-def every_command(folder: Path) -> dict[str, tuple[object, ...]]:
+def command_arguments(folder: Path) -> dict[str, tuple[object, ...]]:
     return {
         "show": ("show", folder),
         "export": ("export", folder, "--format", "autorag", "--out", folder.parent / "autorag"),
-        "generate": generating(folder.parent / "docs", folder),
+        "generate": generate_arguments(folder.parent / "docs", folder),
     }
 
 
-def check_refused(ran: Ran, command: str, folder: Path) -> None:
-    assert ran.status == 2, (command, ran)
-    assert ran.out == ""
-    told = [line for line in ran.err.split("\n") if line]
-    assert told[-1].startswith(f"groundset: error: {folder / 'run.sqlite'}"), ran.err
-    assert "unexpected" not in ran.err
-    assert "Traceback" not in ran.err
+def check_refused(result: Result, command: str, folder: Path) -> None:
+    assert result.status == 2, (command, result)
+    assert result.out == ""
+    lines = [line for line in result.err.split("\n") if line]
+    assert lines[-1].startswith(f"groundset: error: {folder / 'run.sqlite'}"), result.err
+    assert "unexpected" not in result.err
+    assert "Traceback" not in result.err
     assert not (folder.parent / "autorag").exists()
 
 
-def test_a_file_cut_at_any_page_is_told_in_one_line(run, begun, tmp_path):
-    whole = (begun / "run.sqlite").read_bytes()
+def test_file_truncated_at_a_page_is_reported(run, failed_run, tmp_path):
+    whole = (failed_run / "run.sqlite").read_bytes()
     pages = len(whole) // PAGE
     assert pages > 10
     assert len(whole) == pages * PAGE
     for page in range(pages):
         folder = tmp_path / f"cut{page}"
-        shutil.copytree(begun, folder)
+        shutil.copytree(failed_run, folder)
         (folder / "run.sqlite").write_bytes(whole[: page * PAGE])
-        for command, arguments in every_command(folder).items():
-            ran = run(*arguments)
-            check_refused(ran, command, folder)
-            assert len(ran.err.strip().split("\n")) == 1
+        for command, arguments in command_arguments(folder).items():
+            result = run(*arguments)
+            check_refused(result, command, folder)
+            assert len(result.err.strip().split("\n")) == 1
         shutil.rmtree(folder)
-    shutil.copytree(begun, tmp_path / "whole")
-    assert run(*every_command(tmp_path / "whole")["export"]).status == 0
-    assert run(*every_command(tmp_path / "whole")["generate"]).status in (0, 3)
+    shutil.copytree(failed_run, tmp_path / "whole")
+    assert run(*command_arguments(tmp_path / "whole")["export"]).status == 0
+    assert run(*command_arguments(tmp_path / "whole")["generate"]).status in (0, 3)
 
 
-def all_of(folder: Path, way: Any) -> list[Any]:
-    with way(folder) as store:
+def read_all(folder: Path, open_store: Any) -> list[Any]:
+    with open_store(folder) as store:
         results, attempts = store.results, store.attempts
         found = [store.documents(), store.chunks(), store.vectors().tolist(), store.contexts(), store.calls.totals()]
         found += [list(read()) for read in (results.samples, results.rejects, results.vectors, attempts.verdicts)]
         return [*found, [attempts.steps(number) for number in range(attempts.decided())], results.reasons()]
 
 
-def test_a_file_cut_inside_a_page_is_told_or_whole_all_the_same(begun):
-    file = begun / "run.sqlite"
-    whole, before = file.read_bytes(), repr(all_of(begun, RunStore.read))
+def test_file_truncated_within_a_page_is_reported_or_intact(failed_run):
+    file = failed_run / "run.sqlite"
+    whole, before = file.read_bytes(), repr(read_all(failed_run, RunStore.read))
     refused = 0
     for size in [*range(1000, len(whole), PAGE + 333), len(whole) - PAGE + 10, len(whole) - 500, len(whole) - 1]:
-        for way in (RunStore.read, RunStore.open):
+        for open_store in (RunStore.read, RunStore.open):
             file.write_bytes(whole[:size])
             try:
-                told = repr(all_of(begun, way))
+                result = repr(read_all(failed_run, open_store))
             except GroundsetError as error:
-                told = str(error)
+                result = str(error)
                 refused += 1
-            assert told == before or told.startswith(str(file))
+            assert result == before or result.startswith(str(file))
     assert refused > 10
 
 
 @pytest.mark.parametrize("wrong", ["{", "{}", "[]", "null", ""])
 @pytest.mark.parametrize(
-    ("table", "column", "told_by"),
+    ("table", "column", "readers"),
     [
         ("samples", "record", {"export", "generate"}),
         ("documents", "record", {"export"}),
@@ -148,17 +148,17 @@ def test_a_file_cut_inside_a_page_is_told_or_whole_all_the_same(begun):
         ("rejects", "record", {"generate"}),
     ],
 )
-def test_a_row_that_no_run_writes_is_told_in_one_line(run, begun, table, column, told_by, wrong):
-    with closing(sqlite3.connect(begun / "run.sqlite")) as connection:
+def test_invalid_rows_are_reported(run, failed_run, table, column, readers, wrong):
+    with closing(sqlite3.connect(failed_run / "run.sqlite")) as connection:
         changed = connection.execute(f"UPDATE {table} SET {column} = ? WHERE position = 1", (wrong,))
         assert changed.rowcount == 1
         connection.commit()
-    for command in told_by:
-        ran = run(*every_command(begun)[command])
-        check_refused(ran, command, begun)
+    for command in readers:
+        result = run(*command_arguments(failed_run)[command])
+        check_refused(result, command, failed_run)
 
 
-def test_other_stored_values_are_read_with_the_same_care(begun):
+def test_other_invalid_values_are_reported(failed_run):
     statements = {
         "UPDATE meta SET value = '{'": lambda store: store.meta("asked"),
         "UPDATE calls SET record = '{'": lambda store: store.calls.get(digest),
@@ -167,8 +167,8 @@ def test_other_stored_values_are_read_with_the_same_care(begun):
         "UPDATE attempts SET asked = '{' WHERE decided": lambda store: list(store.attempts.verdicts()),
         "UPDATE steps SET output = '{'": lambda store: store.attempts.steps(0),
     }
-    # Opened before, for some of it would be found at once.
-    with RunStore.read(begun) as store, closing(sqlite3.connect(begun / "run.sqlite")) as connection:
+    # The store is opened first, as opening would detect some of the damage.
+    with RunStore.read(failed_run) as store, closing(sqlite3.connect(failed_run / "run.sqlite")) as connection:
         [(digest,), *_] = connection.execute("SELECT digest FROM calls").fetchall()
         for statement in statements:
             assert connection.execute(statement).rowcount, statement

@@ -1,4 +1,4 @@
-"""A run that somebody else made: whatever its database holds, it is read in bounded time or told to be damaged."""
+"""Untrusted run databases are read in bounded time or reported as damaged."""
 
 import sqlite3
 from contextlib import closing
@@ -48,11 +48,11 @@ def change(run: Path, *statements: str) -> None:
         (["UPDATE chunks SET vector = x'00'", "UPDATE samples SET vector = x'00'"], "vectors of different lengths"),
     ],
 )
-def test_a_database_that_is_not_as_a_run_makes_it_is_refused(run: Path, statements: list[str], where: str) -> None:
+def test_foreign_schema_and_values_are_rejected(run: Path, statements: list[str], where: str) -> None:
     change(run, *statements)
-    for way in (RunStore.read, RunStore.open, RunStore.review):
+    for open_store in (RunStore.read, RunStore.open, RunStore.review):
         with pytest.raises(DamagedRunError, match=rf"run\.sqlite: it is damaged \(.*{where}.*\); keep a copy"):
-            way(run)
+            open_store(run)
 
 
 def replaced(before: str, after: str, table: str = "samples") -> str:
@@ -88,14 +88,14 @@ def replaced(before: str, after: str, table: str = "samples") -> str:
         "UPDATE meta SET value = '{\"command\": \"x\"}' WHERE name = 'lineage'",
     ],
 )
-def test_what_no_run_stores_is_told_without_what_it_says(run: Path, statement: str) -> None:
+def test_invalid_contents_are_reported_but_not_quoted(run: Path, statement: str) -> None:
     change(run, statement)
     with pytest.raises(DamagedRunError, match=r"run\.sqlite: it is damaged") as caught:
         Run.loaded(run)
     assert SECRET not in str(caught.value)
 
 
-def test_sums_that_no_number_holds_are_damage(run: Path) -> None:
+def test_overflowing_totals_are_damage(run: Path) -> None:
     change(run, *(f"INSERT INTO calls VALUES ('{name}', '{{}}', {(1 << 63) - 1}, 0, 0, 0)" for name in "ab"))
     with RunStore.read(run) as store, pytest.raises(DamagedRunError, match="damaged"):
         store.calls.totals()
@@ -104,7 +104,7 @@ def test_sums_that_no_number_holds_are_damage(run: Path) -> None:
         store.calls.totals()
 
 
-def test_runs_whose_vectors_differ_in_length_are_not_merged(run: Path, tmp_path: Path) -> None:
+def test_merge_rejects_vectors_of_different_lengths(run: Path, tmp_path: Path) -> None:
     made = loaded_run()
     save_run(tmp_path / "other", made, made.lineage("import"))
     change(run, "UPDATE chunks SET vector = x'0000803f'", "UPDATE samples SET vector = x'0000803f'")
@@ -114,14 +114,14 @@ def test_runs_whose_vectors_differ_in_length_are_not_merged(run: Path, tmp_path:
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "{}", '{"status": 1, "reason": null, "asked": 1}', "[" * 100_000])
-def test_a_record_that_no_run_writes_is_named(run: Path, text: str) -> None:
+def test_invalid_run_record_is_rejected(run: Path, text: str) -> None:
     (run / "run.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"run\.json: it is damaged"):
         open_run(run)
 
 
-def test_a_page_that_two_others_lead_to_is_found(run: Path) -> None:
-    """A few pages, each named by all cells of the one above, would be rows beyond counting."""
+def test_shared_pages_are_detected(run: Path) -> None:
+    """Pages with several parents would multiply the rows of a small file."""
     rows = "SELECT i, NULL, 'judge', json_object('filler', hex(zeroblob(400))) FROM n"
     change(run, f"WITH RECURSIVE n(i) AS (SELECT 9 UNION ALL SELECT i + 1 FROM n LIMIT 900) INSERT INTO rejects {rows}")
     file = run / "run.sqlite"

@@ -1,4 +1,4 @@
-"""A run folder that somebody else made: links in it lead to no other file of this machine."""
+"""Links in untrusted run folders do not give access to other files."""
 
 import os
 import sqlite3
@@ -26,6 +26,10 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+def text_of(file: Path) -> str | None:
+    return file.read_text() if file.exists() else None
+
+
 def write_everything(run: Path) -> None:
     with RunStore.open(run) as store:
         write_files(store, "complete")
@@ -33,28 +37,28 @@ def write_everything(run: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.parametrize("there", [True, False])
-def test_a_file_that_a_run_writes_takes_the_place_of_a_link(run: Path, tmp_path: Path, name: str, there: bool) -> None:
+@pytest.mark.parametrize("exists", [True, False])
+def test_written_files_replace_links(run: Path, tmp_path: Path, name: str, exists: bool) -> None:
     victim = tmp_path / "victim"
-    if there:
+    if exists:
         victim.write_text("kept")
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(victim)
     write_everything(run)
     assert (run / name).is_file()
     assert not (run / name).is_symlink()
-    assert (victim.read_text() if there else victim.exists()) == ("kept" if there else False)
+    assert text_of(victim) == ("kept" if exists else None)
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_a_pipe_in_the_place_of_a_file_is_replaced_and_nobody_waits_for_a_reader(run: Path, name: str) -> None:
+def test_written_files_replace_pipes(run: Path, name: str) -> None:
     (run / name).unlink(missing_ok=True)
     os.mkfifo(run / name)
     write_everything(run)
     assert (run / name).is_file()
 
 
-def test_a_link_that_the_user_names_is_followed(run: Path, tmp_path: Path) -> None:
+def test_link_given_as_output_is_followed(run: Path, tmp_path: Path) -> None:
     (tmp_path / "page.html").symlink_to(tmp_path / "elsewhere.html")
     write_report(run, tmp_path / "page.html")
     assert (tmp_path / "page.html").is_symlink()
@@ -63,7 +67,7 @@ def test_a_link_that_the_user_names_is_followed(run: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", OPENED)
 @pytest.mark.parametrize("open_run", [RunStore.read, RunStore.open, RunStore.review])
-def test_a_link_in_the_place_of_a_file_that_is_written_in_place_is_refused(
+def test_links_in_place_of_database_files_are_rejected(
     run: Path, tmp_path: Path, name: str, open_run: Callable[[Path], RunStore]
 ) -> None:
     victim = tmp_path / "victim"
@@ -79,26 +83,26 @@ def test_a_link_in_the_place_of_a_file_that_is_written_in_place_is_refused(
 
 
 @pytest.mark.parametrize("name", OPENED)
-@pytest.mark.parametrize("there", [True, False])
-def test_no_run_begins_in_a_folder_with_such_a_link(run: Path, tmp_path: Path, name: str, there: bool) -> None:
+@pytest.mark.parametrize("exists", [True, False])
+def test_create_rejects_links_in_place_of_database_files(run: Path, tmp_path: Path, name: str, exists: bool) -> None:
     victim = tmp_path / "victim"
-    if there:
+    if exists:
         victim.write_text("kept")
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / name).symlink_to(victim)
     with pytest.raises(InputError, match=f"{name} is a symbolic link"):
         RunStore.create(tmp_path / "new", meta={}, documents=[], chunks=[])
-    assert (victim.read_text() if there else victim.exists()) == ("kept" if there else False)
+    assert text_of(victim) == ("kept" if exists else None)
 
 
-def test_a_pipe_in_the_place_of_the_database_is_refused_at_once(run: Path) -> None:
+def test_pipe_in_place_of_a_database_file_is_rejected(run: Path) -> None:
     (run / "run.sqlite-wal").unlink(missing_ok=True)
     os.mkfifo(run / "run.sqlite-wal")
     with pytest.raises(InputError, match="wal is not a regular file"):
         RunStore.open(run)
 
 
-def test_a_run_without_links_is_as_before(run: Path) -> None:
+def test_files_are_written_without_links(run: Path) -> None:
     write_everything(run)
     with closing(sqlite3.connect(run / "run.sqlite")) as connection:
         assert connection.execute("SELECT count(*) FROM samples").fetchone() == (4,)

@@ -1,4 +1,4 @@
-"""Of which questions a promise is made."""
+"""Estimates of sample quality and the samples they cover."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ OF_RUNS = {"expected_good": 0.88, "interval": [0.78, 0.94], "measured_on": 60, "
 
 def sample(*trail: StepRecord) -> Sample:
     found = Retrieval(rank=1, retrieved_id="c", retrieved_content="Tarn.", score=1)
-    told: dict[str, Any] = {"evolution": "simple", "language": "en", "contexts": (CHUNK,), "retrieval_gt": (("c",),)}
-    return Sample(id="s", question="Who?", answer="Tarn", retrieval=found, probability=0.5, trail=trail, **told)
+    fields: dict[str, Any] = {"evolution": "simple", "language": "en", "contexts": (CHUNK,), "retrieval_gt": (("c",),)}
+    return Sample(id="s", question="Who?", answer="Tarn", retrieval=found, probability=0.5, trail=trail, **fields)
 
 
 EASY = sample(StepRecord(step="question", output={"question": "Who?", "easy": True}))
@@ -22,11 +22,11 @@ HARD = sample(StepRecord(step="keyphrases"), StepRecord(step="question", output=
 TAUGHT = sample(StepRecord(step="pair", output={"question": "Who?"}))
 
 
-def test_what_syntax_gave_its_words_was_easy_to_ask() -> None:
-    assert [is_easy(each) for each in (EASY, HARD, TAUGHT)] == [True, False, False]
+def test_is_easy_reads_the_question_step() -> None:
+    assert [is_easy(item) for item in (EASY, HARD, TAUGHT)] == [True, False, False]
 
 
-def test_what_was_measured_on_runs_is_said_of_what_was_as_easy() -> None:
+def test_estimate_measured_on_runs_covers_easy_samples() -> None:
     assert estimate_quality({"judge": OF_RUNS}, [EASY, HARD, EASY, TAUGHT]) == QualityEstimate(
         0.88, 0.78, 0.94, 60, True, 2
     )
@@ -34,10 +34,10 @@ def test_what_was_measured_on_runs_is_said_of_what_was_as_easy() -> None:
 
 
 @pytest.mark.parametrize("compiled", [None, {}, {"judge": {"threshold": 0.4}}])
-def test_a_critic_that_was_not_measured_promises_nothing(compiled: Any) -> None:
+def test_unmeasured_critic_has_no_estimate(compiled: Any) -> None:
     assert estimate_quality(compiled, [EASY]) is None
 
 
-def test_what_was_measured_on_labels_is_said_of_all() -> None:
+def test_estimate_measured_on_labels_covers_all_samples() -> None:
     labels = {name: value for name, value in OF_RUNS.items() if name != "kinds"}
     assert estimate_quality({"judge": labels}, [EASY, HARD]) == QualityEstimate(0.88, 0.78, 0.94, 60, False, 2)

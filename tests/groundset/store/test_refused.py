@@ -1,4 +1,4 @@
-"""Refused questions as rows: which answer and which passage belong to them."""
+"""Rows of refused questions, with answer and passage."""
 
 import pytest
 
@@ -14,8 +14,8 @@ CHUNKS = [
 CONTEXTS = tuple(Context(chunk=chunk, passage=chunk.text, topic="D", language="en") for chunk in CHUNKS)
 
 
-def said(step, candidate=0, **output):
-    return StepRecord(step=step, candidate=candidate, output=output)
+def step(name, candidate=0, **output):
+    return StepRecord(step=name, candidate=candidate, output=output)
 
 
 def rows(folder, records, rejects, contexts=CONTEXTS[:1], **options):
@@ -28,41 +28,41 @@ def rows(folder, records, rejects, contexts=CONTEXTS[:1], **options):
         return list(refused_rows(store, **options))
 
 
-def refused(step, question):
+def reject(step, question):
     return Reject(step=step, reason="r", chunk_id="d-0", question=question)
 
 
-ASKED = said("question", question="Q1?", answer="meant", sentence="S.")
+QUESTION = step("question", question="Q1?", answer="meant", sentence="S.")
 
 
 @pytest.mark.parametrize(
     ("records", "question", "answer"),
     [
-        ([ASKED, said("judge", question="Q1?", fit=0.2)], "Q1?", "meant"),
-        ([ASKED, said("answer", answer="found", meant="meant")], "Q1?", "found"),
-        ([ASKED, said("rewrite", feedback="F", question="Q2?"), said("judge", question="Q2?")], "Q2?", "meant"),
-        ([ASKED, said("compress", question="Q2?")], "Q2?", "meant"),
-        ([ASKED, said("conditional", question="Q2?"), said("judge", question="Q2?")], "Q2?", ""),
-        ([ASKED, said("conditional", question="Q2?"), said("answer", answer="other")], "Q1?", "meant"),
-        ([ASKED, said("conditional", question="Q2?"), said("answer", answer="other")], "Q2?", "other"),
-        ([ASKED, said("question", 1, question="Q2?", answer="A2"), said("answer", answer="found")], "Q2?", "A2"),
-        ([ASKED, said("question", 1, question="Q2?", answer="A2"), said("answer", answer="found")], "Q1?", "found"),
-        ([said("reasoning", question=None), said("answer", answer="lost")], "Q1?", ""),
+        ([QUESTION, step("judge", question="Q1?", fit=0.2)], "Q1?", "meant"),
+        ([QUESTION, step("answer", answer="found", meant="meant")], "Q1?", "found"),
+        ([QUESTION, step("rewrite", feedback="F", question="Q2?"), step("judge", question="Q2?")], "Q2?", "meant"),
+        ([QUESTION, step("compress", question="Q2?")], "Q2?", "meant"),
+        ([QUESTION, step("conditional", question="Q2?"), step("judge", question="Q2?")], "Q2?", ""),
+        ([QUESTION, step("conditional", question="Q2?"), step("answer", answer="other")], "Q1?", "meant"),
+        ([QUESTION, step("conditional", question="Q2?"), step("answer", answer="other")], "Q2?", "other"),
+        ([QUESTION, step("question", 1, question="Q2?", answer="A2"), step("answer", answer="found")], "Q2?", "A2"),
+        ([QUESTION, step("question", 1, question="Q2?", answer="A2"), step("answer", answer="found")], "Q1?", "found"),
+        ([step("reasoning", question=None), step("answer", answer="lost")], "Q1?", ""),
     ],
 )
-def test_a_question_has_the_answer_that_was_meant_or_written_for_it(tmp_path, records, question, answer):
-    [row] = rows(tmp_path, records, [refused("judge", question)])
+def test_refused_question_has_its_own_answer(tmp_path, records, question, answer):
+    [row] = rows(tmp_path, records, [reject("judge", question)])
     assert (row["question"], row["answer"]) == (question, answer)
 
 
-def test_the_passage_is_that_of_all_chunks_of_the_attempt_in_their_order(tmp_path):
-    [row] = rows(tmp_path, [], [refused("needed", "Q?")], (CONTEXTS[2], CONTEXTS[0]))
+def test_passage_joins_chunks_in_attempt_order(tmp_path):
+    [row] = rows(tmp_path, [], [reject("needed", "Q?")], (CONTEXTS[2], CONTEXTS[0]))
     assert row["passage"] == "Passage 2.\n\nPassage 0."
     assert row["chunk_ids"] == ["d-2", "d-0"]
 
 
-def test_rows_have_ids_of_their_own_and_can_be_chosen_by_step(tmp_path):
-    rejects = [refused("judge", "Q?"), refused("answer", "Q?"), refused("judge", "Q?"), refused("judge", None)]
+def test_rows_have_unique_ids_and_can_be_filtered_by_step(tmp_path):
+    rejects = [reject("judge", "Q?"), reject("answer", "Q?"), reject("judge", "Q?"), reject("judge", None)]
     found = rows(tmp_path, [], rejects)
     assert [row["step"] for row in found] == ["judge", "answer", "judge"]
     assert len({row["id"] for row in found}) == 3

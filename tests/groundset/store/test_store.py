@@ -1,6 +1,10 @@
+"""Reading and writing of run stores."""
+
 import os
+import sqlite3
 import subprocess
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +52,7 @@ def sample(name: str) -> Sample:
     )
 
 
-def test_what_a_run_begins_with_comes_back(tmp_path):
+def test_initial_contents_are_read_back(tmp_path):
     create(tmp_path / "run").close()
     with RunStore.open(tmp_path / "run") as store:
         assert store.meta("a") == {"b": 1}
@@ -59,7 +63,7 @@ def test_what_a_run_begins_with_comes_back(tmp_path):
         assert store.spent() == (None, 0.0)
 
 
-def test_what_becomes_known_of_chunks_is_kept(tmp_path):
+def test_chunk_columns_are_read_back(tmp_path):
     create(tmp_path / "run").close()
     context = CONTEXTS[0].model_copy(
         update={"foci": (Focus(sentence="First.", answer="First"),), "evolvable": {"x": (0,)}}
@@ -73,7 +77,7 @@ def test_what_becomes_known_of_chunks_is_kept(tmp_path):
         store.store_column(
             "vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in zip(CHUNKS, VECTORS, strict=True))
         )
-        stored = [each.model_dump_json(exclude={"chunk", "score", "split"}) for each in (context, CONTEXTS[1])]
+        stored = [reading.model_dump_json(exclude={"chunk", "score", "split"}) for reading in (context, CONTEXTS[1])]
         store.store_column("reading", zip(("d-0", "d-1"), stored, strict=True))
         store.store_column("score", [("d-0", score.model_dump_json())], [reject])
     with RunStore.open(tmp_path / "run") as store:
@@ -83,7 +87,7 @@ def test_what_becomes_known_of_chunks_is_kept(tmp_path):
         assert list(store.results.rejects()) == [reject]
 
 
-def test_the_journal_keeps_the_first_answer(tmp_path):
+def test_call_journal_keeps_the_first_answer(tmp_path):
     with create(tmp_path / "run") as store:
         assert store.calls.get("x") is None
         store.calls.put("x", RECORD)
@@ -93,15 +97,15 @@ def test_the_journal_keeps_the_first_answer(tmp_path):
         assert tuple(store.calls.totals()) == (2, 10, 4, 6, 1.0)
 
 
-def test_an_attempt_begun_again_forgets_what_its_first_start_said(tmp_path):
+def test_restarted_attempt_drops_earlier_steps(tmp_path):
     plan = attempt(0)
-    said = StepRecord(step="judge", candidate=2, output={"x": 1}, probability=0.5, verdict="bad", reason="why")
+    record = StepRecord(step="judge", candidate=2, output={"x": 1}, probability=0.5, verdict="bad", reason="why")
     with create(tmp_path / "run") as store:
         store.attempts.begin(plan)
         store.attempts.add_step(0, 0, StepRecord(step="chunk"))
         store.attempts.begin(plan)
-        store.attempts.add_step(0, 0, said)
-        assert store.attempts.steps(0) == [said]
+        store.attempts.add_step(0, 0, record)
+        assert store.attempts.steps(0) == [record]
         assert store.attempts.outcome(plan) is None
         outcome = Outcome(rejects=(Reject(step="judge", reason="why", chunk_id="d-0"),), exhausted=True)
         store.attempts.finish(0, outcome)
@@ -110,7 +114,7 @@ def test_an_attempt_begun_again_forgets_what_its_first_start_said(tmp_path):
         assert store.attempts.step_counts() == {}, "only decided attempts count"
 
 
-def test_decisions_are_kept_in_order(tmp_path):
+def test_decisions_are_read_back_in_order(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):
             store.attempts.begin(attempt(number))
@@ -128,41 +132,41 @@ def test_decisions_are_kept_in_order(tmp_path):
         assert store.attempts.step_counts() == {"judge": 2}
 
 
-def answered_by(name: str, *others: str, rank: int | None, source_rank: int | None) -> Sample:
-    """Return a sample that these chunks answer too, which was found at a rank, and its own chunk at another."""
+def ranked(name: str, *others: str, rank: int | None, source_rank: int | None) -> Sample:
+    """Return a sample that other chunks answer too, with the ranks of the retrieved and of the source chunk."""
     found = sample(name).retrieval.model_copy(update={"rank": rank})
-    told = {"retrieval_gt": (("d-0", *others),), "retrieval": found, "metadata": {"source_rank": source_rank}}
-    return sample(name).model_copy(update=told)
+    fields = {"retrieval_gt": (("d-0", *others),), "retrieval": found, "metadata": {"source_rank": source_rank}}
+    return sample(name).model_copy(update=fields)
 
 
 @pytest.mark.parametrize(
     ("samples", "counts"),
     [
         ([], (0, 0)),
-        ([answered_by("a", rank=1, source_rank=1)], (0, 0)),
-        ([answered_by("a", "d-1", rank=2, source_rank=2), answered_by("b", rank=1, source_rank=1)], (1, 0)),
-        ([answered_by("a", "d-1", rank=2, source_rank=3), answered_by("b", "d-1", rank=1, source_rank=None)], (2, 2)),
+        ([ranked("a", rank=1, source_rank=1)], (0, 0)),
+        ([ranked("a", "d-1", rank=2, source_rank=2), ranked("b", rank=1, source_rank=1)], (1, 0)),
+        ([ranked("a", "d-1", rank=2, source_rank=3), ranked("b", "d-1", rank=1, source_rank=None)], (2, 2)),
     ],
 )
-def test_it_is_known_how_often_another_chunk_does_as_well(tmp_path, samples, counts):
+def test_alternative_counts(tmp_path, samples, counts):
     with create(tmp_path / "run") as store:
-        for number, each in enumerate(samples):
+        for number, accepted in enumerate(samples):
             store.attempts.begin(attempt(number))
-            store.results.decide(number, Verdict("simple", False), each, VECTORS[number], [])
+            store.results.decide(number, Verdict("simple", False), accepted, VECTORS[number], [])
         assert store.results.alternative_counts() == dict(zip(("samples", "rank_changed"), counts, strict=True))
 
 
-def test_kinds_of_questions_are_counted(tmp_path):
+def test_kind_counts(tmp_path):
     with create(tmp_path / "run") as store:
         for number, kind in enumerate(("time", None)):
             store.attempts.begin(attempt(number))
-            told = {"kind": kind} if kind else {}
-            each = sample(f"s{number}").model_copy(update={"metadata": told})
-            store.results.decide(number, Verdict("simple", False), each, VECTORS[number], [])
+            metadata = {"kind": kind} if kind else {}
+            accepted = sample(f"s{number}").model_copy(update={"metadata": metadata})
+            store.results.decide(number, Verdict("simple", False), accepted, VECTORS[number], [])
         assert store.results.kind_counts() == {"time": 1}
 
 
-def test_a_decision_is_stored_whole_or_not_at_all(tmp_path):
+def test_decision_is_atomic(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):
             store.attempts.begin(attempt(number))
@@ -174,7 +178,7 @@ def test_a_decision_is_stored_whole_or_not_at_all(tmp_path):
         assert store.attempts.decided() == 2
 
 
-def test_threads_may_share_a_store(tmp_path):
+def test_threads_can_share_a_store(tmp_path):
     with create(tmp_path / "run") as store:
 
         def work(thread: int) -> None:
@@ -190,7 +194,7 @@ def test_threads_may_share_a_store(tmp_path):
         assert store.calls.totals().calls == 400
 
 
-def test_a_folder_belongs_to_one_writer_and_any_number_of_readers(tmp_path):
+def test_folder_allows_one_writer_and_several_readers(tmp_path):
     with create(tmp_path / "run") as store:
         with pytest.raises(RunError, match="another process is working on"):
             RunStore.open(tmp_path / "run")
@@ -202,20 +206,20 @@ def test_a_folder_belongs_to_one_writer_and_any_number_of_readers(tmp_path):
     RunStore.open(tmp_path / "run").close()
 
 
-def test_a_closed_run_is_one_file_and_reading_leaves_no_trace(tmp_path):
+def test_closed_run_is_one_file_after_reading(tmp_path):
     create(tmp_path / "run").close()
     RunStore.read(tmp_path / "run").close()
     assert {path.name for path in (tmp_path / "run").iterdir()} <= {"run.sqlite", ".lock"}
 
 
-def test_a_begun_folder_is_not_begun_again(tmp_path):
+def test_create_rejects_an_existing_run(tmp_path):
     create(tmp_path / "run").close()
     with pytest.raises(RunError, match="another process"):
         create(tmp_path / "run")
     RunStore.open(tmp_path / "run").close()
 
 
-def test_a_begin_that_failed_leaves_no_run(tmp_path):
+def test_failed_create_leaves_no_run(tmp_path):
     with pytest.raises(RunError, match="UNIQUE"):
         RunStore.create(tmp_path / "run", meta={}, documents=[DOCUMENT, DOCUMENT], chunks=CHUNKS)
     assert not holds_run(tmp_path / "run")
@@ -224,7 +228,7 @@ def test_a_begin_that_failed_leaves_no_run(tmp_path):
     assert holds_run(tmp_path / "run")
 
 
-def test_what_a_killed_begin_left_is_removed(tmp_path):
+def test_leftovers_of_a_killed_create_are_removed(tmp_path):
     (tmp_path / "run").mkdir()
     for end in ("", "-wal", "-shm", "-journal"):
         (tmp_path / "run" / f".run.sqlite.x.groundset-part{end}").write_bytes(b"half")
@@ -234,13 +238,13 @@ def test_what_a_killed_begin_left_is_removed(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"this is no database at all" * 50, b"SQLite format 3\0" + bytes(4000)])
-def test_a_damaged_file_is_one_clear_line(tmp_path, damage):
+def test_damaged_file_is_reported_and_kept(tmp_path, damage):
     create(tmp_path / "run").close()
     file = tmp_path / "run" / "run.sqlite"
     file.write_bytes(damage)
-    for way in (RunStore.open, RunStore.read):
+    for open_store in (RunStore.open, RunStore.read):
         with pytest.raises(GroundsetError) as caught:
-            way(tmp_path / "run")
+            open_store(tmp_path / "run")
         assert str(file) in str(caught.value)
         assert "\n" not in str(caught.value)
     assert file.read_bytes() == damage
@@ -249,10 +253,7 @@ def test_a_damaged_file_is_one_clear_line(tmp_path, damage):
         RunStore.open(tmp_path / "run")
 
 
-def test_another_programs_database_is_left_alone(tmp_path):
-    import sqlite3
-    from contextlib import closing
-
+def test_database_of_another_program_is_rejected(tmp_path):
     (tmp_path / "run").mkdir()
     with closing(sqlite3.connect(tmp_path / "run" / "run.sqlite")) as connection:
         connection.execute("CREATE TABLE mine (x)")
@@ -261,7 +262,7 @@ def test_another_programs_database_is_left_alone(tmp_path):
         RunStore.open(tmp_path / "run")
 
 
-def test_no_run_no_read(tmp_path):
+def test_folder_without_run_is_rejected(tmp_path):
     with pytest.raises(InputError, match="is not the folder of a run"):
         RunStore.read(tmp_path)
     (tmp_path / "file").write_text("")
@@ -272,11 +273,11 @@ def test_no_run_no_read(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a read-only disk needs root")
-def test_a_read_only_disk_is_named_and_can_be_read(tmp_path):
+def test_read_only_disk_can_be_read_but_not_written(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=False).returncode:
-        pytest.skip("this machine lets nobody mount a disk")
+        pytest.skip("mounting a disk is not permitted")
     try:
         create(disk / "run").close()
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -291,7 +292,7 @@ def test_a_read_only_disk_is_named_and_can_be_read(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_without_permission_is_named(tmp_path):
+def test_folder_without_permission_is_rejected(tmp_path):
     (tmp_path / "run").mkdir(mode=0o500)
     with pytest.raises(InputError, match="cannot be written"):
         create(tmp_path / "run")

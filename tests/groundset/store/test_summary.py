@@ -1,4 +1,4 @@
-"""Summary lines that the tests of runs do not cover."""
+"""Summary lines."""
 
 import numpy as np
 import pytest
@@ -43,11 +43,11 @@ def test_summary_counts_alternative_chunks(tmp_path, ranks, line):
     meta = {"asked": 4, "compiled": {}}
     with RunStore.create(tmp_path / "run", meta=meta, documents=[], chunks=[CHUNK]) as store:
         samples = [sample(number, "d-1", source_rank=rank) for number, rank in enumerate(ranks)]
-        for number, each in enumerate([*samples, sample(9, source_rank=1)]):
+        for number, accepted in enumerate([*samples, sample(9, source_rank=1)]):
             store.attempts.begin(Attempt(number=number, contexts=(CONTEXT,), wanted="simple"))
-            store.results.decide(number, Verdict("simple", False), each, np.zeros(4, dtype=np.float32), [])
+            store.results.decide(number, Verdict("simple", False), accepted, np.zeros(4, dtype=np.float32), [])
         lines = summarise(store, run_files(store.folder), "complete", None)
-    assert [each for each in lines if "another chunk" in each] == ([] if line is None else [line])
+    assert [text for text in lines if "another chunk" in text] == ([] if line is None else [line])
 
 
 def test_summary_separates_skipped_chunks_from_refused_questions(tmp_path):
@@ -86,8 +86,8 @@ def test_summary_limits_the_estimate_to_easy_questions(tmp_path, easy, texts):
         for number in range(2):
             store.attempts.begin(Attempt(number=number, contexts=(CONTEXT,), wanted="simple"))
             trail = (StepRecord(step="question", output={"easy": number < easy}),)
-            each = sample(number, source_rank=1).model_copy(update={"trail": trail})
-            store.results.decide(number, Verdict("simple", False), each, np.zeros(4, dtype=np.float32), [])
+            accepted = sample(number, source_rank=1).model_copy(update={"trail": trail})
+            store.results.decide(number, Verdict("simple", False), accepted, np.zeros(4, dtype=np.float32), [])
         summary = "\n".join(summarise(store, run_files(store.folder), "complete", None))
     assert all(text in summary for text in texts)
     assert ("the other" in summary) == (easy == 1)

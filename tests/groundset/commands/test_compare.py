@@ -40,7 +40,7 @@ def test_json(run: Any, runs: list[Path]) -> None:
     ("arguments", "message"),
     [
         ((), "two or more runs"),
-        (("first",), "first is given twice"),
+        (("first",), "first is named twice"),
         (("nowhere",), "nowhere does not exist"),
         (("second", "--out", "x.txt"), "must end with .html"),
         (("second", "--out", "-", "--json"), "--out -: --json"),

@@ -148,7 +148,7 @@ def test_invalid_and_equally_named_folders(two: Callable[..., list[Path]], tmp_p
     (tmp_path / "link").symlink_to(runs[0])
     for folders, message in (
         (runs[:1], "two or more runs"),
-        ([*runs, tmp_path / "link"], "is given twice"),
+        ([*runs, tmp_path / "link"], "is named twice"),
         ([*runs, tmp_path], "is not the folder of a run"),
     ):
         with pytest.raises(InputError, match=message):

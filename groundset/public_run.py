@@ -85,12 +85,7 @@ class OpenedRun(Run):
         from groundset.sets.exporting import export_run
 
         return export_run(
-            options.run,
-            options.format,
-            options.out,
-            signed=options.signed,
-            flat=options.flat,
-            indent=options.indent,
+            options.run, options.format, options.out, **options.model_dump(exclude={"run", "format", "out"})
         )
 
     @takes_options(PushOptions, "repo")

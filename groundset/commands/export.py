@@ -33,12 +33,7 @@ def export(options: ExportOptions) -> None:
     from groundset.sets.exporting import export_run
 
     exported = export_run(
-        options.run,
-        options.format,
-        options.out,
-        signed=options.signed,
-        flat=options.flat,
-        indent=options.indent,
+        options.run, options.format, options.out, **options.model_dump(exclude={"run", "format", "out"})
     )
     chunks = f" and {exported.chunks} chunks" if exported.chunks else ""
     say(f"{exported.questions} questions{chunks}: {options.out}.")

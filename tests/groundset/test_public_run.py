@@ -126,7 +126,7 @@ def test_open_in_browser_does_not_follow_links(
 def test_invalid_folders_and_formats_are_rejected(run: groundset.Run, tmp_path: Path) -> None:
     with pytest.raises(groundset.InputError, match="nowhere does not exist"):
         groundset.open_run(tmp_path / "nowhere")
-    with pytest.raises(groundset.InputError, match=r"^format xml: no such format; choose one of argilla, autorag, "):
+    with pytest.raises(groundset.InputError, match=r"^format xml: no such format; choose one of adk, argilla, "):
         run.export("xml", tmp_path / "out")
     (run.folder / "run.json").write_text("[" * 100_000)
     with pytest.raises(groundset.InputError, match=r"^cannot read .*run\.json"):

@@ -85,7 +85,7 @@ def test_run_is_tracked_only_in_the_reported_store(run, docs, tmp_path, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(TrackingStore, "open", None)  # a second run does not open the store
         again = run(docs, "--out", "run", *SMALL)
-    assert again.out.endswith(f"\nLogged to MLflow as run {tracked['run_id']}.\n"), "the store is not opened again"
+    assert again.out.endswith(f"\nLogged to MLflow as run {tracked['run_id']}.\n")
     grown = run(docs, "--out", "run", *SMALL[2:], "--size", 9)
     assert tracked["run_id"] not in grown.out.splitlines()[-1]
     elsewhere = run(docs, "--out", "run", *SMALL[2:], "--size", 9, "--tracking", tmp_path / "own")

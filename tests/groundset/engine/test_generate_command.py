@@ -80,12 +80,12 @@ def test_run_is_tracked_only_in_the_reported_store(run, docs, tmp_path, monkeypa
     assert result.status == 0, result.err
     tracked = json.loads(Path("run/run.json").read_text())["tracked"]
     assert tracked["store"] == str(tmp_path / "home" / "mlruns")
-    assert result.out.splitlines()[-1] == f"Logged to MLflow as run {tracked['run_id']}."
+    assert result.out.endswith(f" {tracked['run_id']}.\n")
     assert [path.name for path in Path().iterdir()] == ["run"]
     with monkeypatch.context() as patch:
         patch.setattr(TrackingStore, "open", None)  # a second run does not open the store
         again = run(docs, "--out", "run", *SMALL)
-    assert again.out.endswith(f"\nLogged to MLflow as run {tracked['run_id']}.\n")
+    assert again.out.endswith(f" {tracked['run_id']}.\n")
     grown = run(docs, "--out", "run", *SMALL[2:], "--size", 9)
     assert tracked["run_id"] not in grown.out.splitlines()[-1]
     elsewhere = run(docs, "--out", "run", *SMALL[2:], "--size", 9, "--tracking", tmp_path / "own")
@@ -139,8 +139,9 @@ def test_non_utf8_folder_names(run, non_utf8_folder):
     docs = write_documents(non_utf8_folder / "docs")
     result = run(docs, "--out", non_utf8_folder / "run", *SMALL)
     assert result.status == 0, result.err
-    assert "\nLogged to MLflow as run " in result.out
-    assert json.loads((non_utf8_folder / "run" / "run.json").read_text())["configuration"]["documents"] == [str(docs)]
+    record = json.loads((non_utf8_folder / "run" / "run.json").read_text())
+    assert record["configuration"]["documents"] == [str(docs)]
+    assert record["tracked"]["run_id"] in result.out
     again = run("--config", non_utf8_folder / "run" / "run.json", "--out", non_utf8_folder / "run")
     assert (again.status, again.out) == (0, result.out)
 
@@ -150,7 +151,7 @@ def test_non_utf8_chunk_file_names(run, non_utf8_folder, tmp_path):
     out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/run\xe9"))
     result = run("--chunks", file, "--out", out, "--size", 3)
     assert result.status == 0, result.err
-    assert "\nLogged to MLflow as run " in result.out
+    assert json.loads((out / "run.json").read_text())["tracked"]["run_id"] in result.out
 
 
 def test_given_chunks_are_used_unchanged(run, tmp_path):

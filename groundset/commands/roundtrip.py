@@ -11,6 +11,7 @@ from groundset.commands.declare import Command, Json, NewFile, RunFolder
 from groundset.commands.output.targets import check_inputs
 from groundset.options import CommandOptions, option
 from groundset.printing import say, say_lines
+from groundset.retrieval_eval.retrievers import RETRIEVERS
 from programs.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ class RoundtripOptions(CommandOptions):
     """
 
     run: RunFolder
-    retriever: str | None = option(None, "Retrievers: dense, bm25, hybrid.", metavar="NAME,...", show_default="dense")
+    retriever: str | None = option(
+        None, f"Retrievers: {', '.join(RETRIEVERS)}.", metavar="NAME,...", show_default="dense"
+    )
     embedder: str | None = option(None, "Embedding models.", metavar="NAME,...", show_default="the run's")
     chunk_size: str | None = option(
         None, "Chunk sizes, in the unit of the chunker.", metavar="N,...", show_default="the run's"

@@ -9,8 +9,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from groundset.retrieval_eval.retrievers.base import Ranking, RetrieverKind, SearchTask
 
 _WORD = re.compile(r"\w+")
@@ -30,6 +28,8 @@ def search_bm25(task: SearchTask, depth: int) -> list[Ranking]:
 
 
 def _best(index: Any, words: Sequence[str], depth: int) -> Ranking:
+    import numpy as np
+
     if not words:
         return []
     scores = index.get_scores(list(words))

@@ -186,7 +186,9 @@ def test_untrackable_run_completes_with_a_warning(docs: Path, tmp_path: Path, mo
     store = tmp_path / "store"
     store.write_text("a file where the store should be")
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
-    with pytest.warns(UserWarning, match=r"^Not tracked: cannot track in .* \(track=False leaves it out\)$") as warned:
+    with pytest.warns(
+        UserWarning, match=r"^Not tracked: cannot track in .* \(track=False disables tracking\)$"
+    ) as warned:
         run = groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "track": True, "tracking": store})
     assert run.is_complete
     assert warned[0].filename == __file__

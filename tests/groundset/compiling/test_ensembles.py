@@ -88,7 +88,7 @@ def test_folder_without_ensemble_uses_shipped_one(tmp_path):
     users = StateConsumers("ensemble", SHA, model, parse_spec(model).sha256)
     shipped = load_compiled("shipped", users)
     assert set(shipped.blends) == {"judge"}
-    with pytest.raises(InputError, match="it holds no compiled states"):
+    with pytest.raises(InputError, match="no compiled states"):
         load_compiled(str(tmp_path), users)
     own = tmp_path / model / "pair.json"
     own.parent.mkdir()

@@ -221,7 +221,7 @@ def test_missing_or_changed_weights_are_rejected(trained: tuple[Any, Path, Recor
     shutil.copytree(out, tmp_path / "copy", ignore=shutil.ignore_patterns("*.training"))
     [file] = (tmp_path / "copy" / MODEL).glob("pair-answer-sound-*.gguf")
     file.write_bytes(file.read_bytes()[:-1] + b"x")
-    with pytest.raises(StateError, match=rf"{file.name}: not the file that was trained"):
+    with pytest.raises(StateError, match=rf"{file.name}: does not match the hash"):
         load_compiled(str(tmp_path / "copy"), users())
     file.unlink()
     with pytest.raises(StateError, match=rf"{file.name}: missing"):

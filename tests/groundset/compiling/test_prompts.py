@@ -54,7 +54,7 @@ def test_state_is_loaded_for_its_weights_only_and_calls_are_cached(
     }
     with pytest.raises(InputError, match="other weights of --lm"):
         load_compiled(out, StateConsumers("lm", None, "tiny", "v" * 64))
-    with pytest.raises(InputError, match="none of which fits head and other"):
+    with pytest.raises(InputError, match="no states for head or other"):
         load_compiled(out, StateConsumers("head", shipped_sha256, "other", WEIGHTS))
     first = file.read_bytes()
     assert compile_answer()[1].read_bytes() == first

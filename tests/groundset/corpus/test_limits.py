@@ -89,7 +89,7 @@ def test_documentation_states_the_limits() -> None:
         f"{formats.MAX_TEXT_MB} MB",
         f"{formats.MAX_LINES:,} lines",
         f"{limits.memory_mb // 1024} GB of memory",
-        f"{documents.SECONDS} seconds of processor time",
-        f"{documents.SECONDS_PER_MB} for each megabyte",
+        f"{documents.SECONDS} seconds of CPU time",
+        f"{documents.SECONDS_PER_MB} per megabyte",
     ):
         assert limit in stated

@@ -210,13 +210,13 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
 def _usage_message(error: typer.TyperException) -> str:
     """Return a message of Typer or pydantic in the style of groundset's own."""
     message = error.format_message().replace("Value error, ", "")
-    return message if message.startswith("Usage: ") else message[:1].lower() + message[1:].rstrip(".")
+    return message if message.startswith(_USAGE) else message[:1].lower() + message[1:].rstrip(".")
 
 
 def _fail(message: str, status: int) -> int:
     if os.environ.get("GROUNDSET_DEBUG", "") not in ("", "0"):
         say_lines(traceback.format_exc(), err=True)
-    if message.startswith("Usage: "):  # help of a command without arguments
+    if message.startswith(_USAGE):  # help of a command without arguments
         say_lines(message, err=True)
     else:
         say(f"{_PROGRAM}: error: {' '.join(message.split())}", err=True)

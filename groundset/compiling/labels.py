@@ -10,6 +10,7 @@ from groundset.corpus.documents import document_name
 from groundset.data_files import data_path
 from groundset.files import write_rows
 from groundset.run import Run
+from groundset.store.folder import check_distinct
 from groundset.store.reviews import Review, latest_reviews
 from optimizers.gold import Decided, GoldRow, read_annotated
 from optimizers.labels import (
@@ -131,8 +132,7 @@ def labels_from(folders: Sequence[Path]) -> ReviewLabels:
     Raises:
         InputError: a folder is not a run, or is named twice.
     """
-    if len({folder.resolve() for folder in folders}) < len(folders):
-        raise InputError("RUN: a run is named twice; name each run once")
+    check_distinct(folders)
     left_out: Counter[str] = Counter()
     verdicts: dict[tuple[str, str], list[_Verdict]] = {}
     for folder in folders:

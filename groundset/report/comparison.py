@@ -15,6 +15,7 @@ from groundset.report.comparison_measures import MEASURES, Measure, drawn
 from groundset.report.measurements import distinct
 from groundset.report.page import UNKNOWN, Chart, PageSection, PageTable, bounds, interval, percent, render
 from groundset.stats import ALPHA, Contrast, Values, contrast_shares, contrast_values, holm, p_text, wilson
+from groundset.store.folder import check_distinct
 from groundset.store.quality import estimate_quality
 from programs.errors import InputError
 
@@ -188,9 +189,7 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
     """
     if len(folders) < 2:
         raise InputError("RUN: compare needs two or more runs")
-    for number, folder in enumerate(folders):
-        if folder.resolve() in [other.resolve() for other in folders[:number]]:
-            raise InputError(f"RUN: {folder} is named twice")
+    check_distinct(folders)
     runs = [RunAnalysis(folder) for folder in folders]
     names = _names(runs)
     size = min(len(run.samples) for run in runs)

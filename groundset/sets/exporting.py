@@ -1,8 +1,7 @@
 """Export a run to the formats of other tools."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from groundset.folders import check_own, whole_folders
@@ -34,7 +33,7 @@ def export_run(folder: Path, formats: str, out: Path, *, signed: bool = False, *
             owners = ", ".join(row.name for row in EXPORTS.values() if name in row.options)
             raise InputError(f"{option_name(name)}: an option of the format {owners} only; omit it or add that format")
 
-    return write_set(exported_run(folder, signed=signed), chosen, out, given)
+    return write_set(exported_run(folder, signed=signed), chosen, out, **given)
 
 
 def parse_formats(formats: str) -> list[Export]:
@@ -62,9 +61,7 @@ def exported_run(folder: Path, *, signed: bool = False) -> "Run":
     return reviewed
 
 
-def write_set(
-    run: "Run", formats: Sequence[Export], out: Path, options: Mapping[str, Any] = MappingProxyType({})
-) -> Exported:
+def write_set(run: "Run", formats: Sequence[Export], out: Path, **options: Any) -> Exported:
     """Write a run in one or more formats; see :func:`export_run`."""
     check_set(run)
     folders = [out] if len(formats) == 1 else [out / row.name for row in formats]

@@ -5,6 +5,7 @@ import random
 import dspy
 
 from programs.evolutions.base import Evolution
+from programs.stages.round_trip import rank_refusal
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Draft
@@ -28,19 +29,17 @@ class Restyle(dspy.Module):
             trail.refuse(row.name, "the rule has no other wording", question=draft.question)
             return None
         retrieval = self.tools.retriever.rank(question, draft.relevant)
-        rank = retrieval.rank
-        good = not self.max_rank or (rank is not None and rank <= self.max_rank)
-        place = "not found" if rank is None else f"too far: rank {rank}"
-        trail.record(row.name, draft.trail[-1].candidate, {"question": question, "rank": rank}, good=good)
-        if not good:
-            trail.refuse("retrieval", f"source chunk {place}", question=question)
+        reason, candidate = rank_refusal(retrieval.rank, self.max_rank), draft.trail[-1].candidate
+        trail.record(row.name, candidate, {"question": question, "rank": retrieval.rank}, good=reason is None)
+        if reason is not None:
+            trail.refuse("retrieval", reason, question=question)
             return None
         return draft.model_copy(
             update={
                 "question": question,
                 "evolution": row.name,
                 "retrieval": retrieval,
-                "trail": trail.records_of(draft.trail[-1].candidate),
+                "trail": trail.records_of(candidate),
                 "metadata": {**draft.metadata, "seed_question": draft.question},
             }
         )

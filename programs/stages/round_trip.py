@@ -24,6 +24,13 @@ class RoundTripResult(NamedTuple):
     retrieval: Retrieval
 
 
+def rank_refusal(rank: int | None, max_rank: int) -> str | None:
+    """Return why a rank is refused, None if it is accepted; ``max_rank`` 0 accepts every rank."""
+    if not max_rank or (rank is not None and rank <= max_rank):
+        return None
+    return "source chunk not found" if rank is None else f"source chunk too far: rank {rank}"
+
+
 class RoundTrip(dspy.Module):
     """Refuse questions whose chunks are ranked too low.
 
@@ -41,12 +48,10 @@ class RoundTrip(dspy.Module):
     def forward(self, trail: Trail, judged: Judged) -> RoundTripResult | None:
         """Return the relevant chunks and the rank of a question; None if the rank is too low."""
         result = self._search(trail, judged)
-        rank = result.retrieval.rank
-        if not self.max_rank or (rank is not None and rank <= self.max_rank):
-            return result
-        problem = "not found" if rank is None else f"too far: rank {rank}"
-        trail.refuse("retrieval", f"source chunk {problem}", question=judged.question)
-        return None
+        if reason := rank_refusal(result.retrieval.rank, self.max_rank):
+            trail.refuse("retrieval", reason, question=judged.question)
+            return None
+        return result
 
     def _search(self, trail: Trail, judged: Judged) -> RoundTripResult:
         sources = {context.chunk.chunk_id for context in judged.contexts}

@@ -4,13 +4,12 @@ The file has neither chunks nor documents, so each distinct context becomes a ch
 in its metadata.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from groundset.rows import array_rows, metadata_of, optional, required
-from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, named
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, named, text_digest
 from programs.errors import InputError
 
 _MOST = 64 << 20  # bytes of a file; it is held in memory whole
@@ -33,8 +32,9 @@ def read_autorageval(paths: Sequence[Path]) -> ForeignSet:
         if not all(row.get(name) for name in ("context", "Question", "Answer")):
             continue
         text = required(where, row, "context")
-        chunk = chunks.setdefault(_digest(text), ForeignChunk(where=where, chunk_id=_digest(text), text=text))
-        questions.append(_question(where, row, chunk.chunk_id))
+        chunk_id = text_digest(text)
+        chunks.setdefault(chunk_id, ForeignChunk(where=where, chunk_id=chunk_id, text=text))
+        questions.append(_question(where, row, chunk_id))
     left_out = len(rows) - len(questions)
     notes = [f"{left_out} rows without question, answer or context were left out."] if left_out else []
     return ForeignSet(list(chunks.values()), questions, file, [(file, len(questions))], notes)
@@ -47,7 +47,7 @@ def _question(where: str, row: Mapping[str, Any], chunk_id: str) -> ForeignQuest
     found = ({"profile": profile} if profile else {}) | ({"imported": rest} if rest else {})
     return ForeignQuestion(
         where=where,
-        question_id=_digest(question, answer, chunk_id),
+        question_id=text_digest(question, answer, chunk_id),
         question=question,
         answer=answer,
         groups=((chunk_id,),),
@@ -55,12 +55,8 @@ def _question(where: str, row: Mapping[str, Any], chunk_id: str) -> ForeignQuest
     )
 
 
-def _digest(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _knows(paths: Sequence[Path]) -> bool:
+def _matches(paths: Sequence[Path]) -> bool:
     return len(paths) == 1 and paths[0].suffix.lower() == ".json" and paths[0].is_file()
 
 
-IMPORT = ImportFormat("autorageval", "benchmark.json of Auto RAG Eval", _knows, read_autorageval)
+IMPORT = ImportFormat("autorageval", "benchmark.json of Auto RAG Eval", _matches, read_autorageval)

@@ -1,5 +1,6 @@
 """The import row, and the chunks and questions that importers return."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -110,3 +111,8 @@ def listed(paths: Sequence[Path]) -> list[Path]:
 def named(paths: Sequence[Path]) -> str:
     """Join paths for a message."""
     return " and ".join(map(str, paths))
+
+
+def text_digest(*texts: str) -> str:
+    """Return a short id for texts that came without one."""
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -5,7 +5,6 @@
 of a run keep their ids, kinds, trails and probabilities.
 """
 
-import hashlib
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from groundset.rows import headings_of, is_missing, jsonl_rows, metadata_of, optional, required, span_of
-from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
+from groundset.sets.imports.base import (
+    ForeignChunk,
+    ForeignQuestion,
+    ForeignSet,
+    ImportFormat,
+    listed,
+    named,
+    text_digest,
+)
 from programs.errors import InputError
 from programs.types import Sample
 
@@ -71,7 +78,7 @@ def _chunk(where: str, context: Any) -> ForeignChunk:
     text = required(where, context, "text")
     return ForeignChunk(
         where=where,
-        chunk_id=optional(where, context, "chunk_id") or _digest(text),
+        chunk_id=optional(where, context, "chunk_id") or text_digest(text),
         text=text,
         source=optional(where, context, "doc_id"),
         path=optional(where, context, "path"),
@@ -90,7 +97,7 @@ def _question(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Fore
     except ValidationError:
         return ForeignQuestion(
             where=where,
-            question_id=optional(where, fields, "id") or _digest(question, answer, *ids),
+            question_id=optional(where, fields, "id") or text_digest(question, answer, *ids),
             question=question,
             answer=answer,
             groups=needed,
@@ -121,10 +128,6 @@ def _metadata(where: str, fields: Mapping[str, Any], known: Container[str]) -> d
     earlier = metadata.get("imported")
     extra = metadata_of(where, {"metadata": unknown})
     return metadata | {"imported": earlier | extra if isinstance(earlier, dict) else extra}
-
-
-def _digest(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _matches(paths: Sequence[Path]) -> bool:

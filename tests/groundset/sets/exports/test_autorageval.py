@@ -23,7 +23,7 @@ def profiled(full_run: Run) -> Run:
 
 
 def written(run: Run, name: str, folder: Path, **options: Any) -> Any:
-    write_set(run, [EXPORTS[name]], folder, options)
+    write_set(run, [EXPORTS[name]], folder, **options)
     return json.loads((folder / EXPORTS[name].last).read_text("utf-8"))
 
 
@@ -78,7 +78,7 @@ def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path, text: str) ->
 def test_autorag_writes_one_list_of_ids(full_run: Run, tmp_path: Path, flat: str, expected: list[str]) -> None:
     groups = (("clock-0000", "ferry-0002"), ("ferry-0001", "clock-0000"))
     asked = full_run.samples[0].model_copy(update={"retrieval_gt": groups})
-    write_set(full_run.replace(samples=[asked]), [EXPORTS["autorag"]], tmp_path, {"flat": flat})
+    write_set(full_run.replace(samples=[asked]), [EXPORTS["autorag"]], tmp_path, flat=flat)
     assert pq.read_table(tmp_path / "qa.parquet").column("retrieval_gt").to_pylist() == [expected]
 
 

@@ -76,12 +76,14 @@ class Evolved(dspy.Module):
         super().__init__()
         self.tools = tools
         self.mode = MODES[tools.mode]
+        resolved = options.in_mode(self.mode)
+        max_rank = resolved.max_rank or 0
         asking = AskOptions(options.candidates, options.answers)
         self.contexts = Contexts(tools)
         self.judging = JudgeAndRewrite(tools)
-        self.finish = Finish(tools, self.judging, self.mode.answer(tools), options.in_mode(self.mode).max_rank or 0)
+        self.finish = Finish(tools, self.judging, self.mode.answer(tools), max_rank)
         self.seed = Seed(self.mode.asker(tools, self.judging, asking), self.finish)
-        wanted = {**options.in_mode(self.mode).mix, "simple": 1}
+        wanted = {**resolved.mix, "simple": 1}
         self.evolutions: dict[str, Any] = {
             name: self.mode.evolver(tools, EVOLUTIONS[name], asking)
             for name in self.mode.evolutions
@@ -89,7 +91,7 @@ class Evolved(dspy.Module):
             and EVOLUTIONS[name].restyle is None
             and (wanted.get(name) or not self.mode.writes_freely)
         }
-        self.restyle = Restyle(tools, options.in_mode(self.mode).max_rank or 0)
+        self.restyle = Restyle(tools, max_rank)
         self.evolve = Evolve(tools, self.judging, self.finish, limited=self.mode.writes_freely)
         if MULTI in self.mode.evolutions:
             self.combine = Combine(

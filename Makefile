@@ -23,7 +23,7 @@ DEMO ?= out/demo
 PEERS := $(patsubst tests/peers/requirements/%.txt,.venv-peers/%/.installed,$(wildcard tests/peers/requirements/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-peers lint bench bench-critics bench-compile bench-hostile compile ui
+.PHONY: help install run test test-peers lint bench bench-critics bench-compile bench-hostile bench-recipes compile ui
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,5 +80,8 @@ bench-compile: install ## Compile the step answer of MODEL with labeled and prin
 bench-hostile: install ## Attack groundset with hostile documents, runs, weights and servers, in half an hour
 	$(BIN)/python benchmarks/hostile.py
 
+bench-recipes: install ## Run every recipe and evolution with MODEL over data/samples/ and print what a sample costs
+	$(BIN)/python benchmarks/recipes.py --lm $(MODEL)
+
 bench: install ## Print the figures of benchmarks/README.md
-	@for script in $(filter-out benchmarks/compiles.py benchmarks/hostile.py,$(wildcard benchmarks/[!_]*.py)); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for script in $(filter-out benchmarks/compiles.py benchmarks/hostile.py benchmarks/recipes.py,$(wildcard benchmarks/[!_]*.py)); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

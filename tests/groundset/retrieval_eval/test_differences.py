@@ -39,7 +39,7 @@ def test_rerankers_are_named():
     [line] = lines((LARGE, [0] * 50), (reranked, better))
     assert line.startswith("mini reranked by cross is better than without reranking: hit@1 +1.00")
     [line] = lines((LARGE, [0] * 50), (replace(SMALL, reranker="cross"), better))
-    assert line.startswith("mini reranked by cross at 500 characters is better than without reranking at 1000 characters: ")
+    assert line.startswith("mini reranked by cross at 500 characters is better than without reranking at 1000 ")
 
 
 def test_better_retriever_comes_first():

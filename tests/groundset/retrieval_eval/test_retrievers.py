@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from groundset.commands.roundtrip import RoundtripOptions
 from groundset.engine.config import make_config
-from groundset.retrieval_eval.configs import retriever_configs
+from groundset.retrieval.index import SEARCH_DEPTH
+from groundset.retrieval_eval.configs import RETRIEVER_FORMS, retriever_configs
 from groundset.retrieval_eval.rankings import read_rankings
 from groundset.retrieval_eval.retrievers.base import SearchTask
 from groundset.retrieval_eval.retrievers.bm25 import search_bm25
@@ -102,6 +104,12 @@ def test_existing_stores_hold_the_chunks_of_the_run() -> None:
     assert [each.store and each.store.name for each in found] == [None, None, None, "qdrant", "qdrant"]
     with pytest.raises(InputError, match=r"--retriever faiss:none: no such file"):
         retriever_configs(config, [], [], [], retrievers=["faiss:none"])
+
+
+def test_help_agrees_with_the_tables() -> None:
+    fields = RoundtripOptions.model_fields
+    assert all(form in str(fields["retriever"].description) for form in RETRIEVER_FORMS)
+    assert fields["rerank_depth"].default == SEARCH_DEPTH
 
 
 def test_all_follow_again_with_each_reranker() -> None:

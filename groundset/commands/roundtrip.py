@@ -17,8 +17,10 @@ from programs.errors import InputError
 if TYPE_CHECKING:
     from groundset.retrieval_eval.compare import Comparison
 
-_SETTINGS = ("retriever", "embedder", "chunker", "size", "chunks")
+_SETTINGS = ("retriever", "embedder", "reranker", "chunker", "size", "chunks")
 _HEADINGS = (*_SETTINGS, "hit@1", "hit@5", "reciprocal rank", "median rank", "seconds")
+_STORES = "faiss:FILE, qdrant:URL#COLLECTION"  # their table would slow down the help
+_DEPTH = 50  # of searches
 _SUFFIXES = (".csv", ".jsonl")
 
 
@@ -26,13 +28,16 @@ class RoundtripOptions(CommandOptions):
     """Compare retrievers on the questions of a run.
 
     Chunks and embeds the run's documents again for every combination of retriever, embedder, chunker and chunk size,
-    searches every question, and tests which differences are significant. The run's own retriever comes first, rankings
-    of other systems last. No language model is needed.
+    searches every question, and tests which differences are significant. Existing stores and rankings of other systems
+    are compared on the run's chunks. The run's own retriever comes first. No language model is needed.
     """
 
     run: RunFolder
     retriever: str | None = option(
-        None, f"Retrievers: {', '.join(RETRIEVERS)}.", metavar="NAME,...", show_default="dense"
+        None,
+        f"Retrievers: {', '.join(RETRIEVERS)}; or existing stores: {_STORES}.",
+        metavar="NAME,...",
+        show_default="dense",
     )
     embedder: str | None = option(None, "Embedding models.", metavar="NAME,...", show_default="the run's")
     chunk_size: str | None = option(
@@ -40,6 +45,15 @@ class RoundtripOptions(CommandOptions):
     )
     chunker: str | None = option(
         None, "Chunkers: recursive, sentence, word, token, semantic.", metavar="NAME,...", show_default="the run's"
+    )
+    rerank: str | None = option(
+        None,
+        "Compare all again with their first chunks reranked by cross-encoders of sentence-transformers.",
+        metavar="MODEL,...",
+    )
+    rerank_depth: int = option(_DEPTH, "Number of first chunks that are reranked.", metavar="N", ge=1, le=_DEPTH)
+    payload_key: str = option(
+        "chunk_id", "Payload key of a Qdrant collection with the id or the text of a chunk.", metavar="KEY"
     )
     ranking: tuple[Path, ...] = option(
         (),
@@ -63,10 +77,12 @@ def roundtrip(options: RoundtripOptions) -> None:
     from groundset.files import whole_text
     from groundset.progress import Progress
     from groundset.retrieval.embedder import load_embedder
+    from groundset.retrieval.reranker import load_reranker
     from groundset.retrieval.stores import check_store
     from groundset.retrieval_eval.compare import compare
     from groundset.retrieval_eval.configs import retriever_configs
     from groundset.retrieval_eval.report import conclusions, notes, to_dict
+    from groundset.retrieval_eval.search import SearchOptions
     from groundset.run import Run
     from groundset.store.record import run_files
 
@@ -87,11 +103,13 @@ def roundtrip(options: RoundtripOptions) -> None:
             sizes,
             retrievers=_names(options.retriever),
             rankings=options.ranking,
+            rerankers=_names(options.rerank),
             mixed=mixed,
         )
-        comparison = compare(
-            run, configs, vector_store=options.vector_store, load_embedder=load_embedder, monitor=Progress()
+        search = SearchOptions(
+            load_embedder, load_reranker, options.vector_store, options.rerank_depth, options.payload_key
         )
+        comparison = compare(run, configs, search, monitor=Progress())
         if options.out and stream:
             _write_rows(comparison.results[0].rows(comparison.samples), stream, options.out.suffix.lower())
     if options.as_json:
@@ -125,6 +143,7 @@ def _print(comparison: "Comparison") -> None:
             (
                 result.config.retriever,
                 result.config.embedder or "-",
+                result.config.reranker or "-",
                 result.config.chunker,
                 result.config.size,
                 f"{result.chunks:,}",
@@ -133,7 +152,11 @@ def _print(comparison: "Comparison") -> None:
                 f"{(result.embedding or 0) + result.searching:.1f}",
             )
         )
-    print_table(_HEADINGS, rows)
+    if any(result.config.reranker for result in comparison.results):
+        print_table(_HEADINGS, rows)
+    else:
+        shown = [place for place, heading in enumerate(_HEADINGS) if heading != "reranker"]
+        print_table([_HEADINGS[place] for place in shown], [[row[place] for place in shown] for row in rows])
 
 
 def _names(text: str | None) -> list[str]:

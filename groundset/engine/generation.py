@@ -97,7 +97,7 @@ def run_generation(
     journals = Journals(StoppableJournal(stop), StoppableJournal(stop))
     _check_names(config)
     with progress.waiting("Checking the documents and the model"):
-        _check_documents(config)
+        files = _check_documents(config)
         identity = identity_of(config) if openers.language_model else _with_lm_names(identity_of(config), config)
     with ExitStack() as stack, progress:
         store, growth = stack.enter_context(RunStore.open(out)) if holds_run(out) else None, None
@@ -115,7 +115,7 @@ def run_generation(
         models.take(compiled.files)
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
-            corpus = _read_corpus(config, models.embedder, progress, verbose)
+            corpus = _read_corpus(config, files, models.embedder, progress, verbose)
             store = stack.enter_context(_create_store(chosen, recipe, out, corpus, compiled, identity))
         else:
             check_same(store.required("identity"), identity, out)
@@ -172,10 +172,12 @@ def _check_names(config: RunConfig) -> None:
     check_store(config.vector_store)
 
 
-def _check_documents(config: RunConfig) -> None:
+def _check_documents(config: RunConfig) -> int:
+    """Return the number of files."""
     found = find_documents(config.sources)
     if not found.files:
         raise no_documents_error(found.skipped)
+    return len(found.files)
 
 
 def _refuse_derived(store: RunStore, out: Path) -> None:
@@ -219,9 +221,9 @@ def _consumers(config: RunConfig, models: RunModels) -> StateConsumers:
     )
 
 
-def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
+def _read_corpus(config: RunConfig, files: int, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
     tokenizer = embedder.tokenizer.backend_tokenizer if config.chunker == "token" else None
-    with progress.phase("Reading documents", len(find_documents(config.sources).files)) as advance:
+    with progress.phase("Reading documents", files) as advance:
 
         def on_file(path: str) -> None:
             if verbose:

@@ -124,7 +124,7 @@ class ReceivedAnswer:
 
 
 class BoundedTransport:
-    """A transport for DSPy's engine with limited answers, also used to list models."""
+    """A transport for DSPy's engine with limited answers, also used to list models and to search Qdrant."""
 
     def __init__(self, seconds: float = ANSWER_SECONDS, max_bytes: int = ANSWER_BYTES) -> None:
         """Create an HTTP client; no connection is opened yet.
@@ -157,14 +157,14 @@ class BoundedTransport:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TransportError(str(error) or type(error).__name__) from error
 
-    def get(self, url: str, headers: dict[str, str]) -> httpx.Response:
-        """Send a GET request and return the complete response.
+    def send(self, url: str, headers: dict[str, str], body: Any = None) -> httpx.Response:
+        """Send a GET request, or a POST request with a JSON body, and return the complete response.
 
         Raises:
             httpx.HTTPError: there is no answer.
             UnusableAnswerError: the answer exceeds a limit.
         """
-        return self._client.get(url, headers=headers)
+        return self._client.request("GET" if body is None else "POST", url, headers=headers, json=body)
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,22 +1,14 @@
 """Comparison of retrievers on the questions of a run, with significance tests."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from groundset.corpus import CorpusOptions, cut_documents
-from groundset.engine.preparation import Phases
-from groundset.retrieval.index import SEARCH_DEPTH
-from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.configs import RetrieverConfig
-from groundset.retrieval_eval.passages import PassageFinder, source_passages
-from groundset.retrieval_eval.rankings import read_rankings
-from groundset.retrieval_eval.retrievers import RETRIEVERS
-from groundset.retrieval_eval.retrievers.base import Ranking, SearchTask
+from groundset.retrieval_eval.passages import Groups, PassageFinder, source_passages
+from groundset.retrieval_eval.search import RetrieverSearch, SearchMonitor, SearchOptions
 from groundset.run import Run
 from groundset.stats import (
     ALPHA,
@@ -30,22 +22,10 @@ from groundset.stats import (
     permutation,
     resampling_units,
 )
-from programs.errors import InputError
 from programs.types import Chunk, Sample
-
-Vectors = NDArray[np.float32]
 
 HIT, RECIPROCAL = "hit@1", "mean reciprocal rank"
 _EARLY = 5
-_NEEDS_EMBEDDER = ("semantic", "token")
-
-
-class Monitor(Phases, Protocol):
-    """Progress display of a comparison."""
-
-    def note(self, message: str) -> None:
-        """Show one line."""
-        ...
 
 
 class Finding(NamedTuple):
@@ -74,7 +54,7 @@ class Result(NamedTuple):
 
     Attributes:
         left_out: number of questions whose passage is in no chunk.
-        embedding: seconds to embed the chunks; None for chunks embedded by the run.
+        embedding: seconds to embed the chunks; None if they were embedded before.
         searching: seconds to search all questions.
     """
 
@@ -146,7 +126,7 @@ class Difference(NamedTuple):
 class Comparison(NamedTuple):
     """The results of all retrievers, the run's own first.
 
-    Intervals resample ``units``: documents if ``by_document``, else questions.
+    Intervals resample ``units``: documents if ``by_document``, else questions. ``remarks`` are on existing stores.
     """
 
     samples: list[Sample]
@@ -154,6 +134,7 @@ class Comparison(NamedTuple):
     units: Units
     by_document: bool
     differences: list[Difference]
+    remarks: list[str]
 
     @property
     def documents(self) -> int:
@@ -162,25 +143,26 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    run: Run,
-    configs: Sequence[RetrieverConfig],
-    *,
-    vector_store: str,
-    load_embedder: Callable[[str], Any],
-    monitor: Monitor,
+    run: Run, configs: Sequence[RetrieverConfig], options: SearchOptions, *, monitor: SearchMonitor
 ) -> Comparison:
     """Search the questions of a run with every retriever; the first is the run's own.
 
     Raises:
-        InputError: the run's embedder now has other weights, or a chunker leaves no chunk.
+        InputError: the run's embedder now has other weights, a chunker leaves no chunk, or an existing store cannot be
+            searched.
         DamagedRunError: the vectors of the run do not have the dimension of its embedder.
     """
     samples = list(run.samples)
-    search = _Search(run, configs, load_embedder, vector_store, monitor)
-    results = [search.measure(config) for config in configs]
+    search = RetrieverSearch(run, configs, options, monitor)
+    known = {chunk.chunk_id: chunk for chunk in run.chunks}
+    passages = [source_passages(sample, known) for sample in samples]
+    # Existing stores first, so that a wrong one is reported before the work starts.
+    first = sorted(configs, key=lambda config: config.store is None)
+    measured = {config: _measure(config, search, passages) for config in first}
+    results = [measured[config] for config in configs]
     units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
     found = differences([result.scores for result in results], units)
-    return Comparison(samples, results, units, by_document, found)
+    return Comparison(samples, results, units, by_document, found, search.remarks)
 
 
 def differences(scores: Sequence[Scores], units: Units) -> list[Difference]:
@@ -201,96 +183,14 @@ def differences(scores: Sequence[Scores], units: Units) -> list[Difference]:
     return corrected
 
 
-class _Search:
-    """Searches with all retrievers of a comparison; caches chunks and question vectors."""
-
-    def __init__(
-        self,
-        run: Run,
-        configs: Sequence[RetrieverConfig],
-        load_embedder: Callable[[str], Any],
-        vector_store: str,
-        monitor: Monitor,
-    ) -> None:
-        """Load all embedders, so that a missing one is reported before the work starts."""
-        self._run, self._vector_store, self._monitor = run, vector_store, monitor
-        self._own = configs[0]
-        known = {chunk.chunk_id: chunk for chunk in run.chunks}
-        self._passages = [source_passages(sample, known) for sample in run.samples]
-        self._questions = [sample.question for sample in run.samples]
-        self._question_vectors = {run.settings["configuration"]["embedder"]: run.question_vectors}
-        self._cuts: dict[CorpusOptions | None, Sequence[Chunk]] = {self._own.options: run.chunks}
-        self._embedded: dict[tuple[str, CorpusOptions | None], tuple[Vectors, float | None]] = {
-            (self._own.embedder, self._own.options): (run.chunk_vectors, None)
-        }
-        self._rankings = {
-            config.ranking: read_rankings(config.ranking, run.samples, run.chunks, SEARCH_DEPTH)
-            for config in configs
-            if config.ranking
-        }
-        needed = [config.embedder for config in configs[1:] if config.embedder]
-        if any(config.options != self._own.options and config.chunker in _NEEDS_EMBEDDER for config in configs[1:]):
-            needed.append(self._own.embedder)
-        self._embedders = {name: load_embedder(name) for name in dict.fromkeys(needed)}
-        own = self._embedders.get(self._own.embedder)
-        if own is not None and own.sha256 != run.settings["models"]["embedder"].get("sha256"):
-            raise InputError(f"{self._own.embedder}: its weights differ from those used for the run {run.folder}")
-
-    def measure(self, config: RetrieverConfig) -> Result:
-        """Search every question with one retriever."""
-        chunks = self._cut(config)
-        seconds = self._embed(config)[1] if config.embedder else None
-        started = time.monotonic()
-        rankings = self._rankings[config.ranking] if config.ranking else self._search(config, chunks)
-        searching = time.monotonic() - started
-        finder = PassageFinder(chunks)
-        relevant = [[frozenset().union(*map(finder.find, group)) for group in groups] for groups in self._passages]
-        findings = [_finding(chunks, row, groups) for row, groups in zip(rankings, relevant, strict=True)]
-        return Result(config, len(chunks), findings, sum(not all(groups) for groups in relevant), seconds, searching)
-
-    def _search(self, config: RetrieverConfig, chunks: Sequence[Chunk]) -> list[Ranking]:
-        def dense(depth: int) -> list[Ranking]:
-            vectors, questions = self._embed(config)[0], self._question_vectors[config.embedder]
-            with open_store(self._vector_store, [chunk.chunk_id for chunk in chunks], vectors) as opened:
-                rankings: list[Ranking] = opened.search(questions, depth).indexes.tolist()
-                return rankings
-
-        task = SearchTask([chunk.text for chunk in chunks], self._questions, dense)
-        return RETRIEVERS[config.retriever].search(task, SEARCH_DEPTH)
-
-    def _cut(self, config: RetrieverConfig) -> Sequence[Chunk]:
-        options = config.options
-        if options not in self._cuts and options is not None:
-            self._monitor.note(f"Chunking {len(self._run.documents)} documents: {config.chunker}, {config.size}.")
-            # Always with the run's own embedder, so that all embedders are compared on the same chunks.
-            own = self._embedders.get(self._own.embedder)
-            cut = cut_documents(
-                self._run.documents,
-                options,
-                embed=own.encode_corpus if own else None,
-                tokenizer=own.tokenizer.backend_tokenizer if own and options.chunker == "token" else None,
-            )
-            if not cut.chunks:
-                raise InputError(f"no chunks left with --chunker {config.chunker} at {config.size}")
-            self._cuts[options] = cut.chunks
-        return self._cuts[options]
-
-    def _embed(self, config: RetrieverConfig) -> tuple[Vectors, float | None]:
-        """Embed the chunks of a configuration and the questions, each once; return the vectors and the seconds."""
-        embedder, key = config.embedder, (config.embedder, config.options)
-        if key not in self._embedded:
-            texts = [chunk.text for chunk in self._cut(config)]
-            started = time.monotonic()
-            with self._monitor.phase(f"Embedding chunks with {embedder}", len(texts)) as advance:
-                vectors = self._embedders[embedder].encode_corpus(texts, on_done=advance)
-            self._embedded[key] = vectors, time.monotonic() - started
-        if embedder not in self._question_vectors:
-            self._question_vectors[embedder] = self._embedders[embedder].encode_corpus(self._questions)
-        vectors, seconds = self._embedded[key]
-        if self._question_vectors[embedder].shape[1] != vectors.shape[1]:
-            with self._run.opened() as store:
-                raise store.damaged(f"its vectors do not have the dimension of {embedder}")
-        return vectors, seconds
+def _measure(config: RetrieverConfig, search: RetrieverSearch, passages: Sequence[Groups]) -> Result:
+    chunks = search.chunks(config)
+    searched = search.search(config)
+    finder = PassageFinder(chunks)
+    relevant = [[frozenset().union(*map(finder.find, group)) for group in groups] for groups in passages]
+    findings = [_finding(chunks, row, groups) for row, groups in zip(searched.rankings, relevant, strict=True)]
+    left_out = sum(not all(groups) for groups in relevant)
+    return Result(config, len(chunks), findings, left_out, searched.embedding, searched.searching)
 
 
 def _finding(chunks: Sequence[Chunk], places: Sequence[int], groups: Sequence[frozenset[int]]) -> Finding:

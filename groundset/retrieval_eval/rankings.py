@@ -4,6 +4,7 @@ A TREC run has lines of `question Q0 chunk rank score tag` (TREC, `trec_eval`); 
 by `groundset export --format trec`. JSON lines have `id` (a question) and `chunk_ids`, best first.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -62,9 +63,12 @@ def _read_trec(file: Path, known: set[str], places: Mapping[str, int]) -> dict[s
         _check(where, name, known, "question")
         place = places[_check(where, chunk, places, "chunk")]
         try:
-            scored[name].setdefault(place, (-float(fields[4]), int(fields[3])))
+            rank, score = int(fields[3]), float(fields[4])
         except ValueError as error:
             raise InputError(f"{where}: rank and score must be numbers") from error
+        if math.isnan(score):
+            raise InputError(f"{where}: rank and score must be numbers")
+        scored[name].setdefault(place, (-score, rank))
     # As trec_eval does, by score; the rank decides between equal scores.
     return {name: sorted(found, key=found.__getitem__) for name, found in scored.items()}
 

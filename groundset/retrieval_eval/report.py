@@ -22,6 +22,7 @@ def to_dict(comparison: Comparison, config: RunConfig) -> dict[str, Any]:
             {
                 "retriever": result.config.retriever,
                 "embedder": result.config.embedder or None,
+                "reranker": result.config.reranker or None,
                 "chunker": result.config.chunker,
                 "size": result.config.size,
                 "own": place == 0,
@@ -98,6 +99,7 @@ def notes(comparison: Comparison, config: RunConfig) -> list[str]:
             f"The first row is biased: the run kept only questions whose chunk it found at rank {max_rank} or better. "
             "For a fair comparison use a run with --max-rank 0."
         )
+    found += comparison.remarks
     left_out = {(result.config.chunker, result.config.size): result.left_out for result in comparison.results}
     return found + [
         f"{chunker} at {size} omits the passages of {count} questions; these count as not found."
@@ -115,6 +117,8 @@ def _name(config: RetrieverConfig, configs: Sequence[RetrieverConfig], beside: R
         parts.append(config.embedder if is_dense else config.retriever)
         if config.embedder and not is_dense and len({other.embedder for other in configs if other.embedder}) > 1:
             parts.append(f"of {config.embedder}")
+    if any(other.reranker != config.reranker for other in others):
+        parts.append(f"reranked by {config.reranker}" if config.reranker else "without reranking")
     if any(other.chunker != config.chunker for other in others):
         parts.append(f"with the {config.chunker} chunker" if config.options else f"on {config.chunker}")
     if config.size and any(other.size != config.size for other in others):

@@ -32,7 +32,10 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "RUN --licence mit", "RUN --repo nope --licence mit", "RUN --repo you/golden",
         "EMPTY --repo you/golden --licence mit",
     ),
-    "roundtrip": ("MISSING", "RUN --chunk-size 0", "RUN --embedder MISSING", "RUN --chunker nope"),
+    "roundtrip": (
+        "MISSING", "RUN --chunk-size 0", "RUN --embedder MISSING", "RUN --chunker nope",
+        "RUN --retriever qdrant:localhost", "RUN --rerank MISSING",
+    ),
     "report": ("MISSING", "EMPTY", "DAMAGED", "RUN --out DOCS"),
     "compare": ("RUN", "RUN RUN", "RUN MISSING", "RUN EMPTY"),
     "import": ("MISSING --out NEW", "EMPTY --out NEW", "ROWS --out NEW", "ROWS --format nope --out NEW"),

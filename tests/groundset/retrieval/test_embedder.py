@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from huggingface_hub import constants
 
-from groundset.retrieval import embedder as module
+from groundset.retrieval import loading as module
 from groundset.retrieval.embedder import Embedder, load_embedder
 from programs.errors import DamagedModelError, ModelError, UnknownModelError
 

@@ -9,8 +9,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 import pytest
+from cross_encoders import save_cross_encoder
+from qdrant_server import serving_qdrant
 
 from groundset import commands
 from groundset.corpus import CorpusOptions, build_corpus
@@ -18,9 +21,11 @@ from groundset.data_files import data_path
 from groundset.engine.config import make_config
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
+from groundset.retrieval.reranker import load_reranker
 from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.compare import compare
 from groundset.retrieval_eval.configs import retriever_configs
+from groundset.retrieval_eval.search import SearchOptions
 from groundset.run import Run
 from groundset.store.run_store import RunStore
 from groundset.store.tables import Verdict
@@ -123,7 +128,7 @@ def searched(folder, embedders=(), chunkers=(), sizes=(), *, store="faiss", load
     monitor = Monitor()
     run = Run.loaded(folder)
     configs = retriever_configs(make_config(run.settings["configuration"]), embedders, chunkers, sizes)
-    return compare(run, configs, vector_store=store, load_embedder=load, monitor=monitor), monitor
+    return compare(run, configs, SearchOptions(load, load_reranker, store), monitor=monitor), monitor
 
 
 def test_own_retriever_reuses_the_vectors_of_the_run(folder):
@@ -250,6 +255,50 @@ def test_roundtrip_command(run, folder, tmp_path, monkeypatch):
     assert "--embedder" in printed["notes"][-1]
 
 
+def test_reranking(run, folder, tmp_path):
+    cross = save_cross_encoder(tmp_path / "cross")
+    arguments = [folder, "--retriever", "dense,bm25", "--rerank", cross, "--rerank-depth", 5, "--json"]
+    status, ran = run(*arguments)
+    assert status == 0, ran.err
+    rows = json.loads(ran.out)["settings"]
+    assert [(row["retriever"], row["reranker"]) for row in rows] == [
+        (name, reranker) for reranker in (None, cross) for name in ("dense", "bm25")
+    ]
+    for plain, reranked in zip(rows[:2], rows[2:], strict=True):
+        assert reranked["hit_at_5"] == plain["hit_at_5"]
+        assert reranked["hit_at_1"][0] < plain["hit_at_1"][0]  # the weights are random
+        assert reranked["searching_seconds"] > plain["searching_seconds"]
+    assert f"Reranking dense with {cross}: " in ran.err
+    again = json.loads(run(*arguments)[1].out)["settings"]
+    assert [row["reciprocal_rank"] for row in again] == [row["reciprocal_rank"] for row in rows]
+    status, ran = run(folder, "--rerank", cross)
+    assert ran.out.splitlines()[0].split()[:3] == ["retriever", "embedder", "reranker"]
+
+
+def test_existing_stores(run, folder, tmp_path, monkeypatch):
+    monkeypatch.delenv("QDRANT_API_KEY", raising=False)
+    with RunStore.read(folder) as stored:
+        chunks, vectors = stored.chunks(), stored.vectors()
+    ids = [chunk.chunk_id for chunk in chunks]
+    index = faiss.IndexFlatIP(vectors.shape[1])
+    index.add(np.concatenate([vectors, vectors[:2]]))
+    faiss.write_index(index, str(tmp_path / "docs.faiss"))
+    (tmp_path / "docs.faiss.ids.json").write_text(json.dumps([*ids, "x", "y"]), encoding="utf-8")
+    with serving_qdrant() as server:
+        server.fill("docs", vectors, [{"text": chunk.text} for chunk in chunks])
+        stores = [f"faiss:{tmp_path / 'docs.faiss'}", server.retriever("docs")]
+        status, ran = run(folder, "--retriever", ",".join(stores), "--payload-key", "text", "--json")
+    assert status == 0, ran.err
+    found = json.loads(ran.out)
+    own, *others = found["settings"]
+    assert [row["retriever"] for row in others] == stores
+    same = ("hit_at_1", "hit_at_5", "reciprocal_rank", "median_rank", "chunks", "embedding_seconds")
+    for row in others:
+        assert [row[name] for name in same] == [own[name] for name in same]
+    [remark] = [note for note in found["notes"] if "left out" in note]
+    assert remark.startswith(f"2 of {len(ids) + 2} ids of faiss:")
+
+
 def test_run_files_are_not_replaced(run, folder):
     samples = folder / "samples.jsonl"
     samples.write_text("kept", encoding="utf-8")
@@ -271,6 +320,11 @@ def test_run_files_are_not_replaced(run, folder):
         (["--vector-store", "chroma"], "--vector-store chroma: no such store"),
         (["--embedder", "smollm2-135m"], "is a generator, not an embedder"),
         (["--out", "rows.txt"], "must end with .csv or .jsonl"),
+        (["--rerank", "all-minilm-l6-v2"], "all-minilm-l6-v2 is not a cross-encoder"),
+        (["--rerank-depth", "51"], "--rerank-depth 51: must be at most 50"),
+        (["--retriever", "faiss:none.index"], "--retriever faiss:none.index: no such file"),
+        (["--retriever", "qdrant:http://127.0.0.1:1"], "--retriever qdrant:http://127.0.0.1:1: must be qdrant:URL#"),
+        (["--retriever", "qdrant:http://127.0.0.1:1#x"], "no Qdrant server answers"),
     ],
 )
 def test_wrong_options(run, folder, options, message, tmp_path, monkeypatch):

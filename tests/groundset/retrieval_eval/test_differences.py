@@ -1,6 +1,7 @@
 """Significance tests between retrievers, and their conclusions."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +32,14 @@ def test_significant_difference_is_described():
     better, worse = line.index("mini at 500 characters"), line.index("at 1000 characters")
     assert better < worse
     assert "hit@1 +0.25 (0.17 to 0.33), p<0.001; mean reciprocal rank +0.19 (0.13 to 0.25), p<0.001; n=120" in line
+
+
+def test_rerankers_are_named():
+    reranked, better = replace(LARGE, reranker="cross"), [1] * 50
+    [line] = lines((LARGE, [0] * 50), (reranked, better))
+    assert line.startswith("mini reranked by cross is better than without reranking: hit@1 +1.00")
+    [line] = lines((LARGE, [0] * 50), (replace(SMALL, reranker="cross"), better))
+    assert line.startswith("mini reranked by cross at 500 characters is better than without reranking at 1000 ")
 
 
 def test_better_retriever_comes_first():

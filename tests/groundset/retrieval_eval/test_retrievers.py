@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from groundset.commands.roundtrip import RoundtripOptions
 from groundset.engine.config import make_config
-from groundset.retrieval_eval.configs import retriever_configs
+from groundset.retrieval.index import SEARCH_DEPTH
+from groundset.retrieval_eval.configs import RETRIEVER_FORMS, retriever_configs
 from groundset.retrieval_eval.rankings import read_rankings
 from groundset.retrieval_eval.retrievers.base import SearchTask
 from groundset.retrieval_eval.retrievers.bm25 import search_bm25
@@ -84,8 +86,41 @@ def test_each_retriever_is_combined_with_what_it_takes() -> None:
         ("hybrid", "large", "500 characters"),
         ("theirs.trec", "", "1000 characters"),
     ]
-    with pytest.raises(InputError, match=r"--retriever magic: .*bm25, dense, hybrid"):
-        retriever_configs(config, [], [], [], retrievers=["magic"])
+    for name in ("magic", "magic:file"):
+        with pytest.raises(InputError, match=rf"--retriever {name}: .*bm25, dense, hybrid, faiss:FILE, qdrant:URL#"):
+            retriever_configs(config, [], [], [], retrievers=[name])
+
+
+def test_existing_stores_hold_the_chunks_of_the_run() -> None:
+    config = make_config({"documents": ("docs",), "embedder": "mini"})
+    store = "qdrant:http://host#docs"
+    found = retriever_configs(config, ["mini", "large"], [], [500, 800], retrievers=["bm25", store])
+    assert [(each.retriever, each.embedder, each.size) for each in found[1:]] == [
+        ("bm25", "", "500 characters"),
+        ("bm25", "", "800 characters"),
+        (store, "mini", "1000 characters"),
+        (store, "large", "1000 characters"),
+    ]
+    assert [each.store and each.store.name for each in found] == [None, None, None, "qdrant", "qdrant"]
+    with pytest.raises(InputError, match=r"--retriever faiss:none: no such file"):
+        retriever_configs(config, [], [], [], retrievers=["faiss:none"])
+
+
+def test_help_agrees_with_the_tables() -> None:
+    fields = RoundtripOptions.model_fields
+    assert all(form in str(fields["retriever"].description) for form in RETRIEVER_FORMS)
+    assert fields["rerank_depth"].default == SEARCH_DEPTH
+
+
+def test_all_follow_again_with_each_reranker() -> None:
+    config = make_config({"documents": ("docs",), "embedder": "mini"})
+    rankings = [Path("qdrant:theirs.trec")]
+    found = retriever_configs(config, [], [], [], retrievers=["bm25"], rankings=rankings, rerankers=["one", "two"])
+    names = ["dense", "bm25", "qdrant:theirs.trec"]
+    assert [(each.retriever, each.reranker) for each in found] == [
+        (name, reranker) for reranker in ("", "one", "two") for name in names
+    ]
+    assert all(each.store is None for each in found)
 
 
 def test_a_trec_run_is_read_by_its_scores(tmp_path: Path) -> None:
@@ -109,6 +144,7 @@ def test_json_lines_are_read_in_their_order(tmp_path: Path) -> None:
         ("a.trec", "q%201 Q0 c 1 1 x", "line 1: no chunk c in the run"),
         ("a.trec", "q%201 c%201 1", "line 1: 6 columns"),
         ("a.trec", "q%201 Q0 c%201 first 1 x", "line 1: rank and score must be numbers"),
+        ("a.trec", "q%201 Q0 c%201 1 NaN x", "line 1: rank and score must be numbers"),
         ("a.trec", "\n", "no rankings found"),
         ("a.jsonl", '{"id": "q 1", "chunk_ids": "c 1"}', "line 1, column chunk_ids"),
         ("a.jsonl", '{"id": "q 1", "chunk_ids": ["c 9"]}', "line 1: no chunk c 9 in the run"),

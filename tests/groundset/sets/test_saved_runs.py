@@ -14,8 +14,10 @@ from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
 from groundset.progress import Progress
+from groundset.retrieval.reranker import load_reranker
 from groundset.retrieval_eval.compare import compare
 from groundset.retrieval_eval.configs import retriever_configs
+from groundset.retrieval_eval.search import SearchOptions
 from groundset.run import Run, save_run
 from groundset.sets.exporting import export_run, exported_run
 from groundset.store.items import refused_rows
@@ -102,8 +104,8 @@ def test_saved_run_can_be_exported_and_compared(tmp_path: Path) -> None:
     run = Run.loaded(tmp_path / "run")
     configs = retriever_configs(make_config(run.settings["configuration"]), (), (), [20])
     assert len(configs) == 2
-    load = {"load_embedder": scripted_run.Encoder, "monitor": Progress(quiet=True)}
-    comparison = compare(run, configs, vector_store="faiss", **load)
+    options = SearchOptions(scripted_run.Encoder, load_reranker)
+    comparison = compare(run, configs, options, monitor=Progress(quiet=True))
     assert [len(result.findings) for result in comparison.results] == [4, 4]
 
 

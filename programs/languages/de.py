@@ -41,6 +41,7 @@ LANGUAGE = Language(
     address=whole_words("ich", "wir", as_written=True),
     second_question=re.compile(r"\bund (?:was|wer|wen|wem|wann|wo|warum|wie|wieso|welche[rsnm]?)\b"),
     alternative=whole_words("oder"),
+    negation=whole_words("nicht|kein(?:e[mnrs]?)?|nie|niemals|ohne|außer|weder"),
     compares_times="was früher war",
     compares_amounts="was mehr ist",
     condition_clause=r"wenn|falls|als|während|nachdem|bevor|weil|da|obwohl|sobald|solange|trotz|bei|nach",

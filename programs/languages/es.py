@@ -27,6 +27,7 @@ LANGUAGE = Language(
     address=whole_words("me", "yo", "nosotros", as_written=True),
     second_question=re.compile(r"\by (?:qué|quién|cuándo|dónde|cómo|cuánto|cuál(?:es)?)\b"),
     alternative=whole_words("[ou]"),
+    negation=whole_words("no|sin|nunca|ning[uú]na?|ningunos|salvo|excepto|ni"),
     compares_times="cuál fue antes",
     compares_amounts="cuál es mayor",
     condition_clause="si|cuando|mientras|después de|antes de|porque|aunque|durante|tras",

@@ -29,6 +29,7 @@ LANGUAGE = Language(
     address=whole_words("je", "me", "nous", as_written=True),
     second_question=re.compile(r"\bet (?:que|qui|quand|où|pourquoi|comment|combien|quel(?:le)?s?)\b"),
     alternative=whole_words("ou"),
+    negation=whole_words("ne|n(?=['’])|pas|sans|jamais|aucune?|sauf|ni"),
     compares_times="lequel était plus tôt",
     compares_amounts="lequel est plus grand",
     condition_clause="si|quand|lorsque|après|avant|parce que|pendant|bien que|dès que",

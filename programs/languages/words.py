@@ -125,6 +125,7 @@ class Words:
         broken_question: questions with wrong verb forms.
         second_question: the start of a second question in a question.
         alternative: the word between the answers that a question offers: "or".
+        negation: words that negate or exclude: "not", "without".
         boilerplate: web page boilerplate, and headings of sections without running text.
         citation: bibliographic references.
         past, modal: verbs in the past tense; modal verbs.
@@ -151,6 +152,7 @@ class Words:
     broken_question: Pattern = NEVER
     second_question: Pattern = NEVER
     alternative: Pattern = NEVER
+    negation: Pattern = NEVER
     boilerplate: Pattern = ANY_PAGE_FURNITURE
     citation: Pattern = ANY_REFERENCES
     past: Pattern = NEVER

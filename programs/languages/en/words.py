@@ -57,6 +57,9 @@ WORDS = Language(
     broken_question=re.compile(f"{_WITHOUT_AUXILIARY}|{_BROKEN_VERB}", re.IGNORECASE),
     second_question=re.compile(r"\band (?:what|who|when|where|why|how)\b"),
     alternative=whole_words("or"),
+    negation=whole_words(
+        "not|no|cannot|never|neither|nor|none|nobody|nothing|without|except|other than|rather than|unlike|[a-z]+n['’]t"
+    ),
     boilerplate=page_furniture(
         "privacy policy|terms of (?:use|service)|all rights reserved|subscribe|click here|sign (?:in|up)|"
         "edit this page|skip to|table of contents|contents|see also|external links|further reading|references|"

@@ -20,6 +20,10 @@ ENGLISH, GERMAN = LANGUAGES["en"], LANGUAGES["de"]
         ("In welchem Jahr verkaufte die Familie Aumann das Schloss?", GERMAN,
          "welchem jahr verkaufte familie aumann schloss"),
         ("Who was it?", ENGLISH, None),
+        ("Which protocol does not work with Gridfold 4?", ENGLISH, None),
+        ("Which ferry doesn't call at Tollvik?", ENGLISH, None),
+        ("Welche Fähre fährt ohne Diesel nach Tollvik?", GERMAN, None),
+        ("Why is the product v^H A v real for a Hermitian matrix?", ENGLISH, None),
     ],
 )  # fmt: skip
 def test_keywords_keep_what_is_asked_for_and_what_carries_meaning(question, language, expected):

@@ -48,10 +48,16 @@ class RunOptions(ChunkingOptions):
     )
     critic_lm: str | None = option(
         None,
-        "Another language model for the critics lm, ensemble and verdict; named like --lm.",
+        "Another language model for the critics lm, ensemble and verdict, and for --panel; named like --lm.",
         metavar="MODEL",
         show_default="the model of --lm",
         min_length=1,
+    )
+    panel: bool = option(
+        False,
+        "Three critics review each finished question with its answer: accuracy, clarity, practical use. If they "
+        "disagree, each sees the others' reasons and decides again, and the majority decides. The language model of "
+        "--critic-lm (default: --lm) answers, 3 or 6 calls for each question.",
     )
     least_score: float = option(
         1.5,

@@ -50,13 +50,12 @@ class JudgeOptions(CriticOptions):
 def judge(options: JudgeOptions) -> None:
     """Judge the rows, write them and print how many are good."""
     check_out(options.out, [options.file])
-    from groundset.engine.judging import FIELDS, PANEL_FIELDS, judged_rows, judging_critic, judging_lm
+    from groundset.engine.judging import FIELDS, PANEL_FIELDS, judged_rows, judging_critic
     from groundset.files import is_stream, json_line, whole_text
     from groundset.progress import Progress
     from groundset.store.calls import CallFile
 
-    critic = judging_critic(options.kind, options.critic, panel=options.panel)
-    model = judging_lm(critic, options.lm, options.critic_lm)
+    critic, model = judging_critic(options.kind, options.critic, options.lm, options.critic_lm, panel=options.panel)
     rows = read_rows(options.file, PANEL_FIELDS if options.panel else FIELDS[options.kind])
     out = options.out
     journal = None if model is None or is_stream(out) else CallFile(out.with_name(f"{out.name}.calls"))

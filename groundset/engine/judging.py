@@ -50,7 +50,7 @@ def judge(
     if kind not in FIELDS:
         raise InputError(f"kind {kind}: choose chunks or questions")
     checked = [dict(row) for row in rows]
-    critic = judging_critic(kind, critic, panel=panel)
+    critic, model = judging_critic(kind, critic, lm, critic_lm, panel=panel)
     for number, row in enumerate(checked):
         check_row(row, PANEL_FIELDS if panel else FIELDS[kind], f"rows[{number}]")
     if not checked:
@@ -62,7 +62,7 @@ def judge(
                 checked,
                 progress,
                 critic=critic,
-                lm=judging_lm(critic, lm, critic_lm),
+                lm=model,
                 embedder=embedder,
                 compiled=compiled,
                 tracking=tracking,
@@ -71,35 +71,30 @@ def judge(
         )
 
 
-def judging_critic(kind: Kind, critic: str, *, panel: bool) -> str:
-    """Return the name of the critic that decides: ``verdict`` for a panel.
+def judging_critic(
+    kind: Kind, critic: str, lm: str | None, critic_lm: str | None, *, panel: bool
+) -> tuple[str, str | None]:
+    """Return the name of the critic that decides, and its language model, given as ``--lm`` or ``--critic-lm``.
 
     Raises:
-        InputError: the panel cannot judge rows of this kind, or another critic is named.
-    """
-    if not panel:
-        return critic
-    if kind != "questions":
-        raise InputError("--panel: reviews questions with their answers; omit it to judge chunks")
-    if critic not in ("head", "verdict"):
-        raise InputError(f"--critic {critic}: the panel gives reasons, as only verdict does; omit --critic or --panel")
-    return "verdict"
-
-
-def judging_lm(critic: str, lm: str | None, critic_lm: str | None) -> str | None:
-    """Return the language model of a critic, given as ``--lm`` or ``--critic-lm``.
-
-    Raises:
-        InputError: two models are given, or one for a critic that uses none.
+        InputError: two models are given, or one for a critic that uses none; or the panel cannot decide.
     """
     from programs.critics import MODEL_FREE, check_critic
 
+    if panel:
+        if kind != "questions":
+            raise InputError("--panel: reviews questions with their answers; omit it to judge chunks")
+        if critic not in ("head", "verdict"):
+            raise InputError(f"--critic {critic}: the panel gives reasons, as only verdict does; omit --critic")
+        if lm is None and critic_lm is None:
+            raise InputError("--panel: needs a language model (--lm)")
+        critic = "verdict"
     check_critic(critic, critic_lm)
     if critic in MODEL_FREE and lm is not None:
         raise InputError(f"--lm {lm}: the critic {critic} uses no language model; leave --lm out")
     if None not in (lm, critic_lm) and lm != critic_lm:
         raise InputError(f"--lm {lm} and --critic-lm {critic_lm}: one language model judges; name one of them")
-    return critic_lm or lm
+    return critic, critic_lm or lm
 
 
 def check_row(row: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
@@ -245,10 +240,13 @@ def _panel(opened: OpenCritic) -> Decide:
     from programs.demos import read_demos
     from programs.judging import review_drafts
 
-    critic, state, demos = opened.critics["panel"], opened.compiled.predictors.get("panel"), read_demos(data_path("demos"))
-    return lambda rows: review_drafts(
-        [{name: text_of(row, name) for name in PANEL_FIELDS} for row in rows], critic, demos, state
-    )
+    demos, state = read_demos(data_path("demos")), opened.compiled.predictors.get("panel")
+
+    def decide(rows: Sequence[Row]) -> list["Decision"]:
+        drafts = [{name: text_of(row, name) for name in PANEL_FIELDS} for row in rows]
+        return review_drafts(drafts, opened.critics["panel"], demos, state)
+
+    return decide
 
 
 def _judgement(decision: "Decision") -> Row:

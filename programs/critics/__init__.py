@@ -3,4 +3,14 @@
 from programs.critics.base import Critic, Encoder
 from programs.critics.registry import CRITICS, EMBEDDING, MODEL_FREE, SCORING, check_critic, open_critics, open_panel
 
-__all__ = ["CRITICS", "EMBEDDING", "MODEL_FREE", "SCORING", "Critic", "Encoder", "check_critic", "open_critics", "open_panel"]
+__all__ = [
+    "CRITICS",
+    "EMBEDDING",
+    "MODEL_FREE",
+    "SCORING",
+    "Critic",
+    "Encoder",
+    "check_critic",
+    "open_critics",
+    "open_panel",
+]

@@ -101,7 +101,7 @@ def _tidy(reason: str) -> str:
 _TOKENS = 100  # per line; the call gets those of one line more
 _UNDECIDED = 0.5
 _REFUSING = {"same": 1.0}  # the probability that refuses, for outputs where yes refuses
-# Words that mean no wherever a completion has them, by output: models may write the verdict of a review as NOT APPROVED.
+# Words that mean no wherever a completion has them, by output: models may write the verdict as NOT APPROVED.
 _DENIALS = {"approved": re.compile(r"\b(?:not\W+(?:yet\W+)?(?:approved|yes)|disapproved?)\b", re.IGNORECASE)}
 _STRICT = "Be strict. Faults are easily missed: check word by word before you decide, and count one fault as enough."
 _AGAIN: Mapping[str, Any] = {"temperature": 0.7, "seed": 1}

@@ -162,7 +162,9 @@ class Multi(dspy.Module):
         self.contexts = Contexts(tools)
         mode = MODES[tools.mode]
         self.judging = JudgeAndRewrite(tools)
-        self.finish = Finish(tools, self.judging, mode.answer(tools), options.in_mode(mode).max_rank or 0, options.answer_variants)
+        self.finish = Finish(
+            tools, self.judging, mode.answer(tools), options.in_mode(mode).max_rank or 0, options.answer_variants
+        )
         self.combine: Combine | None = None
         if mode.writes_freely:
             self.combine = Combine(

@@ -43,9 +43,7 @@ class Panel(dspy.Module):
         decision = majority(rounds[-1])
         if decision.good:
             return decision.probability
-        trail.refuse(
-            STEP.name, _refusal(rounds[-1]), probability=decision.probability, question=judged.question
-        )
+        trail.refuse(STEP.name, _refusal(rounds[-1]), probability=decision.probability, question=judged.question)
         return None
 
 
@@ -65,7 +63,7 @@ def vote(predict: dspy.Predict, critic: Any, draft: dict[str, str]) -> list[Vote
 
 
 def majority(votes: Votes) -> Decision:
-    """Return the decision of the majority as the overall output, with the mean probability, and those of the critics."""
+    """Return the decisions of the critics, with that of the majority and the mean probability as the overall output."""
     good = sum(each.good for each in votes.values()) > len(votes) / 2
     return Decision(
         values={**{name: each.good for name, each in votes.items()}, OVERALL: good},

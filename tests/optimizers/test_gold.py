@@ -115,6 +115,22 @@ ROWS: dict[str, dict[str, Any]] = {
         "alike": False,
         "kind": "fact",
     },
+    "panel": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "passage": FACT,
+        "question": ASKED,
+        "answer": "the sluice had rotted",
+        "viewpoint": "accuracy",
+        "approved": True,
+        "kind": "",
+    },
+    "vary": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "passage": FACT,
+        "question": ASKED,
+        "answer": "because the sluice had rotted",
+        "wordings": ["The sluice had rotted."],
+    },
     "describe": {
         **PLACE,
         "fact": FACT,
@@ -177,6 +193,12 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("same", {"alike": False}, "kind"),
         ("same", {"second": ASKED}, "nothing was changed"),
         ("agree", {"alike": True}, "kind"),
+        ("panel", {"approved": False}, "kind"),
+        ("panel", {"viewpoint": "style"}, "viewpoint: "),
+        ("vary", {"wordings": ["Because the Sluice had rotted"]}, "repeats the answer"),
+        ("vary", {"wordings": ["the sluice of Veld had rotted"]}, "has other names"),
+        ("vary", {"wordings": ["the sluice had rotted since 1700"]}, "has other numbers"),
+        ("vary", {"wordings": []}, "wordings: "),
         ("describe", {"name": "water mill"}, "name"),
         ("describe", {"phrase": "the tide mill of Orsle itself"}, "phrase"),
     ],
@@ -215,8 +237,8 @@ def test_read_gold_ignores_labels_and_other_steps(tmp_path: Path) -> None:
 
 
 def test_gold_rows_have_fields_of_signature() -> None:
-    # Gold rows of these steps have other fields: evolved questions, single questions, or ``alike``.
-    others = {"reasoning", "ask", "same", "agree"}
+    # Gold rows of these steps have other fields: evolved questions, single questions, ``alike``, or no count.
+    others = {"reasoning", "ask", "same", "agree", "vary"}
     for step in GOLD.keys() - others:
         fields = {name for name, field in STEPS[step].signature.fields.items() if field.is_required()}
         assert fields <= GOLD[step].model_fields.keys(), step

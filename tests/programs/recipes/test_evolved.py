@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from scripted_program import (
+    DECIDING,
     GOOD,
     TEXT,
     WRITING,
@@ -30,7 +31,6 @@ from programs.evolutions import EVOLUTIONS
 from programs.modes import MODES
 from programs.recipes import RECIPES
 from programs.recipes.evolved import EvolvedOptions
-from programs.steps import STEPS
 from programs.steps.sound import combine
 from programs.types import Attempt, Outcome, Parse, StepRecord
 
@@ -60,7 +60,7 @@ def make(demos: Demos) -> Make:
         options = {"candidates": 1, "mix": MIXED, **options}
         attempt = attempt or attempt_on("evolved", wanted, chunk_of(text), parse, round=round, **options)
         assert attempt is not None, f"nothing {wanted} is asked in round {round}"
-        critics = dict.fromkeys(STEPS, ScriptedCritic(bad, low))
+        critics = dict.fromkeys(DECIDING, ScriptedCritic(bad, low))
         tools = tools_of(rank=rank, parse=parse, demos=demos, critics=critics)
         engine = ScriptedEngine(script)
         program = RECIPES["evolved"].program(tools, EvolvedOptions(**options))

@@ -55,9 +55,8 @@ class RunOptions(ChunkingOptions):
     )
     panel: bool = option(
         False,
-        "Three critics review each finished question with its answer: accuracy, clarity, practical use. If they "
-        "disagree, each sees the others' reasons and decides again, and the majority decides. The language model of "
-        "--critic-lm (default: --lm) answers, 3 or 6 calls for each question.",
+        "Three critics (accuracy, clarity, practical use) review each finished question with its answer, in one round or "
+        "two; the majority decides. They ask the language model of --critic-lm, by default that of --lm.",
     )
     least_score: float = option(
         1.5,

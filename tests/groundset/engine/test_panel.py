@@ -54,7 +54,7 @@ def docs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run `groundset generate` in this process; ``judge`` is the model of --critic-lm, ``critics`` replaces the others."""
+    """Run `groundset generate` in this process; ``judge`` is the model of --critic-lm, ``critics`` replaces critics."""
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
 
     def run(writer: Writer, out: Path, *options: object, judge: Any = None, critics: Any = None) -> Made:

@@ -266,11 +266,11 @@ def test_garbage_completions_end_in_rejects(make: Make, rubbish: str, wanted: st
 
 
 def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
-    program: Any = RECIPES["evolved"].program(tools_of(demos=demos), EvolvedOptions())
+    program: Any = RECIPES["evolved"].program(tools_of(demos=demos), EvolvedOptions(answer_variants=1))
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {*WRITING.values()} - {"describe", "multi_context", "split"}  # the steps of `multi`
     writing -= {*MODES["free"].steps, "open_answer"}
-    assert set(steps) == {"chunk", "judge", "same", "grounding", "sound", *writing}
+    assert set(steps) == {"chunk", "judge", "same", "grounding", "sound", "panel", "agree", *writing}
     assert all(steps[step].demos for step in writing)
 
 

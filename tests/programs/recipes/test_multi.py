@@ -238,7 +238,7 @@ def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
     program: Any = MULTI.program(tools_of(demos=demos), MultiOptions())
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {"question", "describe", "multi_context", "split", "feedback", "rewrite", "answer"}
-    assert set(steps) == {"chunk", "judge", "grounding", *writing}
+    assert set(steps) == {"chunk", "judge", "grounding", "panel", *writing}
     assert all(steps[step].demos for step in writing)
 
 

@@ -109,7 +109,14 @@ def test_relabel_replaces_only_the_record_of_the_final_question(critic: ByWords,
     assert corrected.trail[::2] == (records[0], records[2])
     assert (corrected.trail[1].probability, corrected.trail[1].candidate) == (0.8, 2)
     assert corrected.probability == 0.5, "limited by grounding"
-    assert [record.verdict for record in added.trail] == ["bad"]
+
+
+def test_relabel_keeps_the_limit_of_a_panel(critic: ByWords, write: Write, tmp_path: Path) -> None:
+    first, *others = loaded_run().samples
+    votes = [StepRecord(step="panel", probability=share, verdict="good") for share in (0.9, 0.9, 0.2, 0.1)]
+    write(samples=[first.model_copy(update={"trail": (*first.trail, *votes)}), *others])
+    relabel_run(tmp_path / "run", tmp_path / "judged", critic="head", keep=True, quiet=True)
+    assert Run.loaded(tmp_path / "judged").samples[0].probability == 0.4, "the mean of its last round"
 
 
 def test_relabel_replaces_critic_and_drops_old_estimates(critic: ByWords, write: Write, tmp_path: Path) -> None:

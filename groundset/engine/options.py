@@ -55,8 +55,8 @@ class RunOptions(ChunkingOptions):
     )
     panel: bool = option(
         False,
-        "Three critics (accuracy, clarity, practical use) review each finished question with its answer, in one round or "
-        "two; the majority decides. They ask the language model of --critic-lm, by default that of --lm.",
+        "Three critics (accuracy, clarity, practical use) review each finished question with its answer, in one round "
+        "or two; the majority decides. They ask the language model of --critic-lm, by default that of --lm.",
     )
     least_score: float = option(
         1.5,

@@ -109,6 +109,7 @@ def test_relabel_replaces_only_the_record_of_the_final_question(critic: ByWords,
     assert corrected.trail[::2] == (records[0], records[2])
     assert (corrected.trail[1].probability, corrected.trail[1].candidate) == (0.8, 2)
     assert corrected.probability == 0.5, "limited by grounding"
+    assert [record.verdict for record in added.trail] == ["bad"]
 
 
 def test_relabel_keeps_the_limit_of_a_panel(critic: ByWords, write: Write, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from optimizers.gold import Question, SingleChunkGold, Text
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from programs.features import agreement
-from programs.languages import LANGUAGES
 from programs.steps.vary import STEP, wording_problem, wordings_of
+from programs.text import numbers, tokens
 
 
 class VaryGold(SingleChunkGold):
@@ -24,10 +24,11 @@ class VaryGold(SingleChunkGold):
     wordings: tuple[Text, ...] = Field(min_length=1)
 
     def _problems(self) -> Iterator[str]:
-        language = LANGUAGES[self.language]
         for wording in self.wordings:
-            if problem := wording_problem(wording, self.question, self.answer, self.passage, language):
-                yield f"the wording {wording!r} {problem}"
+            if tokens(wording) == tokens(self.answer):
+                yield f"the wording repeats the answer: {wording}"
+            if not numbers(self.answer) <= numbers(wording):
+                yield f"the wording lacks a number of the answer: {wording}"
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:

@@ -14,8 +14,12 @@ _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)]|[Ww]ordings?\s*:)\s+")
 
 def wordings_of(text: str, count: int) -> list[str]:
     """Return the first distinct wordings in the lines of a completion, without bullets and quotation marks."""
-    lines = [" ".join(plain(_BULLET.sub("", line)).strip(' "“”„«»').split()) for line in text.splitlines()]
-    return list({line.casefold(): line for line in reversed(lines) if tokens(line)}.values())[::-1][:count]
+    distinct: dict[str, str] = {}
+    for line in text.splitlines():
+        wording = " ".join(plain(_BULLET.sub("", line)).strip(' "“”„«»').split())
+        if tokens(wording):
+            distinct.setdefault(wording.casefold(), wording)
+    return list(distinct.values())[:count]
 
 
 def wording_problem(wording: str, question: str, answer: str, passage: str, language: Language) -> str | None:

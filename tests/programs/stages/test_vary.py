@@ -71,6 +71,7 @@ def test_wordings_are_cleaned_and_distinct() -> None:
     text = '1) on Monday\n* On Monday\n"Wording: x"\nWording: by Monday\n\n  \nlater'
     assert wordings_of(text, 4) == ["on Monday", "Wording: x", "by Monday", "later"]
     assert wordings_of(text, 1) == ["on Monday"]
+    assert wordings_of("a\nb\nA", 2) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

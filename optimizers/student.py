@@ -102,6 +102,7 @@ class CriticStep(dspy.Module):
         """Wrap a predictor with its critic; the other outputs are removed."""
         super().__init__()
         self.predict = dspy.Predict(with_one_output(predict.signature, deciding_output(predict.signature)))
+        self.predict.demos = list(predict.demos)
         self._ledger = ledger
         self._overall = deciding_output(predict.signature)
         self._critic = _CachingCritic(critic, ledger, self._overall)

@@ -52,6 +52,8 @@ class Writer:
             passage, question = shown.rsplit("\nQuestion: ", 1)
             answer, rests_on = self.known[question.strip()]
             return answer if all(piece in passage for piece in rests_on) else "not stated"
+        if system.startswith("Write the answer"):
+            return "It was {}.".format(shown.rsplit("\nAnswer: ", 1)[1].split("\n", 1)[0])
         criteria = re.findall(r"^([A-Z][a-z ]+): <reason[^>]*> - <([^>]+)>", system, re.MULTILINE)
         assert criteria, system
         good = {"Same": "no"}

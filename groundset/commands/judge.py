@@ -19,6 +19,11 @@ class CriticOptions(CommandOptions):
     embedder: Embedder
     compiled: Compiled
     tracking: Tracking
+    panel: bool = option(
+        False,
+        "Let three critics of the language model review each question with its `answer`, as `generate --panel` does, "
+        "instead of --critic.",
+    )
     quiet: bool = option(False, "Show no progress.", only="python")
 
 
@@ -45,13 +50,13 @@ class JudgeOptions(CriticOptions):
 def judge(options: JudgeOptions) -> None:
     """Judge the rows, write them and print how many are good."""
     check_out(options.out, [options.file])
-    from groundset.engine.judging import FIELDS, judged_rows, judging_lm
+    from groundset.engine.judging import FIELDS, PANEL_FIELDS, judged_rows, judging_critic
     from groundset.files import is_stream, json_line, whole_text
     from groundset.progress import Progress
     from groundset.store.calls import CallFile
 
-    model = judging_lm(options.critic, options.lm, options.critic_lm)
-    rows = read_rows(options.file, FIELDS[options.kind])
+    critic, model = judging_critic(options.kind, options.critic, options.lm, options.critic_lm, panel=options.panel)
+    rows = read_rows(options.file, PANEL_FIELDS if options.panel else FIELDS[options.kind])
     out = options.out
     journal = None if model is None or is_stream(out) else CallFile(out.with_name(f"{out.name}.calls"))
     good = 0
@@ -60,11 +65,12 @@ def judge(options: JudgeOptions) -> None:
             options.kind,
             rows,
             progress,
-            critic=options.critic,
+            critic=critic,
             lm=model,
             embedder=options.embedder,
             compiled=options.compiled,
             tracking=options.tracking,
+            panel=options.panel,
             journal=journal,
         ):
             good += row["verdict"] == "good"

@@ -17,7 +17,7 @@ from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runtime.parser import NONE, load_parser
 from groundset.store.run_store import RunStore
-from programs.critics import MODEL_FREE, SCORING, open_critics
+from programs.critics import MODEL_FREE, SCORING, open_critics, open_panel
 from programs.critics.heads import HeadCritic
 from programs.critics.remembering import CachingEncoder
 from programs.demos import read_demos
@@ -102,8 +102,10 @@ def prepare_engine(
     store.set_meta("shares", dict(shares))
     store.set_meta("agenda", dict(agenda.counts))
     model = models.language_model
-    by_role = {GENERATOR: model.lm} | ({CRITIC: models.critic_model.lm} if calls_model else {})
-    tools = replace(tools.with_models(by_role), critics={**critics, **compiled.finetuned(model.lm)})
+    judges = calls_model or config.panel
+    by_role = {GENERATOR: model.lm} | ({CRITIC: models.critic_model.lm} if judges else {})
+    panel = open_panel(models.critic_model) if config.panel else {}
+    tools = replace(tools.with_models(by_role), critics={**critics, **compiled.finetuned(model.lm), **panel})
     program = recipe.program(tools, config.options)
     limits = {} if mode.writes_freely else config.options.limits(size)
     engine = RunEngine(

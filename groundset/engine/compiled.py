@@ -22,7 +22,8 @@ from programs.steps import STEPS
 SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
 ENSEMBLE = "ensemble"
 _LM_CRITICS = ("lm", ENSEMBLE)  # `verdict` uses other prompts, so these states do not apply to it
-_DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.finetuned}
+_DECIDING = {name: step.signature for name, step in STEPS.items() if step.any_critic}
+_REASONING = {name: step.signature for name, step in STEPS.items() if step.gives_reasons}
 
 
 class Compiled(NamedTuple):
@@ -213,13 +214,16 @@ def _fitting(folder: Path, consumers: StateConsumers, *, strict: bool = False) -
         InputError: with ``strict``, a state was compiled for other weights of the same model.
         StateError: a state cannot be used, or expects another embedding dimension.
     """
-    writing = {name: step.signature for name, step in STEPS.items() if name not in _DECIDING}
+    writing = {name: step.signature for name, step in STEPS.items() if name not in {**_DECIDING, **_REASONING}}
     candidates: list[tuple[CompiledState, str | None]] = []
     if consumers.lm is not None:
         candidates += [
             (state, consumers.lm_sha256) for state in read_states(folder / folder_of(consumers.lm), writing).values()
         ]
     judging, judging_sha256 = consumers.judging
+    if judging is not None:
+        states = read_states(folder / folder_of(judging), _REASONING).values()
+        candidates += [(state, judging_sha256) for state in states]
     if judging is not None and consumers.critic in _LM_CRITICS:
         states = read_states(folder / folder_of(judging), _DECIDING).values()
         blended = consumers.critic == ENSEMBLE

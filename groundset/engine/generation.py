@@ -168,7 +168,7 @@ def _check_names(config: RunConfig) -> None:
     from groundset.retrieval.stores import check_store
     from programs.critics.registry import check_critic
 
-    check_critic(config.deciding, config.critic_lm)
+    check_critic(config.deciding, None if config.panel else config.critic_lm)
     check_store(config.vector_store)
 
 

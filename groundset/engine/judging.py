@@ -21,6 +21,7 @@ Row = dict[str, Any]
 Decide = Callable[[Sequence[Row]], list["Decision"]]
 
 FIELDS: Mapping[Kind, tuple[str, ...]] = {"chunks": ("text",), "questions": ("question", "passage")}
+PANEL_FIELDS = (*FIELDS["questions"], "answer")
 _HEAD_BATCH = 64
 _LM_BATCH = 1  # a language model takes seconds for each row
 
@@ -35,6 +36,7 @@ def judge(
     embedder: str = DEFAULT_EMBEDDER,
     compiled: str = "shipped",
     tracking: str | None = None,
+    panel: bool = False,
     quiet: bool = False,
 ) -> list[Row]:
     """Judge rows; see :func:`groundset.judge`.
@@ -48,8 +50,9 @@ def judge(
     if kind not in FIELDS:
         raise InputError(f"kind {kind}: choose chunks or questions")
     checked = [dict(row) for row in rows]
+    critic, model = judging_critic(kind, critic, lm, critic_lm, panel=panel)
     for number, row in enumerate(checked):
-        check_row(row, FIELDS[kind], f"rows[{number}]")
+        check_row(row, PANEL_FIELDS if panel else FIELDS[kind], f"rows[{number}]")
     if not checked:
         return []
     with Progress(quiet=quiet) as progress:
@@ -59,28 +62,39 @@ def judge(
                 checked,
                 progress,
                 critic=critic,
-                lm=judging_lm(critic, lm, critic_lm),
+                lm=model,
                 embedder=embedder,
                 compiled=compiled,
                 tracking=tracking,
+                panel=panel,
             )
         )
 
 
-def judging_lm(critic: str, lm: str | None, critic_lm: str | None) -> str | None:
-    """Return the language model of a critic, given as ``--lm`` or ``--critic-lm``.
+def judging_critic(
+    kind: Kind, critic: str, lm: str | None, critic_lm: str | None, *, panel: bool
+) -> tuple[str, str | None]:
+    """Return the name of the critic that decides, and its language model, given as ``--lm`` or ``--critic-lm``.
 
     Raises:
-        InputError: two models are given, or one for a critic that uses none.
+        InputError: two models are given, or one for a critic that uses none; or the panel cannot decide.
     """
     from programs.critics import MODEL_FREE, check_critic
 
+    if panel:
+        if kind != "questions":
+            raise InputError("--panel: reviews questions with their answers; omit it to judge chunks")
+        if critic not in ("head", "verdict"):
+            raise InputError(f"--critic {critic}: the panel gives reasons, as only verdict does; omit --critic")
+        if lm is None and critic_lm is None:
+            raise InputError("--panel: needs a language model (--lm)")
+        critic = "verdict"
     check_critic(critic, critic_lm)
     if critic in MODEL_FREE and lm is not None:
         raise InputError(f"--lm {lm}: the critic {critic} uses no language model; leave --lm out")
     if None not in (lm, critic_lm) and lm != critic_lm:
         raise InputError(f"--lm {lm} and --critic-lm {critic_lm}: one language model judges; name one of them")
-    return critic_lm or lm
+    return critic, critic_lm or lm
 
 
 def check_row(row: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
@@ -107,6 +121,7 @@ def judged_rows(
     embedder: str,
     compiled: str,
     tracking: str | None = None,
+    panel: bool = False,
     journal: "CallFile | None" = None,
 ) -> Iterator[Row]:
     """Load the critic, and yield each row with its judgement; see :func:`judge`.
@@ -117,7 +132,7 @@ def judged_rows(
         InputError: an option is wrong.
         ModelError: a model cannot be found or loaded.
     """
-    opened = open_judge(kind, critic, lm, embedder, compiled, tracking, journal)
+    opened = open_judge(kind, critic, lm, embedder, compiled, tracking, journal, panel=panel)
     with opened as decide, phases.phase("Judging", len(rows)) as advance:
         size = _HEAD_BATCH if critic == "head" else _LM_BATCH
         for start in range(0, len(rows), size):
@@ -158,7 +173,7 @@ def open_critic(
 ) -> Iterator[OpenCritic]:
     """Load a critic; see :func:`judge`."""
     from groundset.engine.compiled import StateConsumers, load_compiled
-    from programs.critics import EMBEDDING, MODEL_FREE, check_critic, open_critics
+    from programs.critics import EMBEDDING, MODEL_FREE, check_critic, open_critics, open_panel
     from programs.languages import LANGUAGES
     from programs.languages.table import Languages
 
@@ -186,7 +201,8 @@ def open_critic(
             heads=states.heads,
             blends=states.blends,
         )
-        yield OpenCritic(opened, states, named[0])
+        panel = open_panel(language_model) if language_model else {}
+        yield OpenCritic({**opened, **panel}, states, named[0])
 
 
 @contextmanager
@@ -198,11 +214,16 @@ def open_judge(
     compiled: str,
     tracking: str | None = None,
     journal: "CallFile | None" = None,
+    *,
+    panel: bool = False,
 ) -> Iterator[Decide]:
     """Load the critic, and yield a function that judges a batch of rows."""
     from programs.judging import judge_chunks, judge_questions
 
     with open_critic(critic, lm, embedder, compiled, tracking, journal) as opened:
+        if panel:
+            yield _panel(opened)
+            return
         step = "chunk" if kind == "chunks" else "judge"
         deciding, state = opened.critics[step], opened.compiled.predictors.get(step)
         if kind == "chunks":
@@ -211,6 +232,21 @@ def open_judge(
             yield lambda rows: judge_questions(
                 [(row["question"], text_of(row, "passage")) for row in rows], deciding, state
             )
+
+
+def _panel(opened: OpenCritic) -> Decide:
+    """Return a function that lets a panel review a batch of rows."""
+    from groundset.data_files import data_path
+    from programs.demos import read_demos
+    from programs.judging import review_drafts
+
+    demos, state = read_demos(data_path("demos")), opened.compiled.predictors.get("panel")
+
+    def decide(rows: Sequence[Row]) -> list["Decision"]:
+        drafts = [{name: text_of(row, name) for name in PANEL_FIELDS} for row in rows]
+        return review_drafts(drafts, opened.critics["panel"], demos, state)
+
+    return decide
 
 
 def _judgement(decision: "Decision") -> Row:

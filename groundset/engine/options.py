@@ -48,10 +48,15 @@ class RunOptions(ChunkingOptions):
     )
     critic_lm: str | None = option(
         None,
-        "Another language model for the critics lm, ensemble and verdict; named like --lm.",
+        "Another language model for the critics lm, ensemble and verdict, and for --panel; named like --lm.",
         metavar="MODEL",
         show_default="the model of --lm",
         min_length=1,
+    )
+    panel: bool = option(
+        False,
+        "Three critics (accuracy, clarity, practical use) review each finished question with its answer, in one round "
+        "or two; the majority decides. They ask the language model of --critic-lm, by default that of --lm.",
     )
     least_score: float = option(
         1.5,

@@ -6,7 +6,7 @@ one click share its name, so that it can be undone.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -118,9 +118,12 @@ def consensus_by_item(reviews: Iterable[Review], kind: Literal["sample", "reject
 
 
 def corrected(sample: Sample, consensus: Consensus | None) -> Sample:
-    """Return a sample with its reviewers' corrections."""
+    """Return a sample with its reviewers' corrections; a corrected answer loses its other wordings."""
     texts = {"question": consensus.question, "answer": consensus.answer} if consensus else {}
-    return sample.model_copy(update={name: text for name, text in texts.items() if text is not None})
+    changes: dict[str, Any] = {name: text for name, text in texts.items() if text is not None}
+    if "answer" in changes:
+        changes["metadata"] = {name: value for name, value in sample.metadata.items() if name != "answer_variants"}
+    return sample.model_copy(update=changes)
 
 
 def _consensus(reviews: Sequence[Review]) -> Consensus:

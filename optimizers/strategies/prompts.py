@@ -24,6 +24,7 @@ from optimizers.steps.examples import Examples
 from optimizers.strategies.base import Need, Resources, Strategy
 from optimizers.student import CriticStep, GeneratorStep
 from programs.critics.logprobs import LogprobCritic
+from programs.critics.verdict import VerdictCritic
 from programs.errors import LeakError, Stopped, StrategyError
 from programs.nearest import Encode, Nearest
 
@@ -190,11 +191,13 @@ def _task_of(step: str, examples: Examples, resources: Resources) -> tuple[Task,
         raise StrategyError(f"too few examples for {step}: {len(dev)} dev and {test} test rows; add some with --labels")
     ledger = Ledger(compiling.metric, resources.judges, listener.call)
     start = compiling.step.predictor(resources.demos.get(step, ()))
-    student = (
-        CriticStep(start, ledger, LogprobCritic(model.lm))
-        if compiling.step.decides
-        else GeneratorStep(start, ledger, model.adapter)
-    )
+    student: CriticStep | GeneratorStep
+    if compiling.step.gives_reasons:
+        student = CriticStep(start, ledger, VerdictCritic(model.lm, step))
+    elif compiling.step.decides:
+        student = CriticStep(start, ledger, LogprobCritic(model.lm))
+    else:
+        student = GeneratorStep(start, ledger, model.adapter)
     task = Task(
         compiling=compiling,
         student=student,

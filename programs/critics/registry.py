@@ -52,6 +52,11 @@ def open_critics(
     return CRITICS[spec](_Parts(languages, embedder, language_model, heads or {}, blends or {}))
 
 
+def open_panel(language_model: Any) -> dict[str, Critic]:
+    """Return the critic of the step ``panel``: a language model, which has the client ``lm``."""
+    return {step: VerdictCritic(language_model.lm, step) for step, row in STEPS.items() if row.gives_reasons}
+
+
 def check_critic(spec: str, language_model: str | None = None) -> None:
     """Refuse an unknown critic, and a language model for a critic that uses none.
 
@@ -69,7 +74,7 @@ def check_critic(spec: str, language_model: str | None = None) -> None:
 
 
 def _deciding_steps() -> list[str]:
-    return [name for name, step in STEPS.items() if step.decides and not step.finetuned]
+    return [name for name, step in STEPS.items() if step.any_critic]
 
 
 def _open_heads(parts: _Parts) -> dict[str, Critic]:

@@ -101,6 +101,8 @@ def _tidy(reason: str) -> str:
 _TOKENS = 100  # per line; the call gets those of one line more
 _UNDECIDED = 0.5
 _REFUSING = {"same": 1.0}  # the probability that refuses, for outputs where yes refuses
+# Words that mean no wherever a completion has them, by output: models may write the verdict as NOT APPROVED.
+_DENIALS = {"approved": re.compile(r"\b(?:not\W+(?:yet\W+)?(?:approved|yes)|disapproved?)\b", re.IGNORECASE)}
 _STRICT = "Be strict. Faults are easily missed: check word by word before you decide, and count one fault as enough."
 _AGAIN: Mapping[str, Any] = {"temperature": 0.7, "seed": 1}
 
@@ -221,6 +223,8 @@ def _evidence(text: str, questions: Mapping[str, Any]) -> Evidence | None:
     """
     offered = {_title(name): labels_of(question)[0] for name, question in questions.items()}
     verdicts = parse_verdicts(text, offered)
+    for name in questions.keys() & _DENIALS.keys():
+        verdicts |= _denied(text, _title(name), verdicts.get(_title(name)), _DENIALS[name])
     evidence = {name: _answer(question, verdicts.get(_title(name))) for name, question in questions.items()}
     yes_no = [name for name, question in questions.items() if question["type"] == "noul"]
     parts = [name for name in yes_no if name != OVERALL]
@@ -230,6 +234,14 @@ def _evidence(text: str, questions: Mapping[str, Any]) -> Evidence | None:
         evidence[OVERALL] = {**evidence[OVERALL], "noul": min(evidence[name]["noul"] for name in known)}
         return evidence
     return evidence if parsed.issuperset(yes_no) and parsed else None
+
+
+def _denied(text: str, title: str, verdict: VerdictLine | None, denial: re.Pattern[str]) -> dict[str, VerdictLine]:
+    """Return the verdict no, by title, if a completion denies the output or is not at all sure of its no."""
+    if verdict is not None and verdict.label == "no":
+        return {title: verdict._replace(confidence=max(1, verdict.confidence))}  # at 0 it would count as a yes
+    reason, denials = denial.subn("", re.sub(rf"\b{title}\s*:", "", _THOUGHT.sub("", text)))
+    return {title: VerdictLine("no", _DEFAULT_CONFIDENCE, _tidy(reason))} if denials else {}
 
 
 def _answer(question: Mapping[str, Any], verdict: VerdictLine | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from programs.languages.table import Languages
 from programs.modes import MODES, Mode
@@ -39,6 +39,18 @@ class Options(BaseModel):
         """Return the most samples of each kind of question in a set of this size, for kinds that have a limit."""
         del size
         return {}
+
+
+class AnsweredOptions(Options):
+    """The options of recipes that check answers."""
+
+    answer_variants: int = Field(
+        default=0,
+        ge=0,
+        le=10,
+        description="Write up to this many other wordings of each answer; those that say the same and are supported by "
+        "the passage become further reference answers.",
+    )
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from programs.evolutions import EVOLUTIONS
 from programs.modes import Mode
-from programs.recipes.base import Options, Past
+from programs.recipes.base import AnsweredOptions, Past
 from programs.recipes.kinds import KEPT_ROUNDS, KindPlan, Kinds, limits
 from programs.types import Context, Focus
 
@@ -16,7 +16,7 @@ ROUNDS = 6
 _EASY_ROUNDS = 4  # rounds with easy foci; the second one asks as `simple` about foci whose evolution failed
 
 
-class ByChunkOptions(Options):
+class ByChunkOptions(AnsweredOptions):
     """The options shared by the recipes with this agenda."""
 
     growing: ClassVar[Mapping[str, Sequence[str]]] = {"ask": ("easy", "all")}

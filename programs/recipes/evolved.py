@@ -81,7 +81,7 @@ class Evolved(dspy.Module):
         asking = AskOptions(options.candidates, options.answers)
         self.contexts = Contexts(tools)
         self.judging = JudgeAndRewrite(tools)
-        self.finish = Finish(tools, self.judging, self.mode.answer(tools), max_rank)
+        self.finish = Finish(tools, self.judging, self.mode.answer(tools), max_rank, options.answer_variants)
         self.seed = Seed(self.mode.asker(tools, self.judging, asking), self.finish)
         wanted = {**resolved.mix, "simple": 1}
         self.evolutions: dict[str, Any] = {

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from programs.facts import LinkedFacts, link_facts, rare_names
 from programs.modes import MODES, Mode
-from programs.recipes.base import Agenda, Material, Options, Past, Recipe
+from programs.recipes.base import Agenda, AnsweredOptions, Material, Past, Recipe
 from programs.stages.combine import Combine
 from programs.stages.compose import Compose
 from programs.stages.contexts import Contexts
@@ -111,7 +111,7 @@ _SINGLES = 4  # at most one sample in this many is about one chunk
 _TEMPERATURE = 0.7  # of repeated draws about the same facts
 
 
-class MultiOptions(Options):
+class MultiOptions(AnsweredOptions):
     """The options of ``multi``."""
 
     min_chunks: int = Field(default=2, ge=2, le=5, description="Fewest chunks that a question needs.")
@@ -162,7 +162,9 @@ class Multi(dspy.Module):
         self.contexts = Contexts(tools)
         mode = MODES[tools.mode]
         self.judging = JudgeAndRewrite(tools)
-        self.finish = Finish(tools, self.judging, mode.answer(tools), options.in_mode(mode).max_rank or 0)
+        self.finish = Finish(
+            tools, self.judging, mode.answer(tools), options.in_mode(mode).max_rank or 0, options.answer_variants
+        )
         self.combine: Combine | None = None
         if mode.writes_freely:
             self.combine = Combine(

@@ -1,6 +1,6 @@
 """Recipe ``roundtrip``: a benchmark of retrievers with one question about each chunk.
 
-    question → judge, the best of several → search → draft
+    question → judge, the best of several → panel → search → draft
 
 No question is refused for its rank, because the ranks are the result.
 """
@@ -14,6 +14,7 @@ from programs.modes import MODES
 from programs.modes.base import AskOptions
 from programs.recipes.base import Agenda, Material, Options, Past, Recipe
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
+from programs.stages.panel import Panel
 from programs.stages.round_trip import RoundTrip
 from programs.tools import Tools
 from programs.trail import Trail
@@ -40,6 +41,7 @@ class RoundTripQuestions(dspy.Module):
         judging = JudgeAndRewrite(tools)
         self.ask = MODES[tools.mode].asker(tools, judging, AskOptions(options.candidates))
         self.candidates = options.candidates
+        self.panel = Panel(tools)
         self.round_trip = RoundTrip(tools, judging, max_rank=0)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
@@ -59,6 +61,9 @@ class RoundTripQuestions(dspy.Module):
             if foci:
                 trail.refuse("judge", "none of the questions is good")
             return trail.outcome(used_foci=used_foci, exhausted=exhausted)
+        approval = self.panel(trail, best, best.focus.answer)
+        if approval is None:
+            return trail.outcome(used_foci=used_foci, exhausted=exhausted)
         result = self.round_trip(trail, best)
         draft = Draft(
             question=best.question,
@@ -67,7 +72,7 @@ class RoundTripQuestions(dspy.Module):
             contexts=(context.chunk,),
             relevant=result.relevant,
             retrieval=result.retrieval,
-            probability=round(best.decision.probability, 4),
+            probability=round(min(best.decision.probability, approval), 4),
             trail=trail.records_of(best.number),
             metadata={"focus": best.focus.sentence, "source_rank": best.retrieval.rank},
         )

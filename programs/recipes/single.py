@@ -54,7 +54,9 @@ class Single(dspy.Module):
         mode = MODES[tools.mode]
         self.contexts = Contexts(tools)
         judging = JudgeAndRewrite(tools)
-        finish = Finish(tools, judging, mode.answer(tools), options.in_mode(mode).max_rank or 0)
+        finish = Finish(
+            tools, judging, mode.answer(tools), options.in_mode(mode).max_rank or 0, options.answer_variants
+        )
         self.seed = Seed(mode.asker(tools, judging, AskOptions(options.candidates, options.answers)), finish)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:

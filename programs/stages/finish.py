@@ -6,7 +6,9 @@ import dspy
 
 from programs.features import kind_of
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
+from programs.stages.panel import Panel
 from programs.stages.round_trip import RoundTrip
+from programs.stages.vary import Vary
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Draft
@@ -15,11 +17,21 @@ from programs.types import Draft
 class Finish(dspy.Module):
     """Run the remaining checks on a good question."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndRewrite, answer: Any, max_rank: int) -> None:
-        """Compose the checks; ``answer`` is the answer stage, for ``max_rank`` see :class:`RoundTrip`."""
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite, answer: Any, max_rank: int, variants: int = 0) -> None:
+        """Compose the checks.
+
+        Args:
+            tools: the tools of the run.
+            judging: judges alternative chunks.
+            answer: the answer stage.
+            max_rank: see :class:`RoundTrip`.
+            variants: how many other wordings of the answer to write.
+        """
         super().__init__()
         self.round_trip = RoundTrip(tools, judging, max_rank)
         self.answer = answer
+        self.panel = Panel(tools)
+        self.vary = Vary(tools, variants) if variants else None
         self.tools = tools
 
     def forward(self, trail: Trail, judged: Judged, evolution: str) -> Draft | None:
@@ -31,6 +43,10 @@ class Finish(dspy.Module):
         if answered is None:
             return None
         answer, probability = answered
+        approval = self.panel(trail, judged, answer)
+        if approval is None:
+            return None
+        variants = self.vary(trail, judged, answer) if self.vary else []
         language = self.tools.languages[trail.language]
         return Draft(
             question=judged.question,
@@ -39,11 +55,12 @@ class Finish(dspy.Module):
             contexts=tuple(context.chunk for context in judged.contexts),
             relevant=result.relevant,
             retrieval=result.retrieval,
-            probability=round(min(judged.decision.probability, probability), 4),
+            probability=round(min(judged.decision.probability, probability, approval), 4),
             trail=trail.records_of(judged.number),
             metadata={
                 "focus": judged.focus.sentence,
                 "kind": judged.focus.kind or kind_of(judged.question, judged.focus, language),
                 "source_rank": judged.retrieval.rank,
+                **({"answer_variants": variants} if variants else {}),
             },
         )

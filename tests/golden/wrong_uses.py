@@ -10,7 +10,8 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "DOCS --out NEW --mix nope=1", "DOCS --out NEW --mode nope", "DOCS --out NEW --chunk-size 0",
         "DOCS --out NEW --splits train=0.5,test=0.6", "DOCS --out NEW --critic nope",
         "DOCS --out NEW --compiled MISSING", "DOCS --out NEW --embedder MISSING", "DOCS --out NEW --config MISSING",
-        "DOCS --out NEW --recipe nope",
+        "DOCS --out NEW --recipe nope", "DOCS --out NEW --answer-variants 99",
+        "DOCS --out NEW --recipe roundtrip --answer-variants 2",
         "DOCS --size 5 --out RUN", "DOCS --out DAMAGED", "DOCS --out DOCS",
     ),
     "chunk": (
@@ -18,6 +19,7 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
     ),
     "judge": (
         "ROWS --out -", "questions MISSING --out -", "questions ROWS --out -", "chunks ROWS --critic nope --out -",
+        "chunks ROWS --panel --lm nope --out -", "questions ROWS --panel --out -",
     ),
     "show": (
         "MISSING", "EMPTY", "DAMAGED", "RUN --limit 0", "RUN --id zzz", "RUN --step judge", "RUN --rejects --step nope",

@@ -10,8 +10,11 @@ from optimizers.gold import GoldRow, check, read_annotated, read_gold
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.steps import GOLD
 from optimizers.steps.question import QuestionGold
+from optimizers.steps.vary import VaryGold
 from programs.errors import LabelError
+from programs.languages import LANGUAGES
 from programs.steps import STEPS
+from programs.steps.vary import wording_problem
 from programs.text import plain
 
 DATA = Path(__file__).parents[2] / "data"
@@ -115,6 +118,22 @@ ROWS: dict[str, dict[str, Any]] = {
         "alike": False,
         "kind": "fact",
     },
+    "panel": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "passage": FACT,
+        "question": ASKED,
+        "answer": "the sluice had rotted",
+        "viewpoint": "accuracy",
+        "approved": True,
+        "kind": "",
+    },
+    "vary": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "passage": FACT,
+        "question": ASKED,
+        "answer": "because the sluice had rotted",
+        "wordings": ["The sluice had rotted."],
+    },
     "describe": {
         **PLACE,
         "fact": FACT,
@@ -177,6 +196,11 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("same", {"alike": False}, "kind"),
         ("same", {"second": ASKED}, "nothing was changed"),
         ("agree", {"alike": True}, "kind"),
+        ("panel", {"approved": False}, "kind"),
+        ("panel", {"viewpoint": "style"}, "viewpoint: "),
+        ("vary", {"wordings": ["Because the Sluice had rotted"]}, "repeats the answer"),
+        ("vary", {"answer": "in 1712"}, "lacks a number of the answer"),
+        ("vary", {"wordings": []}, "wordings: "),
         ("describe", {"name": "water mill"}, "name"),
         ("describe", {"phrase": "the tide mill of Orsle itself"}, "phrase"),
     ],
@@ -215,8 +239,8 @@ def test_read_gold_ignores_labels_and_other_steps(tmp_path: Path) -> None:
 
 
 def test_gold_rows_have_fields_of_signature() -> None:
-    # Gold rows of these steps have other fields: evolved questions, single questions, or ``alike``.
-    others = {"reasoning", "ask", "same", "agree"}
+    # Gold rows of these steps have other fields: evolved questions, single questions, ``alike``, or no count.
+    others = {"reasoning", "ask", "same", "agree", "vary"}
     for step in GOLD.keys() - others:
         fields = {name for name, field in STEPS[step].signature.fields.items() if field.is_required()}
         assert fields <= GOLD[step].model_fields.keys(), step
@@ -230,6 +254,13 @@ def test_shipped_files_are_valid() -> None:
         assert {row.step for row in rows} <= {step}
         assert bool(rows) == (step in GOLD)
         assert {row.split for row in rows} in ({"train", "dev", "test"}, set())
+
+
+def test_shipped_wordings_keep_names_and_numbers() -> None:
+    for row in read_gold(VaryGold, SHIPPED):
+        for wording in row.wordings:
+            language = LANGUAGES[row.language]
+            assert wording_problem(wording, row.question, row.answer, row.passage, language) is None, wording
 
 
 def test_shipped_chunks_contain_facts() -> None:

@@ -43,10 +43,12 @@ WRITING = {
     "Write questions that a user": "ask",
     "Write questions that need all": "combine",
     "Change the question": "evolve",
+    "Write the answer in other": "vary",
 }
 # Two facts that share a name, which the second one describes.
 FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")
 BROCK = ("Anna Brock grew up in Sandgate and studied navigation.", "Sandgate")
+DECIDING = [name for name, step in STEPS.items() if step.decides and not step.gives_reasons]  # without a panel
 Script = Mapping[str, str | Sequence[str]]
 Bad = Callable[[str, dict[str, Any]], bool]
 
@@ -190,7 +192,7 @@ def languages_with(parse: Parse | None) -> Languages:
 
 
 def tools_of(*, bad: Bad = nothing_is_bad, rank: int | None = 1, parse: Parse | None = None, **others: Any) -> Tools:
-    parts = {"critics": dict.fromkeys(STEPS, ScriptedCritic(bad)), "retriever": FixedRetriever(rank), **others}
+    parts = {"critics": dict.fromkeys(DECIDING, ScriptedCritic(bad)), "retriever": FixedRetriever(rank), **others}
     return Tools(languages=languages_with(parse), **parts)
 
 

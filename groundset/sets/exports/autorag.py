@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from groundset.rows import is_missing
-from groundset.sets.exports.base import Export, relevant_ids
+from groundset.sets.exports.base import Export, other_answers, relevant_ids
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def qa_table(samples: Sequence[Sample], flat: Literal["and", "or"] | None = None
             "qid": sample.id,
             "query": sample.question,
             "retrieval_gt": _ground_truth(sample, flat),
-            "generation_gt": [sample.answer, *_texts(sample.metadata.get("other_answers"))],
+            "generation_gt": [sample.answer, *other_answers(sample)],
         }
         for sample in samples
     ]
@@ -117,10 +117,6 @@ def neighbour_ids(chunks: Iterable[Chunk]) -> dict[str, tuple[str | None, str | 
         for before, name, after in zip([None, *ids], ids, [*ids[1:], None], strict=False):
             neighbours[name] = (before, after)
     return neighbours
-
-
-def _texts(value: Any) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _utc(moment: datetime) -> datetime:

@@ -92,6 +92,13 @@ def kind_of(sample: Sample) -> str | None:
     return None if kind is None else str(kind)
 
 
+def other_answers(sample: Sample) -> list[str]:
+    """Return the further reference answers of a sample: other wordings, or the other answers of an imported set."""
+    # Sets imported by earlier versions have the key `other_answers`.
+    found = sample.metadata.get("answer_variants", sample.metadata.get("other_answers"))
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+
+
 def relevant_ids(sample: Sample) -> list[str]:
     """Return the distinct ids of all groups of ``retrieval_gt``."""
     return list(dict.fromkeys(name for group in sample.retrieval_gt for name in group))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset.files import write_rows
-from groundset.sets.exports.base import Export, as_file_name, kind_of, relevant_ids
+from groundset.sets.exports.base import Export, as_file_name, kind_of, other_answers, relevant_ids
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def _corpus_row(chunk: Chunk) -> dict[str, Any]:
 def _query_row(sample: Sample) -> dict[str, Any]:
     metadata = {
         "answer": sample.answer,
+        **({"answers": others} if (others := other_answers(sample)) else {}),
         "evolution": sample.evolution,
         "kind": kind_of(sample),
         "language": sample.language,

@@ -8,7 +8,7 @@ The schema is that of ``EvaluationDataset.add_goldens_from_json_file`` in DeepEv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.base import Export, question_row, write_json
+from groundset.sets.exports.base import Export, other_answers, question_row, write_json
 from programs.types import Sample
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ def golden(sample: Sample) -> dict[str, Any]:
         "expected_output": row["answer"],
         "context": row["contexts"],
         "source_file": row["paths"][0] if row["paths"] else None,
-        "additional_metadata": {name: row[name] for name in _METADATA},
+        "additional_metadata": {
+            **{name: row[name] for name in _METADATA},
+            **({"answer_variants": others} if (others := other_answers(sample)) else {}),
+        },
     }
 
 

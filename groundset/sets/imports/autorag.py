@@ -94,7 +94,7 @@ def _question(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
         answer=answers[0] if answers else "",
         groups=_groups(where, fields.get("retrieval_gt")),
         metadata={
-            **({"other_answers": answers[1:]} if len(answers) > 1 else {}),
+            **({"answer_variants": answers[1:]} if len(answers) > 1 else {}),
             **({"imported": extra} if extra else {}),
         },
     )

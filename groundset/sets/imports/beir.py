@@ -119,7 +119,7 @@ def _question(
         evolution=optional(where, metadata, "evolution") or "imported",
         language=optional(where, metadata, "language"),
         split=relevant.table.stem if splits else None,
-        metadata={**extra, **({"other_answers": answers[1:]} if len(answers) > 1 else {})},
+        metadata={**extra, **({"answer_variants": answers[1:]} if len(answers) > 1 else {})},
     )
 
 

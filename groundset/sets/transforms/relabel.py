@@ -12,6 +12,7 @@ from groundset.run import Run, reject_sample, save_run
 from groundset.sets.measuring import JUDGE, judge_samples, record_of
 from groundset.store.folder import check_free
 from programs.errors import InputError
+from programs.steps.panel import approval_of
 from programs.types import Reject, Sample
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def relabel_run(
     """Judge the samples of a run again, write those the critic accepts as a new run, and return its summary.
 
     Replaces the probability and the trail record of the step ``judge``. The probability is at most that of the step
-    ``grounding``, if the trail has one.
+    ``grounding`` and that of a panel, if the trail has them.
 
     Args:
         run: the folder of a run.
@@ -93,7 +94,10 @@ def _judged(sample: Sample, decision: "Decision") -> Sample:
         trail[index] = record.model_copy(update={"candidate": trail[index].candidate})
     grounding = [step.probability for step in trail if step.step == "grounding" and step.probability is not None]
     return sample.model_copy(
-        update={"probability": min([round(decision.probability, 4), *grounding[-1:]]), "trail": tuple(trail)}
+        update={
+            "probability": round(min(decision.probability, *grounding[-1:], *approval_of(trail), 1.0), 4),
+            "trail": tuple(trail),
+        }
     )
 
 

@@ -2,6 +2,7 @@ import json
 import os
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from dspy.lm15 import Message, Response, Usage
@@ -55,8 +56,8 @@ def calls(monkeypatch):
     seen = []
 
     @contextmanager
-    def open_judge(kind, critic, lm, embedder, compiled, tracking, journal):
-        seen.append((kind, critic, lm, embedder, compiled))
+    def open_judge(kind, critic, lm, embedder, compiled, tracking, journal, *, panel):
+        seen.append((kind, critic, lm, embedder, compiled) + (("panel",) if panel else ()))
 
         def decide(rows):
             seen.append(len(rows))
@@ -96,7 +97,7 @@ def passages(monkeypatch):
     seen = []
 
     @contextmanager
-    def open_judge(*args):
+    def open_judge(*args, panel):
         def decide(rows):
             seen.extend(text_of(row, "passage") for row in rows)
             return [decision(good=True) for _ in rows]
@@ -229,7 +230,7 @@ def test_unreadable_and_unwritable_files(run, calls, tmp_path):
 
 def test_failure_leaves_no_output(run, monkeypatch, tmp_path):
     @contextmanager
-    def open_judge(*args):
+    def open_judge(*args, panel):
         def decide(rows):
             raise RuntimeError("the critic broke")
 
@@ -306,3 +307,47 @@ def test_judgements_before_a_failure_are_reused(run, monkeypatch, tmp_path):
     assert again.calls == 2
     assert [row["verdict"] for row in read(out)] == ["good"] * 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["judged.jsonl", "rows.jsonl"]
+
+
+class Panel(Reader):
+    """A language model that approves every question but those with the answer "none"."""
+
+    def complete(self, request):
+        response = super().complete(request)
+        verdict = "NOT APPROVED" if "Answer: none" in str(request.messages[-1].parts[0].text) else "fine - yes, 80"
+        return replace(response, message=Message.assistant(f"Approved: {verdict}"))
+
+
+def test_panel_reviews_questions_with_their_answers(run, monkeypatch, tmp_path):
+    row = {"question": "How high is tower 2?", "passage": "Tower 2 is 30 m high.", "answer": "30 m"}
+    file, out = write(tmp_path / "rows.jsonl", [row, {**row, "answer": "none"}]), tmp_path / "judged.jsonl"
+    reader = Panel()
+
+    def open_model(spec, journal):
+        return LanguageModel(reader, model="remote/w", name=spec, sha256=None, journal=journal)
+
+    monkeypatch.setattr(lms, "open_lm", open_model)
+    ran = run("judge", "questions", file, "--panel", "--lm", "tiny", "--out", out)
+    assert ran.status == 0, ran.err
+    assert reader.calls == 6
+    good, bad = read(out)
+    assert (good["verdict"], good["probability"], good["reasons"]["use"]) == ("good", 0.9, "fine")
+    assert good["scores"] == dict.fromkeys(("accuracy", "clarity", "use"), 0.9)
+    assert (bad["verdict"], bad["probability"]) == ("bad", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("chunks", ["--lm", "tiny"], "--panel: reviews questions with their answers"),
+        ("questions", ["--critic", "lm", "--lm", "tiny"], "--critic lm: the panel gives reasons"),
+        ("questions", [], "--panel: needs a language model (--lm)"),
+        ("questions", ["--lm", "tiny"], "line 1: `answer` is missing, empty or not a text"),
+    ],
+)
+def test_wrong_uses_of_the_panel(run, calls, tmp_path, kind, options, message):
+    file = write(tmp_path / "rows.jsonl", [{"question": "When?", "passage": "At nine.", "text": "At nine."}])
+    ran = run("judge", kind, file, "--panel", *options, "--out", tmp_path / "out.jsonl")
+    assert (ran.status, calls) == (2, [])
+    assert message in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]

@@ -141,7 +141,7 @@ def test_missing_requirements_raise_before_any_call(compile_for: Any, compiled: 
     opened = resources.OpenedResources(options, [], Any, lambda *_: None)
     others = [step for step in COMPILABLE if step not in ("reasoning", "sound")]
     assert STRATEGIES["labeled"].steps_of(opened) == others
-    assert STRATEGIES["reanchor"].steps_of(opened) == ["agree", "chunk", "grounding", "judge", "same"]
+    assert STRATEGIES["reanchor"].steps_of(opened) == ["agree", "chunk", "grounding", "judge", "panel", "same"]
     assert engine.calls == 0
 
 
@@ -164,3 +164,21 @@ def test_gepa_with_real_model(compiled: Compile) -> None:
     assert report.figures["completion_tokens"] > 0
     assert len(report.rows) == 9
     assert len(report.candidates) > 1
+
+
+@pytest.mark.usefixtures("few_chunks")
+def test_panel_is_compiled_for_the_model_that_judges(
+    compile_for: Any, compiled: Compile, tmp_path: Path, shipped_sha256: str
+) -> None:
+    engine, out = compile_for(), str(tmp_path / "out")
+    [(report, file)] = compiled("panel", sizes={"dev": 12, "test": 20}, optimizer="labeled", lm="tiny", budget=8)
+    assert file == tmp_path / "out" / "tiny" / "panel.json"
+    assert engine.calls > report.figures["calls"], "its critic asks once more for a text that it cannot read"
+    assert report.state.predictor["demos"], "those written by hand are a candidate"
+    for used in (
+        StateConsumers("head", shipped_sha256, "tiny", WEIGHTS),
+        StateConsumers("verdict", None, "other", "v" * 64, None, "tiny", WEIGHTS),
+    ):
+        assert "panel" in load_compiled(out, used).predictors
+    with pytest.raises(InputError, match="no states for tiny or other"):
+        load_compiled(out, StateConsumers("verdict", None, "tiny", WEIGHTS, None, "other", "v" * 64))

@@ -24,7 +24,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     opened: list[Any] = []
 
     @contextmanager
-    def open_judge(*parts: Any) -> Iterator[Any]:
+    def open_judge(*parts: Any, panel: bool) -> Iterator[Any]:
         opened.append(parts)
         yield lambda rows: [decision(row["question"] == "When?") for row in rows]
 
@@ -57,7 +57,7 @@ def test_invalid_rows_and_kinds_are_rejected(decided: list[Any]) -> None:
 
 def test_judge_adds_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def open_judge(*parts: Any) -> Iterator[Any]:
+    def open_judge(*parts: Any, panel: bool) -> Iterator[Any]:
         yield lambda rows: [decision(True).model_copy(update={"reasons": {"clear": "one thing"}}) for _ in rows]
 
     monkeypatch.setattr(judging, "open_judge", open_judge)

@@ -115,7 +115,7 @@ def test_every_deciding_step_has_hand_set_weights(critics: dict[str, Critic]) ->
     assert (
         set(critics)
         == {name for name, step in STEPS.items() if step.hand_set}
-        == {name for name, step in STEPS.items() if step.decides and not step.finetuned}
+        == {name for name, step in STEPS.items() if step.any_critic}
     )
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from scripted_program import (
+    DECIDING,
     TEXT,
     Bad,
     ScriptedCritic,
@@ -18,7 +19,6 @@ from scripted_program import (
 
 from programs.demos import Demos
 from programs.recipes import RECIPES
-from programs.steps import STEPS
 from programs.types import Attempt, Context, Focus, Outcome
 
 DATE = "On what date did the Henn Lady strike the Grey Widow?"
@@ -60,7 +60,7 @@ def run(
 ) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
     critic = ScriptedCritic(bad)
     vars(critic)["is_llm_judge"] = llm
-    tools = tools_of(demos=demos, critics=dict.fromkeys(STEPS, critic), mode="free")
+    tools = tools_of(demos=demos, critics=dict.fromkeys(DECIDING, critic), mode="free")
     row = RECIPES[recipe]
     engine = ScriptedEngine({"open_answer": "It was avoiding a small fishing boat.", **script})
     attempt = Attempt(number=0, contexts=contexts or (context_with("fact", "why"),), wanted=wanted, used_foci=used_foci)

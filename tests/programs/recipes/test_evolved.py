@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from scripted_program import (
+    DECIDING,
     GOOD,
     TEXT,
     WRITING,
@@ -30,7 +31,6 @@ from programs.evolutions import EVOLUTIONS
 from programs.modes import MODES
 from programs.recipes import RECIPES
 from programs.recipes.evolved import EvolvedOptions
-from programs.steps import STEPS
 from programs.steps.sound import combine
 from programs.types import Attempt, Outcome, Parse, StepRecord
 
@@ -60,7 +60,7 @@ def make(demos: Demos) -> Make:
         options = {"candidates": 1, "mix": MIXED, **options}
         attempt = attempt or attempt_on("evolved", wanted, chunk_of(text), parse, round=round, **options)
         assert attempt is not None, f"nothing {wanted} is asked in round {round}"
-        critics = dict.fromkeys(STEPS, ScriptedCritic(bad, low))
+        critics = dict.fromkeys(DECIDING, ScriptedCritic(bad, low))
         tools = tools_of(rank=rank, parse=parse, demos=demos, critics=critics)
         engine = ScriptedEngine(script)
         program = RECIPES["evolved"].program(tools, EvolvedOptions(**options))
@@ -266,11 +266,11 @@ def test_garbage_completions_end_in_rejects(make: Make, rubbish: str, wanted: st
 
 
 def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
-    program: Any = RECIPES["evolved"].program(tools_of(demos=demos), EvolvedOptions())
+    program: Any = RECIPES["evolved"].program(tools_of(demos=demos), EvolvedOptions(answer_variants=1))
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {*WRITING.values()} - {"describe", "multi_context", "split"}  # the steps of `multi`
     writing -= {*MODES["free"].steps, "open_answer"}
-    assert set(steps) == {"chunk", "judge", "same", "grounding", "sound", *writing}
+    assert set(steps) == {"chunk", "judge", "same", "grounding", "sound", "panel", "agree", *writing}
     assert all(steps[step].demos for step in writing)
 
 

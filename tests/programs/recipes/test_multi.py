@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 from scripted_program import (
     BROCK,
+    DECIDING,
     FOUNDED,
     WRITING,
     Bad,
@@ -26,7 +27,6 @@ from scripted_program import (
 from programs.demos import Demos
 from programs.recipes import RECIPES
 from programs.recipes.multi import MultiOptions
-from programs.steps import STEPS
 from programs.types import Attempt, Context, Outcome, StepRecord
 
 MULTI = RECIPES["multi"]
@@ -67,7 +67,7 @@ def make(
     **options: Any,
 ) -> tuple[Outcome, ScriptedEngine, list[StepRecord]]:
     engine = ScriptedEngine(script)
-    critics = dict.fromkeys(STEPS, ScriptedCritic(bad))
+    critics = dict.fromkeys(DECIDING, ScriptedCritic(bad))
     retriever = ListRetriever(*(context.chunk for context in contexts))
     tools = tools_of(demos=demos, critics=critics, retriever=retriever)
     attempt = Attempt(number=0, contexts=tuple(contexts), wanted="multi_context", seed=SEED)
@@ -238,7 +238,7 @@ def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
     program: Any = MULTI.program(tools_of(demos=demos), MultiOptions())
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {"question", "describe", "multi_context", "split", "feedback", "rewrite", "answer"}
-    assert set(steps) == {"chunk", "judge", "grounding", *writing}
+    assert set(steps) == {"chunk", "judge", "grounding", "panel", *writing}
     assert all(steps[step].demos for step in writing)
 
 

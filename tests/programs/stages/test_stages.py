@@ -6,6 +6,7 @@ from typing import Any
 import dspy
 import pytest
 from scripted_program import (
+    DECIDING,
     GOOD,
     PAIR,
     TEXT,
@@ -315,7 +316,7 @@ def test_answer_has_the_probability_of_grounding(demos: Demos, run: Run) -> None
 
 
 def test_draft_has_all_contexts_and_the_smaller_probability(demos: Demos, run: Run) -> None:
-    critics = dict.fromkeys(STEPS, ScriptedCritic()) | {"grounding": ScriptedCritic(lambda *_: True, low=0.6)}
+    critics = dict.fromkeys(DECIDING, ScriptedCritic()) | {"grounding": ScriptedCritic(lambda *_: True, low=0.6)}
     tools, trail = tools_of(demos=demos, critics=critics), trail_on(FIRST, SECOND)
     draft, _ = run(
         lambda: Finish(tools, JudgeAndRewrite(tools), Answer(tools), 5)(trail, judged(trail), "reasoning"), {}

@@ -118,7 +118,7 @@ def test_autorag_keeps_columns_and_metadata(tmp_path: Path) -> None:
     for row, before in zip(corpus, CORPUS, strict=True):
         assert {name: row["metadata"][name] for name in before["metadata"]} == before["metadata"], "neighbours too"
     one, two = Run.loaded(tmp_path / "run").samples
-    assert (one.answer, one.metadata["other_answers"]) == ("at nine", ["nine o'clock"])
+    assert (one.answer, one.metadata["answer_variants"]) == ("at nine", ["nine o'clock"])
     assert one.metadata["imported"] == {"difficulty": 3}
     assert [chunk.chunk_id for chunk in one.contexts] == ["c2", "c3"]
     assert two.retrieval.rank == 1
@@ -297,7 +297,7 @@ def test_beir_splits_and_judgements(tmp_path: Path) -> None:
     assert after.chunks[1].metadata == {"url": "x", "start_end_idx": None}
     one, two = after.samples
     assert (one.split, one.retrieval_gt) == ("train", (("b", "a"),))
-    assert (one.answer, one.metadata["other_answers"]) == ("nine", ["9"])
+    assert (one.answer, one.metadata["answer_variants"]) == ("nine", ["9"])
     assert (two.split, two.retrieval_gt) == ("test", (("a",), ("b",)))
     (parent,) = groundset.open_run(tmp_path / "run").record["lineage"]["parents"]
     assert parent["samples"] == 2

@@ -112,6 +112,14 @@ def test_relabel_replaces_only_the_record_of_the_final_question(critic: ByWords,
     assert [record.verdict for record in added.trail] == ["bad"]
 
 
+def test_relabel_keeps_the_limit_of_a_panel(critic: ByWords, write: Write, tmp_path: Path) -> None:
+    first, *others = loaded_run().samples
+    votes = [StepRecord(step="panel", probability=share, verdict="good") for share in (0.9, 0.9, 0.2, 0.1)]
+    write(samples=[first.model_copy(update={"trail": (*first.trail, *votes)}), *others])
+    relabel_run(tmp_path / "run", tmp_path / "judged", critic="head", keep=True, quiet=True)
+    assert Run.loaded(tmp_path / "judged").samples[0].probability == 0.4, "the mean of its last round"
+
+
 def test_relabel_replaces_critic_and_drops_old_estimates(critic: ByWords, write: Write, tmp_path: Path) -> None:
     compiled = {"judge": {"threshold": 0.4, "expected_good": 0.6, "interval": [0.5, 0.7]}, "chunk": {"threshold": 0.1}}
     write(settings={**loaded_run().settings, "compiled": compiled})

@@ -1,0 +1,72 @@
+"""Compiling the step ``translate``: questions with their answers, and their translations."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import dspy
+
+from optimizers.gold import SingleChunkGold, Text
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import example_row
+from programs.features import agreement
+from programs.language_detection import language_of
+from programs.languages.names import name_of
+from programs.steps.translate import STEP, lines_of, translation_problem
+
+_PASSES = 0.5  # the least score of a translation without a formal problem
+
+
+class TranslateGold(SingleChunkGold):
+    """Lines of a prompt and their translation; ``language`` is that of the translation."""
+
+    step: Literal["translate"]
+    into: Text
+    text: Text
+    translation: Text
+
+    def _problems(self) -> Iterator[str]:
+        if self.into != name_of(self.language):
+            yield f"into {self.into} is not the name of the language {self.language}"
+        if problem := _problem(self.text, self.translation, self.language):
+            yield f"the translation has {problem}"
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return the texts of gold rows with their translation."""
+    rows = [
+        example_row(row, row.text, {"into": row.into, "text": row.text}, translation=row.translation)
+        for row in source.gold_of(TranslateGold)
+    ]
+    return rows, rows
+
+
+def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return 0.5 plus half the token F1 with the gold translation.
+
+    A translation with other numbers, other lines, lost quotes or in another language scores 0.
+    """
+    del judges
+    if problem := _problem(example.text, output.translation, example.language):
+        return Scored(0.0, f"The translation has {problem}.")
+    value = _PASSES + (1 - _PASSES) * agreement(output.translation, example.translation)
+    return Scored(value, "" if value > 1.5 * _PASSES else f"A good translation is: {example.translation}")
+
+
+def _problem(text: str, translation: str, language: str) -> str:
+    return translation_problem(lines_of(text), lines_of(translation), language, language_of(text))
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"lines instead|lost",
+        "Translate each line of the text into one line, in the same order. Copy numbers and words in double quotes. "
+        "Write no line that the text does not have.",
+    ),
+    Instruction(
+        r"numbers|not in|good translation",
+        "Translate the text into the language that is named, as a native speaker would say it. Keep every number, "
+        "unit, date and proper name.",
+    ),
+)
+
+COMPILING = Compiling(STEP, examples, metric, INSTRUCTIONS, deviation=0.25, gold=TranslateGold)

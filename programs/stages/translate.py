@@ -1,7 +1,7 @@
 """Stage ``translate``: translates lines of a prompt, and checks each translation by translating it back."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import dspy
 
@@ -11,7 +11,7 @@ from programs.steps.translate import lines_of, lost_name, translation_problem
 from programs.tools import Tools
 
 ENGLISH = "en"
-_TRIES: tuple[Mapping[str, Any], ...] = ({}, {"temperature": 0.7, "seed": 1})
+_SAMPLING = {"temperature": 0.7, "seed": 1}
 _MIN_SIMILARITY = 0.75  # of a text and its back-translation
 
 
@@ -34,25 +34,32 @@ class Translate(dspy.Module):
     def forward(self, lines: Sequence[str], language: str) -> Translation:
         """Return the lines in a language, given by its code."""
         problem = ""
-        for sampling in _TRIES:
-            written = self._write(lines, language, sampling)
-            problem = translation_problem(lines, written, language) or self._back_problem(lines, written, sampling)
+        for again in (False, True):
+            written = self._write(lines, language, again)
+            problem = translation_problem(lines, written, language) or self._back_problem(lines, written, again)
             if not problem:
                 return Translation(written)
         return Translation(None, problem)
 
-    def _write(self, lines: Sequence[str], language: str, sampling: Mapping[str, Any]) -> list[str]:
-        inputs = {"into": name_of(language), "text": "\n".join(lines)}
-        return lines_of(self.tools.write("translate", self.translate, language, sampling, **inputs).translation)
+    def _write(self, lines: Sequence[str], language: str, again: bool) -> list[str]:
+        """Translate lines; ``again``, one at a time, because small models join lines, and a single one by sampling."""
+        sampling = _SAMPLING if again and len(lines) == 1 else {}
+        texts = lines if again else ["\n".join(lines)]
+        into = name_of(language)
+        written = [
+            self.tools.write("translate", self.translate, language, sampling, into=into, text=text).translation
+            for text in texts
+        ]
+        return lines_of("\n".join(written))
 
-    def _back_problem(self, lines: Sequence[str], written: Sequence[str], sampling: Mapping[str, Any]) -> str:
+    def _back_problem(self, lines: Sequence[str], written: Sequence[str], again: bool) -> str:
         """Return what the back-translation of written lines shows to be wrong; empty if it is nothing."""
-        back = self._write(written, ENGLISH, sampling)
+        back = self._write(written, ENGLISH, again)
         if len(back) != len(lines):
             return f"translated back, {len(back)} lines instead of {len(lines)}"
-        for line, again in zip(lines, back, strict=True):
-            if name := lost_name(line, again):
-                return f"translated back, it lost the name {name}: {again:.80}"
+        for line, new in zip(lines, back, strict=True):
+            if name := lost_name(line, new):
+                return f"translated back, it lost the name {name}: {new:.80}"
         similarity = self.similarity("\n".join(lines), "\n".join(back))
         if similarity < _MIN_SIMILARITY:
             return f"translated back, it says something else (similarity {similarity:.2f}): {' '.join(back):.80}"

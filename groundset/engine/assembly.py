@@ -113,7 +113,7 @@ def prepare_engine(
     tools = replace(tools.with_models(by_role), critics={**critics, **compiled.finetuned(model.lm)})
     program = recipe.program(tools, config.options)
     if config.language and mode.writes_freely:
-        file = prompts_file(config, models.name.name)
+        file = prompts_file(models.name.name, config.language)
         with dspy.context(lm=model.lm, adapter=model.adapter, **UNTRACED):
             tools = adapt_prompts(tools, program, store, file, encoder.encode, display, check)
         program = recipe.program(tools, config.options)

@@ -115,9 +115,7 @@ def run_generation(
         compiled = load_compiled(config.compiled, _consumers(config, models), tracking)
         models.take(compiled.files)
         if config.language and chosen.mode.writes_freely:
-            read_prompts(
-                prompts_file(config, models.name.name), config.language
-            )  # a wrong file is found before writing
+            read_prompts(prompts_file(models.name.name, config.language), config.language)  # fails before writing
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
             corpus = _read_corpus(config, models.embedder, progress, verbose)

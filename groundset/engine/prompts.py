@@ -1,7 +1,6 @@
 """The adapted prompts of a language: made once per model by the model itself, kept in a file that people can edit.
 
-The file is ``<model>/language-<code>.json``: in the folder of ``--compiled`` if it has one, else in ``prompts`` of the
-cache folder. Each entry is written as soon as it is made.
+The file is ``prompts/<model>/language-<code>.json`` in the cache folder. Each entry is written as soon as it is made.
 """
 
 import hashlib
@@ -14,8 +13,6 @@ from typing import Any, Self
 from dspy.utils.exceptions import LMError
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from groundset.engine.compiled import CHAMPION, NONE, SHIPPED
-from groundset.engine.config import RunConfig
 from groundset.engine.engine import fatal_error
 from groundset.engine.preparation import Phases
 from groundset.files import json_text, write_text
@@ -59,14 +56,9 @@ class _PromptFile(BaseModel):
     prompts: list[_Entry]
 
 
-def prompts_file(config: RunConfig, model: str) -> Path:
-    """Return the file of the adapted prompts of a model in the language of a run; it need not exist."""
-    name = Path(folder_of(model), f"language-{config.language}.json")
-    if config.compiled not in (SHIPPED, CHAMPION, NONE):
-        file = Path(config.compiled).expanduser() / name
-        if file.exists():
-            return file
-    return cache_home() / "prompts" / name
+def prompts_file(model: str, language: str) -> Path:
+    """Return the file of the adapted prompts of a model; it need not exist."""
+    return cache_home() / "prompts" / folder_of(model) / f"language-{language}.json"
 
 
 def read_prompts(file: Path, language: str) -> list[_Entry]:

@@ -3,7 +3,7 @@
 from programs.language_detection import language_among
 from programs.languages.names import name_of
 from programs.steps.translate import MIN_WORDS
-from programs.text import tokens
+from programs.text import CAPITALISED, tokens
 from programs.tools import Tools
 from programs.trail import Trail
 
@@ -15,14 +15,21 @@ def is_in_language(tools: Tools, trail: Trail, question: str, answer: str) -> bo
     """Return whether question and answer are in the requested language, if there is one; refuse them otherwise.
 
     The alternatives are English and the languages of the passages. Of the German, French and Spanish gold rows none is
-    refused, and every English question is; answers of fewer than five words do not tell their language.
+    refused, and every English question is. Answers of fewer than five words do not tell their language, and names keep
+    theirs.
     """
     if not tools.language:
         return True
     codes = {tools.language, _ENGLISH, *(context.language for context in trail.contexts)}
-    for what, text, least in (("question", question, 1), ("answer", answer, MIN_WORDS)):
-        if len(tokens(text)) >= least and (found := language_among(text, codes)) != tools.language:
+    tells = len(tokens(answer)) >= MIN_WORDS and not _is_name(answer)
+    for what, text in (("question", question), *([("answer", answer)] if tells else [])):
+        if (found := language_among(text, codes)) != tools.language:
             reason = f"the {what} is in {name_of(found)}, not {name_of(tools.language)}"
             trail.refuse(_STEP, reason, question=question)
             return False
     return True
+
+
+def _is_name(answer: str) -> bool:
+    """Return whether most words of an answer have a capital, as in a title."""
+    return 2 * len(CAPITALISED.findall(answer)) > len(tokens(answer))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from programs.language_detection import language_among
 from programs.languages.names import name_of
 from programs.steps.base import Step
-from programs.text import CAPITALISED, SENTENCE_END, has_words, numbers, tokens
+from programs.text import CAPITALISED, SENTENCE_END, numbers, tokens
 from signatures.translate import TranslateText
 
 STEP = Step("translate", TranslateText, limits={"max_tokens": 700, "temperature": 0.0})
@@ -38,7 +38,7 @@ def translation_problem(lines: Sequence[str], written: Sequence[str], language: 
 def lost_name(line: str, back: str) -> str:
     """Return a word with a capital inside a sentence that its back-translation lost; empty if it lost none."""
     names = (match for match in CAPITALISED.finditer(line) if match.start() and not _starts(line[: match.start()]))
-    return next((name.group() for name in names if not has_words(back, name.group())), "")
+    return next((name.group() for name in names if name.group() not in back), "")
 
 
 def _starts(before: str) -> bool:

@@ -41,5 +41,6 @@ def test_other_languages_are_refused(question: str, answer: str, passage: str, r
     assert refused(question, answer, passage=passage) == [reason]
 
 
-def test_short_answers_may_be_names() -> None:
-    assert refused(GERMAN, "Mill of the Moor") == []
+@pytest.mark.parametrize("answer", ["Mill of the Moor", "“The Wheel of the Upper Orsle Mill”"])
+def test_answers_may_be_short_or_names(answer: str) -> None:
+    assert refused(GERMAN, answer) == []

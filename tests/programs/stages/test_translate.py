@@ -49,6 +49,7 @@ def test_second_try_translates_lines_one_at_a_time() -> None:
         (("",), 1.0, "0 lines instead of 1"),
         ((GERMAN, "One.\nTwo.", GERMAN, "One.\nTwo."), 1.0, "translated back, 2 lines instead of 1"),
         ((GERMAN, "Where does it begin?", GERMAN, "Where?"), 1.0, "translated back, it lost the name Lowen: Where?"),
+        ((GERMAN, f"{ENGLISH} From Ansa?") * 2, 1.0, "translated back, it has another name, Ansa"),
         ((GERMAN, ENGLISH, GERMAN, ENGLISH), 0.5, "translated back, it says something else (similarity 0.50)"),
     ],
 )

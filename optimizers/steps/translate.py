@@ -13,7 +13,8 @@ from programs.language_detection import language_of
 from programs.languages.names import name_of
 from programs.steps.translate import STEP, lines_of, translation_problem
 
-_PASSES = 0.5  # the least score of a translation without a formal problem
+
+_CLOSE = 0.5  # the token F1 of translations that differ only in their words
 
 
 class TranslateGold(SingleChunkGold):
@@ -41,15 +42,12 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 
 def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return 0.5 plus half the token F1 with the gold translation.
-
-    A translation with other numbers, other lines, lost quotes or in another language scores 0.
-    """
+    """Return the token F1 with the gold translation; 0 for other numbers or lines, lost quotes or another language."""
     del judges
     if problem := _problem(example.text, output.translation, example.language):
         return Scored(0.0, f"The translation has {problem}.")
-    value = _PASSES + (1 - _PASSES) * agreement(output.translation, example.translation)
-    return Scored(value, "" if value > 1.5 * _PASSES else f"A good translation is: {example.translation}")
+    value = agreement(output.translation, example.translation)
+    return Scored(value, "" if value > _CLOSE else f"A good translation is: {example.translation}")
 
 
 def _problem(text: str, translation: str, language: str) -> str:

@@ -29,7 +29,7 @@ class TranslateGold(SingleChunkGold):
         if self.into != name_of(self.language):
             yield f"into {self.into} is not the name of the language {self.language}"
         if problem := _problem(self.text, self.translation, self.language):
-            yield f"the translation has {problem}"
+            yield f"the translation is wrong: {problem}"
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
@@ -42,10 +42,10 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 
 def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return the token F1 with the gold translation; 0 for other numbers or lines, lost quotes or another language."""
+    """Return the token F1 with the gold translation; 0 for lost numbers or quotes, other lines or another language."""
     del judges
     if problem := _problem(example.text, output.translation, example.language):
-        return Scored(0.0, f"The translation has {problem}.")
+        return Scored(0.0, f"The translation is wrong: {problem}.")
     value = agreement(output.translation, example.translation)
     return Scored(value, "" if value > _CLOSE else f"A good translation is: {example.translation}")
 
@@ -61,7 +61,7 @@ INSTRUCTIONS = (
         "Write no line that the text does not have.",
     ),
     Instruction(
-        r"numbers|not in|good translation",
+        r"not in|good translation",
         "Translate the text into the language that is named, as a native speaker would say it. Keep every number, "
         "unit, date and proper name.",
     ),

@@ -38,7 +38,9 @@ class Translate(dspy.Module):
         problem = ""
         for again in (False, True):
             written = self._write(lines, language, again)
-            problem = translation_problem(lines, written, language) or self._back_problem(lines, written, again)
+            problem = translation_problem(lines, written, language) or self._back_problem(
+                lines, written, language, again
+            )
             if not problem:
                 return Translation(written)
         return Translation(None, problem)
@@ -54,11 +56,11 @@ class Translate(dspy.Module):
         ]
         return lines_of("\n".join(written))
 
-    def _back_problem(self, lines: Sequence[str], written: Sequence[str], again: bool) -> str:
+    def _back_problem(self, lines: Sequence[str], written: Sequence[str], language: str, again: bool) -> str:
         """Return what the back-translation of written lines shows to be wrong; empty if it is nothing."""
         back = self._write(written, ENGLISH, again)
-        if len(back) != len(lines):
-            return f"translated back, {len(back)} lines instead of {len(lines)}"
+        if problem := translation_problem(lines, back, ENGLISH, language):
+            return f"translated back, {problem}"
         for line, new in zip(lines, back, strict=True):
             if name := lost_name(line, new):
                 return f"translated back, it lost the name {name}: {new:.80}"

@@ -26,8 +26,8 @@ def translation_problem(lines: Sequence[str], written: Sequence[str], language: 
     if len(written) != len(lines):
         return f"{len(written)} lines instead of {len(lines)}"
     for line, new in zip(lines, written, strict=True):
-        if differing := _numbers(line) ^ _numbers(new):
-            return f"other numbers: {', '.join(sorted(differing))}"
+        if lost_numbers := _numbers(line) - _numbers(new):  # "nine" may become 9
+            return f"lost {', '.join(sorted(lost_numbers))}"
         if lost := [quoted for quoted in _QUOTED.findall(line) if quoted not in new]:
             return f"lost {lost[0]}"
         if len(tokens(new)) >= MIN_WORDS and language_among(new, (language, source)) != language:

@@ -348,7 +348,7 @@ def test_multi_context_metric(question: str, probability: float, value: float, f
         ("Wer leitete die Arbeiten von 1931?\nMaria Kolb", 1.0, ""),
         ("Wer hat 1931 die Arbeiten geleitet?\nMaria Kolb", 0.75, ""),
         ("Und der, die und das ist von 1931 oder ein?\nund die der das", 0.27, "A good translation is: Wer leitete"),
-        ("Wer leitete die Arbeiten von 1913?\nMaria Kolb", 0.0, "other numbers: 1913, 1931"),
+        ("Wer leitete die Arbeiten von 1913?\nMaria Kolb", 0.0, "lost 1931"),
         ("Wer leitete die Arbeiten von 1931?", 0.0, "1 lines instead of 2"),
         ("Who led the work of 1931?\nMaria Kolb", 0.0, "not in German"),
         ("", 0.0, "0 lines"),

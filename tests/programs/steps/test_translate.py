@@ -13,7 +13,7 @@ GERMAN = ("Warum zahlte Tarn Dairy 2019 1 400 Kronen?", 'Schreibe "not stated", 
     [
         (GERMAN, ""),
         (GERMAN[:1], "1 lines instead of 2"),
-        (("Warum zahlte Tarn Dairy 2018 1.400 Kronen?", GERMAN[1]), "other numbers: 2018, 2019"),
+        (("Warum zahlte Tarn Dairy 2018 1.400 Kronen?", GERMAN[1]), "lost 2019"),
         ((GERMAN[0], 'Schreibe "keine Angabe", wenn 2,5 fehlt.'), 'lost "not stated"'),
         ((LINES[0], GERMAN[1]), "not in German: Why did Tarn Dairy pay"),
     ],

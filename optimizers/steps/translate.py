@@ -13,7 +13,6 @@ from programs.language_detection import language_of
 from programs.languages.names import name_of
 from programs.steps.translate import STEP, lines_of, translation_problem
 
-
 _CLOSE = 0.5  # the token F1 of translations that differ only in their words
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 from scripted_program import context_of, tools_of, trail_of
 
+from programs.language_detection import language_among
+from programs.languages.names import NAMES, name_of
 from programs.stages.language import is_in_language
 from programs.types import Attempt
 
@@ -39,6 +41,11 @@ def test_requested_language_passes() -> None:
 )
 def test_other_languages_are_refused(question: str, answer: str, passage: str, reason: str) -> None:
     assert refused(question, answer, passage=passage) == [reason]
+
+
+def test_detection_knows_all_languages() -> None:
+    assert {language_among("Wo?", [code]) for code in NAMES} == NAMES.keys()
+    assert name_of("xx") == "xx"
 
 
 @pytest.mark.parametrize("answer", ["Mill of the Moor", "“The Wheel of the Upper Orsle Mill”"])

@@ -169,7 +169,8 @@ def _language(store: RunStore) -> list[str]:
         return []
     name = name_of(found["code"])
     if (chunks := found.get("chunks")) is not None:
-        return [f"Language {name}: this mode asks only about chunks in it, {chunks} of {store.corpus_size()[1]}."]
+        total = store.corpus_size()[1]
+        return [f"Language {name}: {chunks} of {total} chunks are in it; --mode free asks about all chunks."]
     if not found["file"]:
         return [f"Language {name}."]
     total = found["adapted"] + found["english"]

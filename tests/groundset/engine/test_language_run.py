@@ -224,7 +224,7 @@ def test_other_modes_ask_only_about_chunks_in_the_language(tmp_path: Path) -> No
         (docs / f"{name}.md").write_text(f"# {name}\n\n{text}\n", "utf-8")
     result = generate(docs, tmp_path / "run", language="de", mode="sentence", parser="none")
     assert record_of(tmp_path / "run")["language"] == {"code": "de", "chunks": 1}
-    assert "Language German: this mode asks only about chunks in it, 1 of 2." in result.summary
+    assert "Language German: 1 of 2 chunks are in it; --mode free asks about all chunks." in result.summary
 
 
 @pytest.mark.parametrize(("code", "hint"), [("xx", "such as de"), ("German", "did you mean de"), ("DE", "mean de")])

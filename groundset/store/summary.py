@@ -173,9 +173,9 @@ def _language(store: RunStore) -> list[str]:
         return [f"Language {name}: {chunks} of {total} chunks are in it; --mode free asks about all chunks."]
     if not found["file"]:
         return [f"Language {name}."]
-    total = found["adapted"] + found["english"]
-    kept = f", {found['english']} not (it says why)" if found["english"] else ""
-    return [f"Language {name}: {found['adapted']} of {total} prompts were adapted{kept}: {found['file']}."]
+    adapted = f"{found['adapted']} of {found['adapted'] + found['english']} prompts were adapted"
+    file = f"; {found['file']} says why the others were not" if found["english"] else f": {found['file']}"
+    return [f"Language {name}: {adapted}{file}."]
 
 
 def _alternatives(store: RunStore) -> list[str]:

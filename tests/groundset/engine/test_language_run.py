@@ -189,7 +189,9 @@ def test_wrong_translations_stay_english(docs: Path, tmp_path: Path, cache: Path
     entries = json.loads(cache.read_text("utf-8"))["prompts"]
     assert all(entry["translation"] is None and "translated back" in entry["problem"] for entry in entries)
     assert len(rows) == 4
-    assert any(f"0 of {len(entries)} prompts were adapted, {len(entries)} not" in line for line in result.summary)
+    assert f"Language German: 0 of {len(entries)} prompts were adapted; {cache} says why the others were not." in (
+        result.summary
+    )
     again = GermanWriter()
     german_run(docs, tmp_path / "again", again)
     assert again.translations == 0, "failed translations are not paid for again"

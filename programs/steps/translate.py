@@ -36,9 +36,10 @@ def translation_problem(lines: Sequence[str], written: Sequence[str], language: 
 
 
 def lost_name(line: str, back: str) -> str:
-    """Return a word with a capital inside a sentence that its back-translation lost; empty if it lost none."""
+    """Return a word with a capital inside a sentence that another one lacks in any case; empty if it lacks none."""
+    folded = back.casefold()
     names = (match for match in CAPITALISED.finditer(line) if match.start() and not _starts(line[: match.start()]))
-    return next((name.group() for name in names if name.group() not in back), "")
+    return next((name.group() for name in names if name.group().casefold() not in folded), "")
 
 
 def _starts(before: str) -> bool:

@@ -35,3 +35,7 @@ def test_names_inside_sentences_must_survive() -> None:
 
 def test_blank_lines_do_not_count() -> None:
     assert lines_of(" one\n\n two ") == ["one", "two"]
+
+
+def test_names_are_compared_in_any_case() -> None:
+    assert lost_name("Who paid for the Lowen Harbour bridge?", "who paid for the lowen harbour bridge?") == ""

@@ -8,8 +8,10 @@ import dspy
 
 from programs.deciding import Decision, decide
 from programs.demos import Demos, in_language
+from programs.languages.base import Language
 from programs.languages.table import Languages
 from programs.nearest import Select
+from programs.prompts import Prompt
 from programs.steps import STEPS
 from programs.types import Retriever
 
@@ -30,6 +32,8 @@ class Tools:
         adapters: names of LoRA adapters, by step.
         selects: functions that choose the demos for a call, by step.
         mode: a name in :data:`programs.modes.MODES`.
+        language: the language of questions and answers; empty for that of each chunk.
+        prompts: adapted prompts, by step.
         least_score: least mean of the scores of a chunk, if the critic gives scores.
     """
 
@@ -42,18 +46,32 @@ class Tools:
     adapters: Mapping[str, str] = field(default_factory=dict)
     selects: Mapping[str, Select] = field(default_factory=dict)
     mode: str = "guided"
+    language: str = ""
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
     least_score: float = 0.0
 
     def with_models(self, models: Mapping[str, Any]) -> "Tools":
         """Return the tools with these models by role."""
         return replace(self, models=models)
 
+    def with_prompts(self, prompts: Mapping[str, Prompt]) -> "Tools":
+        """Return the tools with adapted prompts."""
+        return replace(self, prompts=prompts)
+
     def predictor(self, step: str) -> dspy.Predict:
-        """Return a new predictor of a step, with its compiled state or its demos."""
+        """Return a new predictor of a step, with its compiled state or its demos, and its adapted prompt."""
         predict = STEPS[step].predictor(self.demos.get(step, ()))
         if step in self.states:
             predict.load_state(self.states[step])
+        if step in self.prompts:
+            instructions, demos = self.prompts[step]
+            predict.signature = predict.signature.with_instructions(instructions)
+            predict.demos = list(demos)
         return predict
+
+    def question_language(self, passage_language: str) -> Language:
+        """Return the language of the questions and answers about a passage in a language."""
+        return self.languages[self.language or passage_language]
 
     def write(
         self,

@@ -3,15 +3,18 @@
 from dataclasses import replace
 from typing import Protocol
 
+import dspy
+
 from groundset.corpus import draw_order
 from groundset.data_files import data_path
 from groundset.engine.compiled import Compiled, shipped_head
 from groundset.engine.config import ChosenMode, RunConfig
-from groundset.engine.engine import AttemptRunner, RunEngine, Watcher
+from groundset.engine.engine import UNTRACED, AttemptRunner, RunEngine, Watcher
 from groundset.engine.growth import stored_requests
 from groundset.engine.models import Openers, RunModels
 from groundset.engine.planner import PlannedRequest, Planner
 from groundset.engine.preparation import Phases, embed_chunks, read_chunks, score_chunks
+from groundset.engine.prompts import adapt_prompts, prompts_file
 from groundset.engine.stop import Clock, Stop
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
@@ -84,6 +87,7 @@ def prepare_engine(
         adapters=compiled.adapters,
         selects=compiled.selects(encoder.encode),
         mode=mode.name,
+        language=config.language or "",
         least_score=config.least_score if config.deciding in SCORING else 0.0,
     )
     if not calls_model:
@@ -95,6 +99,9 @@ def prepare_engine(
         score_chunks(store, stage, display, check, below=_SURELY_BAD)
     contexts = store.contexts()
     ordered = [contexts[chunk.chunk_id] for chunk in draw_order(chunks, config.seed)]
+    if config.language and not mode.writes_freely:
+        ordered = [context for context in ordered if context.language == config.language]
+        store.set_meta("language", {"code": config.language, "chunks": len(ordered)})
     requests = _planned(store, recipe, config, Material(ordered, index.near, models.languages, mode))
     _, agenda, shares = requests[-1]
     size = sum(shares.values())
@@ -107,10 +114,17 @@ def prepare_engine(
     panel = open_panel(models.critic_model) if config.panel else {}
     tools = replace(tools.with_models(by_role), critics={**critics, **compiled.finetuned(model.lm), **panel})
     program = recipe.program(tools, config.options)
+    if config.language and mode.writes_freely:
+        file = prompts_file(models.name.name, config.language)
+        with dspy.context(lm=model.lm, adapter=model.adapter, **UNTRACED):
+            tools = adapt_prompts(tools, program, store, file, encoder.encode, display, check)
+        program = recipe.program(tools, config.options)
     limits = {} if mode.writes_freely else config.options.limits(size)
     engine = RunEngine(
         store,
-        Planner(requests, config.seed, encoder.encode, limits=limits, mix_rounds=mode.mix_rounds),
+        Planner(
+            requests, config.seed, encoder.encode, limits=limits, mix_rounds=mode.mix_rounds, language=config.language
+        ),
         AttemptRunner(program, model.lm, model.adapter),
         display,
         stop,

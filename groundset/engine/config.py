@@ -29,6 +29,7 @@ from groundset.options import ChunkingOptions, option_name, recipe_options, wron
 from groundset.retrieval.stores import STORES
 from programs.critics.states import folder_of
 from programs.errors import GroundsetError, InputError, StateError
+from programs.languages.names import NAMES
 from programs.modes import MODES, Mode
 from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
@@ -56,6 +57,15 @@ class RunConfig(RunOptions):
     def _check_chunks(cls, value: Path | None) -> Path | None:
         if value is not None and value.suffix.lower() not in CHUNK_SUFFIXES:
             raise ValueError(f"the name of a file of chunks ends with {' or '.join(sorted(CHUNK_SUFFIXES))}")
+        return value
+
+    @field_validator("language")
+    @classmethod
+    def _check_language(cls, value: str | None) -> str | None:
+        if value is not None and value not in NAMES:
+            close = [code for code, name in NAMES.items() if value.casefold() in (code, name.casefold())]
+            hint = f"; did you mean {close[0]}?" if close else ", in small letters, such as de, fr or es"
+            raise ValueError(f"no known ISO 639-1 code{hint}")
         return value
 
     @model_validator(mode="after")

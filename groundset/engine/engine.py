@@ -3,7 +3,7 @@
 import itertools
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +31,8 @@ Ending = Literal["complete", "short", "interrupted"]
 GRACE_SECONDS = 60.0
 HASTY_GRACE_SECONDS = 5.0
 _TICK_SECONDS = 0.5
+# Otherwise DSPy keeps every call and prediction in memory.
+UNTRACED: Mapping[str, Any] = {"disable_history": True, "trace": None, "max_trace_size": 0}
 FAILURES_IN_A_ROW = 5
 
 _T = TypeVar("_T")
@@ -190,9 +192,7 @@ class RunEngine:
         """Run the program on one attempt, in a thread of the pool."""
         self._stop.check()
         self._store.attempts.begin(attempt)
-        # Otherwise DSPy keeps every call and prediction in memory.
-        settings: dict[str, Any] = {"disable_history": True, "trace": None, "max_trace_size": 0}
-        with dspy.context(lm=self._runner.lm, adapter=self._runner.adapter, **settings):
+        with dspy.context(lm=self._runner.lm, adapter=self._runner.adapter, **UNTRACED):
             outcome = self._runner.program(attempt=attempt, observer=self._observer(attempt.number))
         self._store.attempts.finish(attempt.number, outcome)
         return outcome

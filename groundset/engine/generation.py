@@ -23,6 +23,7 @@ from groundset.engine.identity import (
     with_models,
 )
 from groundset.engine.models import Journals, Openers, RunModels
+from groundset.engine.prompts import prompts_file, read_prompts
 from groundset.engine.stop import Clock, RunStoppedError, Stop, StoppableJournal, stop_on_signals
 from groundset.progress import Progress, Usage
 from groundset.store.folder import holds_run
@@ -113,6 +114,8 @@ def run_generation(
         models = RunModels(config, openers, stack, journals, note=progress.note, verbose=verbose)
         compiled = load_compiled(config.compiled, _consumers(config, models), tracking)
         models.take(compiled.files)
+        if config.language and chosen.mode.writes_freely:
+            read_prompts(prompts_file(models.name.name, config.language), config.language)  # fails before writing
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
             corpus = _read_corpus(config, files, models.embedder, progress, verbose)

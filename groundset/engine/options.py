@@ -65,6 +65,13 @@ class RunOptions(ChunkingOptions):
         ge=0,
         le=2,
     )
+    language: str | None = option(
+        None,
+        "The language of questions and answers: an ISO 639-1 code such as de, fr or es. In mode free, chunks in other "
+        "languages are asked about too.",
+        metavar="CODE",
+        show_default="the language of each chunk",
+    )
     compiled: str = option(
         "shipped",
         "Compiled states: shipped, champion (see promote), none, or a folder.",

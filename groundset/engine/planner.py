@@ -65,6 +65,7 @@ class Planner:
         limits: Mapping[str, int] | None = None,
         window: int = WINDOW,
         mix_rounds: int = 1,
+        language: str | None = None,
     ) -> None:
         """Start at the first key of the first agenda, with nothing accepted.
 
@@ -75,6 +76,7 @@ class Planner:
             limits: the maximum number of questions of a kind, for limited kinds.
             window: how far attempts may run ahead of decisions.
             mix_rounds: rounds after which quotas of a mix with simple questions end.
+            language: the language of questions, if not that of each chunk.
         """
         (_, self._agenda, self._shares), *self._later = requests
         self._goal = requests[-1].shares
@@ -82,6 +84,7 @@ class Planner:
         self._limits = limits or {}
         self._window = window
         self._mix_rounds = mix_rounds
+        self._language = language
         self._start = self._visited = 0
         self._planned = 0
         self._tried: Counter[str] = Counter()
@@ -212,7 +215,7 @@ class Planner:
             if refusal is None:
                 self._accept(draft, vector)
                 verdict = Verdict(draft.evolution, outcome.exhausted, outcome.used_foci)
-                return Settlement(verdict, make_sample(attempt, draft), vector, tuple(rejects))
+                return Settlement(verdict, make_sample(attempt, draft, self._language), vector, tuple(rejects))
             step, reason, later = refusal
             if later:
                 postponed = True
@@ -256,7 +259,7 @@ def attempt_seed(seed: int, key: str, round_: int) -> int:
     return int.from_bytes(digest[:4]) & 0x7FFFFFFF
 
 
-def make_sample(attempt: Attempt, draft: Draft) -> Sample:
+def make_sample(attempt: Attempt, draft: Draft, language: str | None = None) -> Sample:
     """Build the sample from an accepted draft; its id is a hash of its content and sources."""
     ids = tuple(chunk.chunk_id for chunk in draft.contexts)
     text = "\0".join((draft.question, draft.answer, *ids))
@@ -265,7 +268,7 @@ def make_sample(attempt: Attempt, draft: Draft) -> Sample:
         question=draft.question,
         answer=draft.answer,
         evolution=draft.evolution,
-        language=attempt.contexts[0].language,
+        language=language or attempt.contexts[0].language,
         contexts=draft.contexts,
         retrieval_gt=draft.relevant,
         retrieval=draft.retrieval,

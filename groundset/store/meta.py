@@ -66,6 +66,15 @@ class _Mode(_Meta):
     why: str
 
 
+class _Language(_Meta):
+    code: str
+    chunks: _Whole | None = None
+    file: _Text | None = None
+    adapted: _Whole = 0
+    english: _Whole = 0
+    prompts: str | None = None
+
+
 class _Request(_Meta):
     first: _Whole
     size: _Whole | None
@@ -96,6 +105,7 @@ _VALUES: dict[str, TypeAdapter[Any]] = {
     "ending": TypeAdapter(str),
     "growth": TypeAdapter(list[_Request]),
     "identity": TypeAdapter(_Identity),
+    "language": TypeAdapter(_Language | None),
     "lineage": TypeAdapter(Lineage),
     "mode": TypeAdapter(_Mode | None),
     "models": TypeAdapter(_Models),

@@ -115,6 +115,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "attempts": store.attempts.decided(),
         "growth": store.meta("growth"),
         "mode": mode_record(store),
+        "language": store.meta("language"),
         "kinds": store.results.kind_counts(),
         "alternatives": store.results.alternative_counts(),
         "counts": step_counts(store),

@@ -13,6 +13,7 @@ from groundset.store.lineage import Lineage
 from groundset.store.quality import estimate_quality, is_of_runs
 from groundset.store.record import RunFiles, mode_record
 from groundset.store.run_store import RunStore
+from programs.languages.names import name_of
 
 _REASONS = 3
 
@@ -23,7 +24,7 @@ def account(store: RunStore, reason: str | None) -> list[str]:
     lines = [_derived(store, lineage) if lineage else _generated(store)]
     if kinds := store.results.kind_counts():
         lines.append(f"Question kinds: {', '.join(f'{kind} {count}' for kind, count in kinds.items())}.")
-    lines += [*_growth(store), *_mode(store)]
+    lines += [*_growth(store), *_mode(store), *_language(store)]
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
     lines += [*_estimate(store), *_alternatives(store)]
@@ -159,6 +160,22 @@ def _mode(store: RunStore) -> list[str]:
     if _writes_freely(store):
         lines.append("The share of good questions has not been measured for this model. Review all of them.")
     return lines
+
+
+def _language(store: RunStore) -> list[str]:
+    """Return the line on the requested language, if there is one."""
+    found = store.meta("language")
+    if found is None:
+        return []
+    name = name_of(found["code"])
+    if (chunks := found.get("chunks")) is not None:
+        total = store.corpus_size()[1]
+        return [f"Language {name}: {chunks} of {total} chunks are in it; --mode free asks about all chunks."]
+    if not found["file"]:
+        return [f"Language {name}."]
+    adapted = f"{found['adapted']} of {found['adapted'] + found['english']} prompts were adapted"
+    file = f"; {found['file']} says why the others were not" if found["english"] else f": {found['file']}"
+    return [f"Language {name}: {adapted}{file}."]
 
 
 def _alternatives(store: RunStore) -> list[str]:

@@ -11,6 +11,7 @@ from programs.modes.base import AskOptions, Mode
 from programs.quotes import find_quotes
 from programs.stages.answer import AnswerByReading
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
+from programs.stages.language import is_in_language
 from programs.steps.ask import LENGTHS
 from programs.steps.question import is_none, tidy_question
 from programs.text import has_words, tokens
@@ -77,7 +78,7 @@ class AskFreely(dspy.Module):
 
     def _write(self, trail: Trail, foci: tuple[Focus, ...]) -> Iterator[tuple[int, Focus]]:
         """Yield the questions that pass simple checks; the others count as candidates, too."""
-        context, language = trail.contexts[0], self.tools.languages[trail.language]
+        context, language = trail.contexts[0], self.tools.question_language(trail.language)
         written = self.tools.write(
             "ask",
             self.ask,
@@ -104,6 +105,8 @@ class AskFreely(dspy.Module):
             trail.record("ask", number, _output(focus), good=reason is None, reason=reason)
             if reason is not None:
                 trail.refuse("ask", reason, question=focus.wording or None)
+                continue
+            if not is_in_language(self.tools, trail, focus.wording, focus.answer):
                 continue
             trail.add_focus(focus)
             yield number, focus
@@ -134,7 +137,7 @@ class EvolveFreely(dspy.Module):
             answers=self.length,
         )
         focus, reason = check_written(
-            self.tools.languages[trail.language],
+            self.tools.question_language(trail.language),
             context.passage,
             written.new_question,
             written.new_answer,
@@ -146,6 +149,8 @@ class EvolveFreely(dspy.Module):
         trail.record(name, EVOLVED, _output(focus), good=reason is None, reason=reason)
         if reason is not None:
             trail.refuse(name, reason, question=focus.wording or None)
+            return None
+        if not is_in_language(self.tools, trail, focus.wording, focus.answer):
             return None
         return EvolvedQuestion(focus.wording, focus)
 

@@ -97,7 +97,7 @@ class AnswerByReading(_AnswerStage):
         if not self._check_found(trail, judged, output, stated=found is not None, agrees=agrees):
             return None
         critic = self.tools.critics["grounding"]
-        sentences = [] if is_llm_judge(critic) else self.tools.languages[trail.language].sentences(answer)
+        sentences = [] if is_llm_judge(critic) else self.tools.question_language(trail.language).sentences(answer)
         passage, probability = critic_passage(critic, judged.contexts), 1.0
         for part in sentences or [answer]:
             decision = self._check_support(trail, judged, passage, part, brief=False)

@@ -7,6 +7,7 @@ import dspy
 from programs.quotes import find_quotes
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
+from programs.stages.language import is_in_language
 from programs.stages.need import NeedByReading
 from programs.steps.ask import LENGTHS
 from programs.steps.combine import KINDS, numbered
@@ -96,6 +97,8 @@ class Combine(dspy.Module):
             trail.record(_STEP, number, output, good=reason is None, reason=reason)
             if reason is not None or quotes is None:
                 trail.refuse(_STEP, str(reason), question=question or None)
+                continue
+            if not is_in_language(self.tools, trail, question, answer):
                 continue
             words = " ".join(quote for context in contexts for quote in quotes[context.chunk.chunk_id])
             focus = Focus(sentence=words, answer=answer, kind=kind or kinds[0], wording=question)

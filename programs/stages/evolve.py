@@ -61,7 +61,7 @@ class Evolve(dspy.Module):
         trail.record("compress", judged.number, {"question": shorter})
         if not shorter or len(shorter) >= len(judged.question):
             return judged
-        if lost_words(judged.question, shorter, self.tools.languages[trail.language]):
+        if lost_words(judged.question, shorter, self.tools.question_language(trail.language)):
             return judged  # without these words it asks something else
         rejudged: Judged = self.judging(trail, judged.number, judged.focus, shorter)
         return rejudged if rejudged.decision.good else judged

@@ -6,6 +6,7 @@ import dspy
 
 from programs.features import kind_of
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
+from programs.stages.language import is_in_language
 from programs.stages.panel import Panel
 from programs.stages.round_trip import RoundTrip
 from programs.stages.vary import Vary
@@ -36,6 +37,8 @@ class Finish(dspy.Module):
 
     def forward(self, trail: Trail, judged: Judged, evolution: str) -> Draft | None:
         """Return the draft of a question; None if a check fails."""
+        if not is_in_language(self.tools, trail, judged.question, judged.focus.answer):
+            return None  # it was rewritten or shortened since
         result = self.round_trip(trail, judged)
         if result is None:
             return None
@@ -47,7 +50,7 @@ class Finish(dspy.Module):
         if approval is None:
             return None
         variants = self.vary(trail, judged, answer) if self.vary else []
-        language = self.tools.languages[trail.language]
+        language = self.tools.question_language(trail.language)
         return Draft(
             question=judged.question,
             answer=answer,

@@ -85,7 +85,9 @@ class JudgeAndRewrite(dspy.Module):
             feedback = judged.decision.reason or self._feedback(trail, judged, inputs)
             inputs |= {"answer": judged.focus.answer, "feedback": feedback}
             written = self.tools.write("rewrite", self.rewrite, trail.language, **inputs)
-            question = seed_question(written.better_question, judged.focus, self.tools.languages[trail.language])
+            question = seed_question(
+                written.better_question, judged.focus, self.tools.question_language(trail.language)
+            )
             trail.record("rewrite", judged.number, {"feedback": feedback, "question": question})
             if question == judged.question:
                 break

@@ -31,7 +31,7 @@ class ReadAnswers(dspy.Module):
         inputs = {"topic": topic, "passage": passage_of(contexts), "question": question}
         written = self.tools.write(step, predict, trail.language, **inputs)
         found = tidy_answer(written.answer, question) if short else " ".join(written.answer.split())
-        return found if self.tools.languages[trail.language].is_stated(found) else None
+        return found if self.tools.question_language(trail.language).is_stated(found) else None
 
     def agrees(self, trail: Trail, number: int, question: str, expected: str, found: str) -> bool:
         """Return whether two answers say the same; the critic is called only where their words do not settle it.
@@ -41,7 +41,7 @@ class ReadAnswers(dspy.Module):
         if is_llm_judge(self.tools.critics["agree"]):
             settled = tokens(found) == tokens(expected)
         else:
-            settled = answers_agree(found, expected, self.tools.languages[trail.language])
+            settled = answers_agree(found, expected, self.tools.question_language(trail.language))
         if settled:
             return True
         decision = self.tools.decide("agree", self.agree, question=question, first=expected, second=found)

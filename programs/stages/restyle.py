@@ -24,7 +24,9 @@ class Restyle(dspy.Module):
         """Return the reworded draft; None if the rule has no other wording or its chunk is ranked too low."""
         if row.restyle is None:
             raise ValueError(f"{row.name} has no rule")
-        question = row.restyle(draft.question, self.tools.languages[trail.language], random.Random(trail.attempt.seed))
+        question = row.restyle(
+            draft.question, self.tools.question_language(trail.language), random.Random(trail.attempt.seed)
+        )
         if question is None or question == draft.question:
             trail.refuse(row.name, "the rule has no other wording", question=draft.question)
             return None

@@ -35,7 +35,7 @@ class Vary(dspy.Module):
 
     def _problem(self, trail: Trail, judged: Judged, answer: str, wording: str) -> str | None:
         """Return why a wording is not kept, None if it is."""
-        language = self.tools.languages[trail.language]
+        language = self.tools.question_language(trail.language)
         if problem := wording_problem(wording, judged.question, answer, judged.passage, language):
             return problem
         same = self.tools.decide("agree", self.agree, question=judged.question, first=answer, second=wording)

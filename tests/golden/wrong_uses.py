@@ -9,6 +9,7 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "DOCS --out NEW --lm nobody-knows-this", "DOCS --out NEW --lm openai/scripted@ftp://here",
         "DOCS --out NEW --mix nope=1", "DOCS --out NEW --mode nope", "DOCS --out NEW --chunk-size 0",
         "DOCS --out NEW --splits train=0.5,test=0.6", "DOCS --out NEW --critic nope",
+        "DOCS --out NEW --language German",
         "DOCS --out NEW --compiled MISSING", "DOCS --out NEW --embedder MISSING", "DOCS --out NEW --config MISSING",
         "DOCS --out NEW --recipe nope", "DOCS --out NEW --answer-variants 99",
         "DOCS --out NEW --recipe roundtrip --answer-variants 2",

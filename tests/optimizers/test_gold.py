@@ -140,6 +140,13 @@ ROWS: dict[str, dict[str, Any]] = {
         "name": "tide mill of Orsle",
         "phrase": "the mill that stood still because its sluice had rotted",
     },
+    "translate": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "language": "de",
+        "into": "German",
+        "text": f"{ASKED}\nin 1712",
+        "translation": "Warum stand die Gezeitenmühle von Orsle 1712 still?\nim Jahr 1712",
+    },
 }
 
 
@@ -203,6 +210,8 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("vary", {"wordings": []}, "wordings: "),
         ("describe", {"name": "water mill"}, "name"),
         ("describe", {"phrase": "the tide mill of Orsle itself"}, "phrase"),
+        ("translate", {"into": "French"}, "into French"),
+        ("translate", {"translation": "Warum stand die Mühle still?\nim Jahr 1712"}, "lost 1712"),
     ],
 )
 def test_invalid_row_is_named(tmp_path: Path, step: str, change: dict[str, Any], problem_part: str) -> None:

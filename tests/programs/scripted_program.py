@@ -44,6 +44,7 @@ WRITING = {
     "Write questions that need all": "combine",
     "Change the question": "evolve",
     "Write the answer in other": "vary",
+    "Translate the text": "translate",
 }
 # Two facts that share a name, which the second one describes.
 FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")

@@ -340,3 +340,24 @@ def test_multi_context_metric(question: str, probability: float, value: float, f
     scored = COMPILABLE["multi_context"].metric(row, output, judges(probability, weakest="clear"))
     assert scored.value == pytest.approx(value)
     assert feedback_part in scored.feedback
+
+
+@pytest.mark.parametrize(
+    ("translation", "value", "feedback_part"),
+    [
+        ("Wer leitete die Arbeiten von 1931?\nMaria Kolb", 1.0, ""),
+        ("Wer hat 1931 die Arbeiten geleitet?\nMaria Kolb", 0.75, ""),
+        ("Und der, die und das ist von 1931 oder ein?\nund die der das", 0.27, "A good translation is: Wer leitete"),
+        ("Wer leitete die Arbeiten von 1913?\nMaria Kolb", 0.0, "lost 1931"),
+        ("Wer leitete die Arbeiten von 1931?", 0.0, "1 lines instead of 2"),
+        ("Who led the work of 1931?\nMaria Kolb", 0.0, "not in German"),
+        ("", 0.0, "0 lines"),
+    ],
+)
+def test_translate_metric(translation: str, value: float, feedback_part: str) -> None:
+    gold = "Wer leitete die Arbeiten von 1931?\nMaria Kolb"
+    row = example(text="Who led the work of 1931?\nMaria Kolb", into="German", translation=gold)
+    scored = COMPILABLE["translate"].metric(row.copy(language="de"), SimpleNamespace(translation=translation), judges())
+    assert scored.value == pytest.approx(value, abs=0.01)
+    assert feedback_part in scored.feedback
+    assert bool(feedback_part) == bool(scored.feedback)

@@ -15,13 +15,14 @@ from programs.untrusted import numbered_lines
 
 Demos = Mapping[str, list[dspy.Example]]
 
-LANGUAGE = "language"
+LANGUAGE, EXPLANATION = "language", "explanation"
 
 
 def read_demos(folder: Path) -> Demos:
     """Return the demos in a folder by step, in the order of each file's rows.
 
-    A row is a JSON object with the fields of the step's signature and its ``language`` (ISO 639-1).
+    A row is a JSON object with the fields of the step's signature and its ``language`` (ISO 639-1). For a step that
+    decides, ``explanation`` is the reason of the decision.
 
     Raises:
         DemoError: the folder is missing, a file is not named after a step, or a row does not fit its step.
@@ -65,7 +66,7 @@ def _row_error(row: Any, step: Step) -> str:
         return f"no {LANGUAGE}"
     if missing := [name for name, field in step.signature.fields.items() if name not in row and field.is_required()]:
         return f"no {missing[0]}"
-    return demo_error(row, step.signature, (LANGUAGE,))
+    return demo_error(row, step.signature, (LANGUAGE, EXPLANATION) if step.decides else (LANGUAGE,))
 
 
 def demo_error(row: Mapping[str, Any], signature: type[dspy.Signature], extras: Collection[str]) -> str:

@@ -10,8 +10,9 @@ from programs.deciding import Decision, decide
 from programs.demos import Demos, in_language
 from programs.languages.table import Languages
 from programs.nearest import Select
+from programs.profiles import ProfileTable
 from programs.steps import STEPS
-from programs.types import Retriever
+from programs.types import Context, Retriever
 
 GENERATOR, CRITIC = "generator", "critic"
 
@@ -31,6 +32,8 @@ class Tools:
         selects: functions that choose the demos for a call, by step.
         mode: a name in :data:`programs.modes.MODES`.
         least_score: least mean of the scores of a chunk, if the critic gives scores.
+        corpus: all chunks of the run with their analysis, by id.
+        profiles: the default dimensions of profiles.
     """
 
     critics: Mapping[str, Any]
@@ -43,6 +46,8 @@ class Tools:
     selects: Mapping[str, Select] = field(default_factory=dict)
     mode: str = "guided"
     least_score: float = 0.0
+    corpus: Mapping[str, Context] = field(default_factory=dict)
+    profiles: ProfileTable | None = None
 
     def with_models(self, models: Mapping[str, Any]) -> "Tools":
         """Return the tools with these models by role."""

@@ -21,6 +21,7 @@ from programs.critics import MODEL_FREE, SCORING, open_critics
 from programs.critics.heads import HeadCritic
 from programs.critics.remembering import CachingEncoder
 from programs.demos import read_demos
+from programs.profiles import read_profiles
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
 from programs.tools import CRITIC, GENERATOR, Tools
@@ -103,7 +104,12 @@ def prepare_engine(
     store.set_meta("agenda", dict(agenda.counts))
     model = models.language_model
     by_role = {GENERATOR: model.lm} | ({CRITIC: models.critic_model.lm} if calls_model else {})
-    tools = replace(tools.with_models(by_role), critics={**critics, **compiled.finetuned(model.lm)})
+    tools = replace(
+        tools.with_models(by_role),
+        critics={**critics, **compiled.finetuned(model.lm)},
+        corpus=contexts,
+        profiles=read_profiles(data_path("profiles", "default.json")),
+    )
     program = recipe.program(tools, config.options)
     limits = {} if mode.writes_freely else config.options.limits(size)
     engine = RunEngine(

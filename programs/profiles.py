@@ -4,9 +4,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from programs.errors import InputError
 from programs.untrusted import small_text
@@ -14,27 +14,34 @@ from programs.untrusted import small_text
 _MOST = 1 << 20  # bytes of a file
 _MAX_NAME, _MAX_DESCRIPTION = 60, 1_000  # characters
 _RESERVED = frozenset(":|=;\n")  # they separate dimensions and values in what models write
+_Value = TypeVar("_Value")
 Profile = Mapping[str, str]
 """The value of each dimension."""
 
 
 def _check_name(name: str) -> str:
-    if name != name.strip() or _RESERVED & set(name):
-        raise ValueError("a name must not begin or end with a space, nor contain a line break or any of : | = ;")
+    if not name or name != name.strip() or _RESERVED & set(name):
+        raise ValueError(
+            "a name must not be empty, begin or end with a space, nor contain a line break or one of : | = ;"
+        )
     return name
 
 
-def _on_one_line(text: str) -> str:
+def _check_names(named: dict[str, _Value]) -> dict[str, _Value]:
+    if len({name.casefold() for name in named}) < len(named):
+        raise ValueError("two names differ only in upper and lower case")
+    return named
+
+
+def _check_description(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
     return " ".join(text.split())
 
 
-def _check_distinct(names: Mapping[str, Any]) -> None:
-    if len({name.casefold() for name in names}) < len(names):
-        raise ValueError("two names differ only in upper and lower case")
-
-
-_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME), AfterValidator(_check_name)]
-_Description = Annotated[str, Field(min_length=1, max_length=_MAX_DESCRIPTION), AfterValidator(_on_one_line)]
+_Name = Annotated[str, Field(max_length=_MAX_NAME), AfterValidator(_check_name)]
+_Named = Annotated[dict[_Name, _Value], Field(min_length=1), AfterValidator(_check_names)]
+_Description = Annotated[str, Field(max_length=_MAX_DESCRIPTION), AfterValidator(_check_description)]
 
 
 class _Strict(BaseModel):
@@ -51,23 +58,13 @@ class ProfileDimension(_Strict):
     """A dimension of profiles, with its values by name."""
 
     description: _Description
-    values: dict[_Name, ProfileValue] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _check_distinct(self.values)
-        return self
+    values: _Named[ProfileValue]
 
 
 class ProfileTable(_Strict):
     """The dimensions that profiles consist of, by name."""
 
-    parameters: dict[_Name, ProfileDimension] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _check_distinct(self.parameters)
-        return self
+    parameters: _Named[ProfileDimension]
 
     @property
     def sha256(self) -> str:

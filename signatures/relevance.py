@@ -6,7 +6,7 @@ import dspy
 from dspy.experimental import Noul
 
 Relevant = Noul[
-    (True, "It states something that belongs into an answer to the question, be it only a part of it."),
+    (True, "It states something that belongs in an answer to the question, be it only a part of it."),
     (False, "It speaks of other things, or of the same subject without anything that the question asks for."),
 ]
 

@@ -44,9 +44,6 @@ class Distil(dspy.Module):
     def forward(self, trail: Trail, clue: Clue) -> tuple[Context, ...]:
         """Return the chunks that a clue needs; none if they do not answer it."""
         found = self._search(trail, clue)
-        if not found:
-            trail.refuse(_STEP, "the search found no usable chunk", question=clue.clue)
-            return ()
         relevant = [self._is_relevant(trail, clue, context) for context in found]
         written = self.tools.write(
             _STEP, self.distil, trail.language, question=question_of(clue), passages=numbered(found)
@@ -70,8 +67,12 @@ class Distil(dspy.Module):
         return kept
 
     def _search(self, trail: Trail, clue: Clue) -> Sequence[Context]:
-        """Return the hits with their neighbours, without chunks that were refused or are in another language."""
+        """Return the hits and the chunk of the clue with their neighbours.
+
+        Chunks that were refused or are in another language are left out.
+        """
         hits = {hit.chunk_id for hit in self.tools.retriever.search(query_of(clue), self.top_k)}
+        hits.add(trail.contexts[0].chunk.chunk_id)  # a poor embedder may not find the chunk of the clue
         found = []
         for ids in self.order:
             places = [place for place, chunk_id in enumerate(ids) if chunk_id in hits]

@@ -8,7 +8,7 @@ from signatures.distil import DistilPassages
 STEP = Step("distil", DistilPassages, limits={"max_tokens": 100, "temperature": 0.0})
 
 _NOTHING = re.compile(r"\W*(?:nothing|none)\b.{0,20}", re.IGNORECASE | re.DOTALL)
-_NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w])")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?!\w|\.\d)")
 
 
 def needed_of(text: str, count: int) -> list[int]:

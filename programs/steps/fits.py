@@ -14,11 +14,11 @@ def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Language
 
 
 _STRICT = {
-    "fits": "Go through the profile line by line. Look at the form of question and answer, at who would ask this in "
-    "these words, at how much of the passages the answer uses, and at how far it is from their words. A statement put "
-    "as a question, a judgement or a conclusion is what some profiles want, and no fault then. Options fit only if the "
-    "profile wants them, exactly one is right by the passages, and the wrong ones are of the same kind. It is no if "
-    "the person of the profile is spoken of in the question.",
+    "fits": "Go through the profile line by line. The form of question and answer, and how much of the passages the "
+    "answer needs, are met or not. On shades, such as who would ask this in these words or how hard it is, it is no "
+    "only where the line is plainly wrong. A statement put as a question, a judgement or a conclusion is what some "
+    "profiles want, and no fault then. Options fit only if the profile wants them, exactly one is right by the "
+    "passages, and the wrong ones are of the same kind. It is no if the question speaks of the person of the profile.",
 }
 
 STEP = Step("fits", JudgeFit, decides=True, hand_set=weigh, strict=_STRICT)

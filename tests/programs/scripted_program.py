@@ -43,6 +43,10 @@ WRITING = {
     "Write questions that a user": "ask",
     "Write questions that need all": "combine",
     "Change the question": "evolve",
+    "Write clues": "clues",
+    "Choose the passages": "distil",
+    "Suggest profiles": "profiles",
+    "Write a question that fits": "ask_profiled",
 }
 # Two facts that share a name, which the second one describes.
 FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")

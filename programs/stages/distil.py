@@ -51,7 +51,9 @@ class Distil(dspy.Module):
         needed, missing = needed_of(written.needed, len(found)), missing_of(written.missing)
         kept = tuple(context for number, context in enumerate(found, 1) if relevant[number - 1] or number in needed)
         reason = None
-        if missing:
+        if not written.missing.strip():
+            reason = "whether the chunks suffice cannot be read from what was written"
+        elif missing:
             reason = f"the chunks do not say: {missing}"
         elif not kept:
             reason = "no chunk is needed"

@@ -20,6 +20,7 @@ LABELS = sorted((DATA / "labels").glob("*.jsonl"))
 
 PLACE = {"document": "tide-mill", "chunk": "tide-mill-00", "language": "en", "split": "train", "topic": "Orsle"}
 PLACES = {"documents": ["tide-mill"], "chunks": ["tide-mill-00", "tide-mill-01"], "language": "en", "split": "train"}
+PASSAGES = {**PLACES, "topics": ["Orsle", "Orsle > Mills"]}
 FACT = "The tide mill of Orsle stood still in 1712 because the sluice had rotted."
 ASKED = "Why did the tide mill of Orsle stand still in 1712?"
 ROWS: dict[str, dict[str, Any]] = {
@@ -121,7 +122,37 @@ ROWS: dict[str, dict[str, Any]] = {
         "name": "tide mill of Orsle",
         "phrase": "the mill that stood still because its sluice had rotted",
     },
+    "clues": {**PLACE, "clue": ASKED, "example": "The mill had burnt down.", "description": "A pupil asks."},
+    "relevance": {**PLACE, "question": ASKED, "relevant": True, "explanation": "the sluice had rotted"},
+    "distil": {**PASSAGES, "question": ASKED, "needed": ["tide-mill-00"], "missing": ""},
+    "profiles": {
+        **PASSAGES,
+        "dimensions": {"parameters": {"Form": {"description": "the form", "values": {"why": {"description": "why"}}}}},
+        "question": ASKED,
+        "profiles": [{"Form": "why"}],
+    },
+    "ask_profiled": {
+        **PASSAGES,
+        "clue": ASKED,
+        "profile": "Form: choice (three options)",
+        "question": ASKED,
+        "options": ["the sluice had rotted", "the wheel had burnt", "the pond was dry"],
+        "answer": "the sluice had rotted",
+        "evidence": FACT,
+    },
+    "fits": {
+        **PASSAGES,
+        "profile": "Form: why (asks why)",
+        "question": ASKED,
+        "answer": "the sluice had rotted",
+        "fits": True,
+        "explanation": "",
+        "kind": "",
+    },
 }
+
+
+PROFILED = ("clues", "relevance", "distil", "profiles", "ask_profiled", "fits")
 
 
 def row_of(step: str, **change: Any) -> dict[str, Any]:
@@ -177,6 +208,19 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("same", {"alike": False}, "kind"),
         ("same", {"second": ASKED}, "nothing was changed"),
         ("agree", {"alike": True}, "kind"),
+        ("clues", {"example": ASKED}, "the example must be a statement"),
+        ("clues", {"clue": "The mill."}, "clue: "),
+        ("relevance", {"explanation": ""}, "explanation: "),
+        ("distil", {"topics": ["Orsle"]}, "topics"),
+        ("distil", {"needed": ["tide-mill-07"]}, "needed"),
+        ("distil", {"needed": []}, "missing"),
+        ("profiles", {"profiles": [{"Form": "how"}]}, "profile"),
+        ("profiles", {"profiles": [{"Form": "why"}, {"Form": "why"}]}, "profile"),
+        ("profiles", {"dimensions": {"parameters": {}}}, "dimensions.parameters: "),
+        ("ask_profiled", {"answer": "the roof"}, "the answer is not among the options"),
+        ("ask_profiled", {"answer": "in 1712", "options": []}, "contains its answer"),
+        ("fits", {"fits": False}, "kind and explanation"),
+        ("fits", {"kind": "form", "fits": False}, "kind and explanation"),
         ("describe", {"name": "water mill"}, "name"),
         ("describe", {"phrase": "the tide mill of Orsle itself"}, "phrase"),
     ],
@@ -215,8 +259,8 @@ def test_read_gold_ignores_labels_and_other_steps(tmp_path: Path) -> None:
 
 
 def test_gold_rows_have_fields_of_signature() -> None:
-    # Gold rows of these steps have other fields: evolved questions, single questions, or ``alike``.
-    others = {"reasoning", "ask", "same", "agree"}
+    # Gold rows of these steps have other fields: evolved questions, single questions, ``alike``, or chunks by id.
+    others = {"reasoning", "ask", "same", "agree", *PROFILED}
     for step in GOLD.keys() - others:
         fields = {name for name, field in STEPS[step].signature.fields.items() if field.is_required()}
         assert fields <= GOLD[step].model_fields.keys(), step

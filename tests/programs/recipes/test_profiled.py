@@ -157,7 +157,7 @@ def test_chunks_relevant_alone_or_needed_together_are_kept(
     [
         ("Needed: 1\nMissing: who pays", "the chunks do not say"),
         ("Needed: none\nMissing: nothing", "no chunk is needed"),
-        ("I cannot do that.", "no chunk is needed"),
+        ("I cannot do that.", "whether the chunks suffice cannot be read from what was written"),
     ],
 )
 def test_clue_that_is_not_answered_is_refused(demos: Demos, text: str, reason: str) -> None:

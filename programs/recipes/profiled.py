@@ -45,7 +45,7 @@ class ProfiledOptions(Options):
         default=3,
         ge=1,
         le=5,
-        description="Clues to each chunk: possible questions to search for. One is used at a time.",
+        description="Possible questions to write for each chunk; each attempt searches for one.",
     )
     top_k: int = Field(default=3, ge=1, le=20, description="Chunks that the search for a clue returns.")
     neighbours: int = Field(

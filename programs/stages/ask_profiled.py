@@ -11,7 +11,7 @@ from programs.stages.combine import quotes_by_chunk
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.need import NeedByReading
-from programs.steps.ask_profiled import options_of, options_problem, with_options
+from programs.steps.ask_profiled import long_pieces, options_of, options_problem, with_options
 from programs.steps.clues import question_of
 from programs.steps.combine import numbered
 from programs.steps.profiles import profiles_of
@@ -123,7 +123,7 @@ class AskProfiled(dspy.Module):
             profile=self.table.describe(profile),
         )
         question, answer = tidy_question(written.question), " ".join(written.answer.split())
-        options, quotes = options_of(written.options), quotes_by_chunk(contexts, written.evidence)
+        options, quotes = options_of(written.options), quotes_by_chunk(contexts, long_pieces(written.evidence))
         reason = None
         if is_none(question):
             reason = "the passages have nothing that fits the profile"

@@ -11,7 +11,13 @@ from signatures.ask_profiled import AskForProfile
 STEP = Step("ask_profiled", AskForProfile, limits={"max_tokens": 480, "temperature": 0.0})
 
 _MIN_OPTIONS, _MAX_OPTIONS = 3, 8
+_MIN_PIECE = 3  # characters; shorter pieces are never found, see programs.quotes
 _LETTER = re.compile(r"^\(?[A-Ha-h1-8][.):]\s+")
+
+
+def long_pieces(evidence: str) -> str:
+    """Return the pieces of evidence without very short ones, such as the cells of a table row."""
+    return "|".join(piece for piece in evidence.split("|") if len(piece.strip()) >= _MIN_PIECE)
 
 
 def options_of(text: str) -> list[str]:

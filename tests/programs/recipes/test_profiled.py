@@ -271,6 +271,12 @@ def test_options_belong_to_the_sample_and_are_hidden_from_the_other_checks(demos
     assert shown(engine, "answer").endswith(f"Question: {ASKED}")
 
 
+def test_row_of_a_table_is_evidence(demos: Demos) -> None:
+    table = context_of("a-rules", ("| A | Milk above 6 degrees | refused |", "6"))
+    outcome, _, _ = make(demos, {"ask_profiled": written(evidence=table.passage)}, corpus=(table,), found=(table,))
+    assert outcome.drafts[0].metadata["focus"] == "Milk above 6 degrees refused"
+
+
 def test_question_keeps_only_the_chunks_that_it_needs(demos: Demos) -> None:
     both = {"distil": "Needed: 1, 2\nMissing: nothing", "ask_profiled": written(evidence=BOTH)}
     needs_both = {**both, "answer": ["not stated", "not stated", "6 degrees"]}

@@ -79,6 +79,10 @@ class ProfileTable(_Strict):
             lines += [f"- {value}: {each.description}" for value, each in dimension.values.items()]
         return "\n".join(lines)
 
+    def form(self) -> str:
+        """Return the form in which models write a profile."""
+        return " | ".join(f"{name}: …" for name in self.parameters)
+
     def describe(self, profile: Profile) -> str:
         """Return a profile with the descriptions of its values, as prompts show it."""
         return "\n".join(

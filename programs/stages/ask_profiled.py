@@ -72,6 +72,7 @@ class AskProfiled(dspy.Module):
             question=question_of(clue),
             passages=numbered(contexts),
             count=str(self.count),
+            form=self.table.form(),
         )
         found = profiles_of(written.profiles, self.table, self.count)
         reason = None if found else "no profile can be read from what was written"

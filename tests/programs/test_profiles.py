@@ -31,6 +31,7 @@ def test_shipped_dimensions() -> None:
 def test_table_as_prompts_show_it(tmp_path: Path) -> None:
     table = read_profiles(write(tmp_path, {"parameters": {"Form": {**FORM, "description": "the\n form"}}}))
     assert table.as_text() == "Form: the form\n- short: a few words"
+    assert table.form() == "Form: …"
     assert table.describe({"Form": "short"}) == "Form: short (a few words)"
 
 

@@ -105,7 +105,7 @@ class CommandOptions(BaseModel):
 
 
 class ChunkingOptions(BaseModel):
-    """How documents are cut into chunks; in runs the default of ``min_length`` depends on the recipe."""
+    """How documents are cut into chunks; in runs the defaults of ``merge`` and ``min_length`` depend on the recipe."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -117,7 +117,7 @@ class ChunkingOptions(BaseModel):
         ge=1,
     )
     chunk_overlap: int = option(0, "Overlap of neighbouring chunks, in the same unit.", ge=0)
-    merge: int = option(1, "Join this many consecutive chunks.", ge=1)
+    merge: int | None = option(None, "Join this many consecutive chunks.", show_default="1; profiled: 3", ge=1)
     min_length: int | None = option(
         None, "Drop shorter chunks, in characters.", show_default="200; roundtrip: 100", ge=0
     )

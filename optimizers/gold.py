@@ -96,6 +96,16 @@ class MultiChunkGold(GoldRow):
         return self.documents
 
 
+class PassagesGold(MultiChunkGold):
+    """An expected output about chunks that a prompt shows with their numbers and topics."""
+
+    topics: tuple[str, ...]
+
+    def _problems(self) -> Iterator[str]:
+        if len(self.topics) != len(self.chunks):
+            yield "topics must have one entry per chunk"
+
+
 class ComparedGold(SingleChunkGold):
     """Two texts and whether they say the same; ``kind`` is the kind of difference."""
 

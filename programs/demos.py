@@ -15,7 +15,7 @@ from programs.untrusted import numbered_lines
 
 Demos = Mapping[str, list[dspy.Example]]
 
-LANGUAGE = "language"
+LANGUAGE, EXPLANATION = "language", "explanation"
 
 
 def read_demos(folder: Path) -> Demos:
@@ -66,7 +66,7 @@ def _row_error(row: Any, step: Step) -> str:
         return f"no {LANGUAGE}"
     if missing := [name for name, field in step.signature.fields.items() if name not in row and field.is_required()]:
         return f"no {missing[0]}"
-    return demo_error(row, step.signature, (LANGUAGE, *(("explanation",) if step.decides else ())))
+    return demo_error(row, step.signature, (LANGUAGE, EXPLANATION) if step.decides else (LANGUAGE,))
 
 
 def demo_error(row: Mapping[str, Any], signature: type[dspy.Signature], extras: Collection[str]) -> str:

@@ -11,9 +11,10 @@ from programs.demos import Demos, in_language
 from programs.languages.base import Language
 from programs.languages.table import Languages
 from programs.nearest import Select
+from programs.profiles import ProfileTable
 from programs.prompts import Prompt
 from programs.steps import STEPS
-from programs.types import Retriever
+from programs.types import Context, Retriever
 
 GENERATOR, CRITIC = "generator", "critic"
 
@@ -35,6 +36,8 @@ class Tools:
         language: the language of questions and answers; empty for that of each chunk.
         prompts: adapted prompts, by step.
         least_score: least mean of the scores of a chunk, if the critic gives scores.
+        corpus: all chunks of the run with their analysis, by id.
+        profiles: the default dimensions of profiles.
     """
 
     critics: Mapping[str, Any]
@@ -49,6 +52,8 @@ class Tools:
     language: str = ""
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     least_score: float = 0.0
+    corpus: Mapping[str, Context] = field(default_factory=dict)
+    profiles: ProfileTable | None = None
 
     def with_models(self, models: Mapping[str, Any]) -> "Tools":
         """Return the tools with these models by role."""

@@ -5,7 +5,8 @@ from typing import Any, Literal
 from programs.types import Attempt, Context, Draft, Focus, Observer, Outcome, Reject, StepRecord
 
 NOTHING_TO_ASK = "no further sentence can carry a question"  # the chunk is used up; it is not a bad chunk
-_CONTEXT_STEPS = frozenset({"chunk", "keyphrases"})  # their records concern the contexts, not one candidate
+# Their records concern the contexts, not one candidate.
+_CONTEXT_STEPS = frozenset({"chunk", "keyphrases", "clues", "relevance", "distil", "profiles"})
 
 
 class Trail:

@@ -253,6 +253,12 @@ class Sample(_Frozen):
     trail: tuple[StepRecord, ...]
     metadata: Facts = Field(default_factory=dict)
 
+    @property
+    def profile(self) -> dict[str, str]:
+        """Return the value of each dimension of the profile in its metadata; empty if it has none."""
+        profile = self.metadata.get("profile")
+        return {str(name): str(value) for name, value in profile.items()} if isinstance(profile, dict) else {}
+
 
 class Retriever(Protocol):
     """Searches all chunks of a run."""

@@ -44,6 +44,26 @@ class Writer:
             return self._written("Kind: general\n", question, f"{years} years", [_sentence(first), _sentence(second)])
         if system.startswith("Write questions"):
             return "\n\n".join(self._about("Kind: fact\n", fact) for fact in facts[:2])
+        if system.startswith("Write clues"):
+            return "\n\n".join(
+                f"Clue: In what year was the {thing} of {place} built?\nExample: The {thing} of {place} is very old."
+                for thing, place, _ in facts[:3]
+            )
+        if system.startswith("Choose the passages"):
+            thing, place = re.findall(r"the (\w+) of (\w+) built", shown)[0]
+            numbers = [
+                str(number)
+                for number, passage in enumerate(re.split(r"(?m)^(?:Passages: )?\[\d+\] ", shown)[1:], 1)
+                if f"The {thing} of {place} was built" in passage
+            ]
+            return f"Needed: {', '.join(numbers)}\nMissing: nothing"
+        if system.startswith("Suggest profiles"):
+            values = re.findall(r"(?m)^(?:Dimensions: )?(\w+): .*\n- ([^:]+):.*\n- ([^:]+):", shown)
+            return "\n".join(" | ".join(f"{row[0]}: {row[place]}" for row in values) for place in (1, 2))
+        if system.startswith("Write a question that fits"):
+            asked = re.findall(r"the (\w+) of (\w+) built\?", shown.rsplit("\nAsked already: ", 1)[-1])
+            fact = next(fact for fact in facts if fact[:2] not in asked[1:])
+            return self._about("", fact).replace("\nAnswer", "\nOptions: none\nAnswer")
         if system.startswith("Change the question"):
             old = shown.rsplit("\nQuestion: ", 1)[1].split("\n", 1)[0]
             fact = next(fact for fact in facts if f"the {fact[0]} of" not in old)

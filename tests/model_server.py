@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -19,13 +19,15 @@ class ModelServer(ThreadingHTTPServer):
         texts: what was asked, but for the one word by which it is checked.
         keys: the keys that came.
         status: what calls are answered with, from now on.
+        answer: writes a completion for a system text and the last turn of a user, if it is not None.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Callable[[str, str], str] | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.texts: list[str] = []
         self.keys: set[str | None] = set()
         self.status = 200
+        self.answer = answer
 
     @property
     def spec(self) -> str:
@@ -44,10 +46,13 @@ class _Handler(BaseHTTPRequestHandler):
         if (body.get("max_tokens") != 1 and body.get("max_completion_tokens") != 1) or body.get("logprobs"):
             self.server.texts.append(text)
         said = hashlib.sha256(text.encode()).hexdigest()
+        content = f"What is {said}?"
+        if self.server.answer and len(body["messages"]) > 1:
+            content = self.server.answer(body["messages"][0]["content"], body["messages"][-1]["content"])
         choice: dict[str, Any] = {
             "index": 0,
             "finish_reason": "stop",
-            "message": {"role": "assistant", "content": f"What is {said}?"},
+            "message": {"role": "assistant", "content": content},
         }
         if body.get("logprobs"):
             top = [{"token": " yes", "logprob": -0.1, "bytes": None}, {"token": "no", "logprob": -3.0, "bytes": None}]
@@ -70,8 +75,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[ModelServer]:
+def serving(answer: Callable[[str, str], str] | None = None) -> Iterator[ModelServer]:
     """Serve until the block ends."""
-    server = ModelServer()
+    server = ModelServer(answer)
     with served(server):
         yield server

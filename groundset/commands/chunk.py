@@ -20,6 +20,7 @@ class CutOptions(ChunkingOptions, CommandOptions):
     docs: tuple[str, ...] = option(
         ..., "Files, folders or globs: txt, md, html, pdf, docx and more.", metavar="DOCS", argument=True
     )
+    merge: int = option(1, "Join this many consecutive chunks.", ge=1)
     min_length: int = option(200, "Drop shorter chunks, in characters.", ge=0)
     embedder: str = option(DEFAULT_EMBEDDER, "Embedding model of the semantic and the token chunker.", metavar="MODEL")
 

@@ -10,15 +10,17 @@ class DropOptions(CommandOptions):
     """Remove samples that meet a condition.
 
     Conditions use Python syntax: `kind == "time"`, `rank > 1 and probability < 0.5`, `language != "en"`,
-    `review == "bad"`, `"ferry" in question.lower()`, `evolution in ("simple", "reasoning")`, `not split`. Missing
-    values are empty strings; the rank of a passage not found is infinite. Dropped samples become rejects.
+    `review == "bad"`, `"ferry" in question.lower()`, `evolution in ("simple", "reasoning")`, `not split`,
+    `profile["Type"] == "opinion"`. Missing values are empty strings; the rank of a passage not found is infinite.
+    Dropped samples become rejects.
     """
 
     run: RunFolder
     where: str = option(
         ...,
         "Condition on the samples to drop. Columns: id, question, answer, length (words of the question), evolution, "
-        "kind, language, document (path), passages (number), probability, rank, split, review (good, bad, disputed).",
+        "kind, language, document (path), passages (number), probability, rank, split, review (good, bad, disputed), "
+        "profile[DIMENSION].",
         metavar="CONDITION",
     )
     out: NewRun | None = option(None, "The folder of the new run.", metavar="RUN")

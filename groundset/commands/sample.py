@@ -1,7 +1,5 @@
 """`groundset sample`: draw a subset of samples."""
 
-from typing import Literal
-
 from groundset.commands.declare import Command, NewRun, RunFolder
 from groundset.options import CommandOptions, option
 from groundset.printing import say
@@ -11,15 +9,15 @@ class SampleOptions(CommandOptions):
     """Draw a subset of the samples of a run.
 
     The new run keeps all chunks, so ranks do not change. Samples are drawn evenly over documents. With --by, every
-    evolution (or kind, document, language) gets at least one sample if possible, and otherwise its share of the whole
-    run. The draw is reproducible.
+    evolution (or kind, document, language, value of a dimension of profiles) gets at least one sample if possible, and
+    otherwise its share of the whole run. The draw is reproducible.
     """
 
     run: RunFolder
     size: int = option(..., "How many samples to draw.", ge=1)
     out: NewRun
-    by: Literal["evolution", "kind", "document", "language"] | None = option(
-        None, "Stratify by this property.", metavar="evolution|kind|document|language"
+    by: str | None = option(
+        None, "Stratify by this property.", metavar="evolution|kind|document|language|profile.DIMENSION"
     )
     seed: int = option(0, "Random seed.")
 

@@ -28,6 +28,7 @@ from programs.critics.remembering import CachingEncoder
 from programs.critics.states import folder_of
 from programs.demos import read_demos
 from programs.errors import InputError
+from programs.modes import MODES
 from programs.recipes import RECIPES
 from programs.tools import Tools
 
@@ -87,12 +88,17 @@ def open_recipe(
     ``options`` those of the recipe.
 
     Raises:
-        InputError: the recipe is unknown, or the shipped heads have another embedder.
+        InputError: the recipe is unknown or needs another mode, or the shipped heads have another embedder.
         OptimizerError: a label file is invalid.
         GroundsetError: a model cannot be opened.
     """
     if recipe not in RECIPES:
         raise InputError(f"unknown recipe {recipe}; choose one of {', '.join(RECIPES)}")
+    chosen = RECIPES[recipe].options(**options)
+    try:
+        chosen.in_mode(MODES[Tools.mode])
+    except ValueError as error:
+        raise InputError(f"a recipe is compiled in mode {Tools.mode}: {error}") from error
     files = label_files(labels, ChunkLabel)
     rows = read_labels(ChunkLabel, files)
     loaded, spec = load_embedder(embedder), ensure_available(parse_spec(lm))

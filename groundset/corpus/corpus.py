@@ -32,6 +32,7 @@ class CorpusOptions(ChunkingOptions):
     ``duplicate_threshold`` of their three-word sequences: 1 drops only exact duplicates, None keeps all.
     """
 
+    merge: int = Field(default=1, ge=1)
     min_length: int = Field(default=200, ge=0)
     duplicate_threshold: float | None = Field(default=0.85, gt=0, le=1)
 

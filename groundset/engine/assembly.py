@@ -24,6 +24,7 @@ from programs.critics import MODEL_FREE, SCORING, open_critics, open_panel
 from programs.critics.heads import HeadCritic
 from programs.critics.remembering import CachingEncoder
 from programs.demos import read_demos
+from programs.profiles import read_profiles
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
 from programs.tools import CRITIC, GENERATOR, Tools
@@ -112,7 +113,12 @@ def prepare_engine(
     judges = calls_model or config.panel
     by_role = {GENERATOR: model.lm} | ({CRITIC: models.critic_model.lm} if judges else {})
     panel = open_panel(models.critic_model) if config.panel else {}
-    tools = replace(tools.with_models(by_role), critics={**critics, **compiled.finetuned(model.lm), **panel})
+    tools = replace(
+        tools.with_models(by_role),
+        critics={**critics, **compiled.finetuned(model.lm), **panel},
+        corpus=contexts,
+        profiles=read_profiles(data_path("profiles", "default.json")),
+    )
     program = recipe.program(tools, config.options)
     if config.language and mode.writes_freely:
         file = prompts_file(models.name.name, config.language)

@@ -90,10 +90,11 @@ class RunConfig(RunOptions):
         return options | recipe_options
 
     def corpus_options(self) -> CorpusOptions:
-        """Return the chunking options, with the recipe's default for ``min_length``."""
+        """Return the chunking options, with the recipe's defaults for ``merge`` and ``min_length``."""
         values = {name: getattr(self, name) for name in ChunkingOptions.model_fields}
-        if self.min_length is None:
-            values["min_length"] = self.row.min_length
+        for name in ("merge", "min_length"):
+            if values[name] is None:
+                values[name] = getattr(self.row, name)
         return CorpusOptions(**values)
 
     def anchored(self) -> "RunConfig":
@@ -203,6 +204,8 @@ def _anchored(options: dict[str, Any], file: Path) -> dict[str, Any]:
         options["documents"] = [folder / name for name in documents]
     if isinstance(options.get("chunks"), str):
         options["chunks"] = folder / options["chunks"]
+    if isinstance(options.get("profile_file"), str):  # a record holds its content
+        options["profile_file"] = folder / options["profile_file"]
     return {**options, **_paths_from(folder, options)}
 
 

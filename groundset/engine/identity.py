@@ -19,13 +19,13 @@ Identity = dict[str, Any]
 # Raise this number with every change of prompts, of the order of work or of rejection rules, because a run started
 # before such a change must not be continued after it. `tests/groundset/engine/test_behaviour.py` fails until then.
 BEHAVIOUR = 1
-_BEHAVING_DATA = ("compiled", "demos")  # folders of data/ that affect results: compared by their bytes
+_BEHAVING_DATA = ("compiled", "demos", "profiles")  # folders of data/ that affect results: compared by their bytes
 
 # Options that are not compared by their values.
 _COMPARED_OTHERWISE = {
     "documents", "chunks",  # by their bytes
     "lm", "critic_lm", "embedder", "parser", "compiled",  # by the hash of their weights or files
-    "chunk_size", "min_length", "options",  # by their resolved values
+    "chunk_size", "merge", "min_length", "options",  # by their resolved values
     "workers", "vector_store",  # do not affect results
     "size",  # may grow, see groundset.engine.growth
 }  # fmt: skip
@@ -44,11 +44,13 @@ def identity_of(config: RunConfig) -> Identity:
     Raises:
         InputError: a document or folder does not exist.
     """
+    chunking = config.corpus_options()
     return {
         **config.model_dump(mode="json", exclude=_COMPARED_OTHERWISE),
         **config.options.compared(),
-        "chunk_size": config.corpus_options().size,
-        "min_length": config.corpus_options().min_length,
+        "chunk_size": chunking.size,
+        "merge": chunking.merge,
+        "min_length": chunking.min_length,
         "documents": hash_sources(config.sources),
         "program": ModelName(__version__, program_hash())._asdict(),
     }

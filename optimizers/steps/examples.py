@@ -12,16 +12,18 @@ from typing import Any, NamedTuple, TypeVar
 
 import dspy
 
-from optimizers.gold import ComparedGold, GoldRow
+from optimizers.gold import ComparedGold, GoldRow, PassagesGold
 from optimizers.labels import SPLITS, AnsweredLabel, ChunkLabel, QuestionLabel, Split
 from optimizers.steps.base import Compiling, Row, Rows, Source
 from programs.focus import choose_foci
 from programs.language_detection import language_of
 from programs.languages.table import Languages
+from programs.steps.combine import numbered_texts
 from programs.text import plain
 from programs.types import Focus
 
 _Gold = TypeVar("_Gold", bound=GoldRow)
+_Several = TypeVar("_Several", bound=PassagesGold)
 
 
 class Examples(NamedTuple):
@@ -74,6 +76,14 @@ def gold_with_passages(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gol
     for row in source.gold_of(kind):
         if text := row.passage_in(source.texts):
             yield row, plain(text)
+
+
+def numbered_passages(source: Source, kind: type[_Several]) -> Iterator[tuple[_Several, list[str], str]]:
+    """Yield the gold rows of a kind whose chunks are all known, with their passages, apart and as prompts show them."""
+    for row in source.gold_of(kind):
+        if all(chunk in source.texts for chunk in row.chunks):
+            passages = [plain(source.texts[chunk]) for chunk in row.chunks]
+            yield row, passages, numbered_texts(list(zip(map(clean_topic, row.topics), passages, strict=True)))
 
 
 def example_row(

@@ -124,6 +124,7 @@ class Recipe:
         agenda: builds the agenda for a number of samples.
         size: the default of ``--size``; None for one sample per key of the agenda.
         min_length: the default of ``--min-length``.
+        merge: the default of ``--merge``.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Recipe:
     agenda: Callable[[Material, Any, int], Agenda]
     size: int | None = 20
     min_length: int = 200
+    merge: int = 1
 
     @property
     def growing(self) -> Mapping[str, Sequence[Any]]:

@@ -82,7 +82,7 @@ class Combine(dspy.Module):
         for number, candidate in enumerate(written[: self.candidates]):
             question, answer = tidy_question(candidate.question), " ".join(candidate.answer.split())
             kind, evidence = candidate.kind, candidate.evidence
-            quotes = _quotes_by_chunk(trail.contexts, evidence)
+            quotes = quotes_by_chunk(trail.contexts, evidence)
             output = {"question": question, "answer": answer, "evidence": evidence, "kind": kind}
             contexts = tuple(context for context in trail.contexts if quotes and quotes.get(context.chunk.chunk_id))
             reason = None
@@ -106,7 +106,7 @@ class Combine(dspy.Module):
             yield number, focus, contexts
 
 
-def _quotes_by_chunk(contexts: tuple[Context, ...], evidence: str) -> dict[str, list[str]] | None:
+def quotes_by_chunk(contexts: tuple[Context, ...], evidence: str) -> dict[str, list[str]] | None:
     """Return the quoted evidence by chunk id; None if a quote is in no chunk."""
     found: dict[str, list[str]] = {}
     for piece in evidence.split("|"):

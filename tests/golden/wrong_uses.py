@@ -13,6 +13,10 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "DOCS --out NEW --compiled MISSING", "DOCS --out NEW --embedder MISSING", "DOCS --out NEW --config MISSING",
         "DOCS --out NEW --recipe nope", "DOCS --out NEW --answer-variants 99",
         "DOCS --out NEW --recipe roundtrip --answer-variants 2",
+        "DOCS --out NEW --recipe nope",
+        "DOCS --out NEW --recipe profiled --mode guided",
+        "DOCS --out NEW --recipe profiled --mode free --profile-file MISSING",
+        "DOCS --out NEW --recipe profiled --mode free --profile-file ROWS",
         "DOCS --size 5 --out RUN", "DOCS --out DAMAGED", "DOCS --out DOCS",
     ),
     "chunk": (
@@ -45,6 +49,7 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
     "merge": ("RUN --out NEW", "RUN RUN --out NEW", "RUN EMPTY --out NEW", "RUN OTHER --out DOCS"),
     "sample": (
         "RUN --out NEW", "RUN --size 0 --out NEW", "RUN --size 99 --out NEW", "RUN --size 2 --by nope --out NEW",
+        "RUN --size 2 --by profile.Type --out NEW",
     ),
     "split": ("RUN --out NEW", "RUN --splits train=2 --out NEW", "RUN --splits a=0.5,b=0.5 --out DOCS"),
     "drop": (

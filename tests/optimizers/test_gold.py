@@ -23,6 +23,7 @@ LABELS = sorted((DATA / "labels").glob("*.jsonl"))
 
 PLACE = {"document": "tide-mill", "chunk": "tide-mill-00", "language": "en", "split": "train", "topic": "Orsle"}
 PLACES = {"documents": ["tide-mill"], "chunks": ["tide-mill-00", "tide-mill-01"], "language": "en", "split": "train"}
+PASSAGES = {**PLACES, "topics": ["Orsle", "Orsle > Mills"]}
 FACT = "The tide mill of Orsle stood still in 1712 because the sluice had rotted."
 ASKED = "Why did the tide mill of Orsle stand still in 1712?"
 ROWS: dict[str, dict[str, Any]] = {
@@ -147,7 +148,37 @@ ROWS: dict[str, dict[str, Any]] = {
         "text": f"{ASKED}\nin 1712",
         "translation": "Warum stand die Gezeitenmühle von Orsle 1712 still?\nim Jahr 1712",
     },
+    "clues": {**PLACE, "clue": ASKED, "example": "The mill had burnt down.", "description": "A pupil asks."},
+    "relevance": {**PLACE, "question": ASKED, "relevant": True, "explanation": "the sluice had rotted"},
+    "distil": {**PASSAGES, "question": ASKED, "needed": ["tide-mill-00"], "missing": ""},
+    "profiles": {
+        **PASSAGES,
+        "dimensions": {"parameters": {"Form": {"description": "the form", "values": {"why": {"description": "why"}}}}},
+        "question": ASKED,
+        "profiles": [{"Form": "why"}],
+    },
+    "ask_profiled": {
+        **PASSAGES,
+        "clue": ASKED,
+        "profile": "Form: choice (three options)",
+        "question": ASKED,
+        "options": ["the sluice had rotted", "the wheel had burnt", "the pond was dry"],
+        "answer": "the sluice had rotted",
+        "evidence": FACT,
+    },
+    "fits": {
+        **PASSAGES,
+        "profile": "Form: why (asks why)",
+        "question": ASKED,
+        "answer": "the sluice had rotted",
+        "fits": True,
+        "explanation": "",
+        "kind": "",
+    },
 }
+
+
+PROFILED = ("clues", "relevance", "distil", "profiles", "ask_profiled", "fits")
 
 
 def row_of(step: str, **change: Any) -> dict[str, Any]:
@@ -208,6 +239,19 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("vary", {"wordings": ["Because the Sluice had rotted"]}, "repeats the answer"),
         ("vary", {"answer": "in 1712"}, "lacks a number of the answer"),
         ("vary", {"wordings": []}, "wordings: "),
+        ("clues", {"example": ASKED}, "the example must be a statement"),
+        ("clues", {"clue": "The mill."}, "clue: "),
+        ("relevance", {"explanation": ""}, "explanation: "),
+        ("distil", {"topics": ["Orsle"]}, "topics"),
+        ("distil", {"needed": ["tide-mill-07"]}, "needed"),
+        ("distil", {"needed": []}, "missing"),
+        ("profiles", {"profiles": [{"Form": "how"}]}, "profile"),
+        ("profiles", {"profiles": [{"Form": "why"}, {"Form": "why"}]}, "profile"),
+        ("profiles", {"dimensions": {"parameters": {}}}, "dimensions.parameters: "),
+        ("ask_profiled", {"answer": "the roof"}, "the answer is not among the options"),
+        ("ask_profiled", {"answer": "in 1712", "options": []}, "contains its answer"),
+        ("fits", {"fits": False}, "kind and explanation"),
+        ("fits", {"kind": "form", "fits": False}, "kind and explanation"),
         ("describe", {"name": "water mill"}, "name"),
         ("describe", {"phrase": "the tide mill of Orsle itself"}, "phrase"),
         ("translate", {"into": "French"}, "into French"),
@@ -248,8 +292,8 @@ def test_read_gold_ignores_labels_and_other_steps(tmp_path: Path) -> None:
 
 
 def test_gold_rows_have_fields_of_signature() -> None:
-    # Gold rows of these steps have other fields: evolved questions, single questions, ``alike``, or no count.
-    others = {"reasoning", "ask", "same", "agree", "vary"}
+    # Gold rows of these steps have other fields: evolved or single questions, ``alike``, chunks by id, or no count.
+    others = {"reasoning", "ask", "same", "agree", "vary", *PROFILED}
     for step in GOLD.keys() - others:
         fields = {name for name, field in STEPS[step].signature.fields.items() if field.is_required()}
         assert fields <= GOLD[step].model_fields.keys(), step

@@ -102,7 +102,7 @@ def score(program: Any, engine: ScriptedEngine, rows: list[dspy.Example]) -> flo
         return float(dspy.Evaluate(devset=rows, metric=attempt_metric, num_threads=1)(program).score)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", sorted(RECIPES.keys() - {"profiled"}))  # it needs mode free
 def test_named_predictors_are_writing_steps(recipe):
     program = program_of(recipe)
     steps = [name.rpartition(".")[2] for name, _ in program.named_predictors()]

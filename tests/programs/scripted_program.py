@@ -45,6 +45,10 @@ WRITING = {
     "Change the question": "evolve",
     "Write the answer in other": "vary",
     "Translate the text": "translate",
+    "Write clues": "clues",
+    "Choose the passages": "distil",
+    "Suggest profiles": "profiles",
+    "Write a question that fits": "ask_profiled",
 }
 # Two facts that share a name, which the second one describes.
 FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")

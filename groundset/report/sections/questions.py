@@ -1,4 +1,4 @@
-"""Report section: kinds, first words and lengths of the questions."""
+"""Report section: kinds, first words, lengths and profiles of the questions."""
 
 from collections import Counter
 
@@ -15,13 +15,17 @@ _BINS = 20
 
 
 def section(run: RunAnalysis) -> PageSection:
-    """Show kinds, first words and lengths."""
+    """Show kinds, first words, lengths and profiles."""
     questions = [sample.question for sample in run.samples]
     kinds = [str(sample.metadata.get("kind")) for sample in run.samples if sample.metadata.get("kind")]
     words, answers = lengths(questions), lengths(sample.answer for sample in run.samples)
     drawn = [_counts("kinds", "Kinds", "kind", kinds)] if kinds else []
     if questions:
         drawn += [_counts("openings", "First words", "first word", first_words(questions)), _lengths(words)]
+    profiles = [sample.profile for sample in run.samples]
+    for number, name in enumerate(dict.fromkeys(name for profile in profiles for name in profile)):
+        found = [profile[name] for profile in profiles if name in profile]
+        drawn.append(_counts(f"profile-{number}", f"Profile: {name}", name.lower(), found))
     unknown = len(questions) - len(kinds)
     return PageSection(
         "questions",

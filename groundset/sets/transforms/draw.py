@@ -23,28 +23,42 @@ STRATA: Mapping[str, Callable[[Sample], str]] = {
     "document": _document,
     "language": lambda sample: sample.language,
 }
+PROFILE = "profile."
+
+
+def stratum(by: str) -> Callable[[Sample], str]:
+    """Return the function that gives the stratum of a sample; ``profile.NAME`` is a dimension of its profile."""
+    if by.startswith(PROFILE):
+        return lambda sample: sample.profile.get(by.removeprefix(PROFILE), "none")
+    return STRATA[by]
 
 
 def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, seed: int = 0) -> list[str]:
     """Write a new run with ``size`` samples and the whole corpus of another; return its summary.
 
-    ``by``, one of ``STRATA``, keeps the share of each stratum.
+    ``by``, see :func:`stratum`, keeps the share of each stratum.
 
     Raises:
         InputError: the run has fewer samples, or a folder or an option is invalid.
         RunError: the new run cannot be written.
     """
     check_free(out)
-    if by is not None and by not in STRATA:
-        raise InputError(f"--by {by}: choose one of {', '.join(STRATA)}")
+    if by is not None and by not in STRATA and not by.startswith(PROFILE):
+        raise InputError(f"--by {by}: choose one of {', '.join(STRATA)} or {PROFILE}DIMENSION")
     run = Run.loaded(folder)
+    if by is not None and by not in STRATA:
+        known = dict.fromkeys(f"{PROFILE}{name}" for sample in run.samples for name in sample.profile)
+        if by not in known:
+            raise InputError(
+                f"--by {by}: no sample has this dimension; {folder} has {', '.join(known) or 'no profiles'}"
+            )
     if not 1 <= size <= len(run.samples):
         raise InputError(f"--size {size}: {folder} holds {counted(len(run.samples), 'sample')}; choose at most as many")
     drawn = run.only(draw(run.samples, size, by, seed))
     part, whole = (len(set(map(_document, samples))) for samples in (drawn.samples, run.samples))
     line = f"Drew {size} of {counted(len(run.samples), 'sample')}, about {part:,} of {counted(whole, 'document')}"
-    if by not in (None, "document"):
-        shares, strata = (Counter(map(STRATA[by], samples)) for samples in (drawn.samples, run.samples))
+    if by is not None and by != "document":
+        shares, strata = (Counter(map(stratum(by), samples)) for samples in (drawn.samples, run.samples))
         line += f"; by {by}: {', '.join(f'{name} {shares[name]} of {strata[name]}' for name in strata)}"
     return [f"{line}.", *save_run(out, drawn, run.lineage("sample", size=size, by=by, seed=seed))]
 
@@ -52,10 +66,11 @@ def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, see
 def draw(samples: Sequence[Sample], size: int, by: str | None = None, seed: int = 0) -> list[int]:
     """Return the sorted indices of ``size`` samples; the same seed draws the same samples.
 
-    With ``by``, one of ``STRATA``, each stratum gets one sample, largest first; the rest is proportional to the strata.
-    Within that, samples are drawn round-robin over documents.
+    With ``by``, see :func:`stratum`, each stratum gets one sample, largest first; the rest is proportional to the
+    strata. Within that, samples are drawn round-robin over documents.
     """
-    strata = [STRATA[by](sample) if by is not None else "" for sample in samples]
+    stratum_of = stratum(by) if by is not None else lambda _: ""
+    strata = [stratum_of(sample) for sample in samples]
     remaining = _stratum_sizes(size, Counter(strata))
     by_document: defaultdict[str, list[int]] = defaultdict(list)
     for index in sorted(range(len(samples)), key=lambda index: random_rank(seed, samples[index].id)):

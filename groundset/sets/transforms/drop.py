@@ -90,15 +90,20 @@ def _dropped(run: Run, where: str) -> set[int]:
 
 
 def matching(where: str, samples: Sequence[Sample], verdicts: Mapping[str, str]) -> list[int]:
-    """Return the indices of the samples that meet a condition over ``COLUMNS`` and ``review``, the verdict by id."""
+    """Return the indices of the samples that meet a condition over ``COLUMNS``, ``review`` and profiles.
+
+    ``verdicts`` has the verdict of reviewers by id; ``profile["Type"]`` is a dimension of a profile.
+    """
     indices = []
+    dimensions = dict.fromkeys(name for sample in samples for name in sample.profile)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about backslashes in strings
             condition = ast.parse(where.strip(), mode="eval").body
         for index, sample in enumerate(samples):
             row = {name: column(sample) for name, column in COLUMNS.items()}
-            if _is_true(condition, {**row, REVIEW: verdicts.get(sample.id, "")}):
+            profile = {f"profile[{name!r}]": sample.profile.get(name, "") for name in dimensions}
+            if _is_true(condition, {**row, REVIEW: verdicts.get(sample.id, ""), **profile}):
                 indices.append(index)
     except SyntaxError as error:
         raise _condition_error(where, error.msg) from error
@@ -126,7 +131,7 @@ def _is_true(part: ast.expr, row: Row) -> bool:
             _check_members(left, kinds, others)
             pairs = pairwise(_value(part, row) for part in (left, *others))
             return all([_COMPARISONS[type(kind)](*pair) for kind, pair in zip(kinds, pairs, strict=True)])
-        case ast.Name() | ast.Call():
+        case ast.Name() | ast.Subscript() | ast.Call():
             return bool(_value(part, row))
     raise ValueError("only comparisons, and, or, not and in are allowed")
 
@@ -134,8 +139,9 @@ def _is_true(part: ast.expr, row: Row) -> bool:
 def _check_members(left: ast.expr, kinds: Sequence[ast.cmpop], others: Sequence[ast.expr]) -> None:
     """Reject ``kind in ("time")``: the right side is a string, which contains every missing value."""
     for (part, whole), kind in zip(pairwise([left, *others]), kinds, strict=True):
-        if isinstance(kind, ast.In | ast.NotIn) and isinstance(part, ast.Name) and isinstance(whole, ast.Constant):
-            raise ValueError(f"after a column, in needs a list: {part.id} in [{whole.value!r}]")
+        is_column = isinstance(part, ast.Name | ast.Subscript)
+        if isinstance(kind, ast.In | ast.NotIn) and is_column and isinstance(whole, ast.Constant):
+            raise ValueError(f"after a column, in needs a list: {ast.unparse(part)} in [{whole.value!r}]")
 
 
 def _value(part: ast.expr, row: Row) -> Any:
@@ -146,10 +152,12 @@ def _value(part: ast.expr, row: Row) -> Any:
             return -value
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             return [_value(part, row) for part in parts]
-        case ast.Name(id=name) if name in row:
+        case ast.Name() | ast.Subscript() if (name := ast.unparse(part)) in row:
             return row[name]
         case ast.Name(id=name):
             raise ValueError(f"unknown column {name!r}, and string values need quotes; columns: {', '.join(row)}")
+        case ast.Subscript(value=ast.Name(id="profile")):
+            raise ValueError(f"no sample has {ast.unparse(part)}; columns: {', '.join(row)}")
         case ast.Call(func=ast.Attribute(value=text, attr=method), args=arguments, keywords=[]) if method in _METHODS:
             return _METHODS[method](_value(text, row), *(_value(argument, row) for argument in arguments))
     raise ValueError("only columns, strings, numbers and lists of them can be compared")

@@ -141,7 +141,9 @@ def test_missing_requirements_raise_before_any_call(compile_for: Any, compiled: 
     opened = resources.OpenedResources(options, [], Any, lambda *_: None)
     others = [step for step in COMPILABLE if step not in ("reasoning", "sound")]
     assert STRATEGIES["labeled"].steps_of(opened) == others
-    assert STRATEGIES["reanchor"].steps_of(opened) == ["agree", "chunk", "grounding", "judge", "panel", "same"]
+    assert STRATEGIES["reanchor"].steps_of(opened) == [
+        *("agree", "chunk", "fits", "grounding", "judge", "panel", "relevance", "same"),
+    ]
     assert engine.calls == 0
 
 

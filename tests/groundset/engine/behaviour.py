@@ -41,6 +41,7 @@ _RUNS = (
     ("evolved", "free"),
     ("multi", "sentence"),
     ("roundtrip", "sentence"),
+    ("profiled", "free"),
 )
 
 
@@ -99,7 +100,7 @@ def _work(recipe: str, mode: str) -> Any:
             "documents": (docs,), "lm": "scripted", "size": 6, "chunk_size": 600, "min_length": 50,
             "recipe": recipe, "mode": mode, "compiled": "none",
             **({"parser": "none"} if is_free else {"critic": "head"}),
-            **({} if recipe == "roundtrip" else {"max_rank": 0}),
+            **({} if recipe in ("profiled", "roundtrip") else {"max_rank": 0}),
         }  # fmt: skip
         critics = None if is_free else lambda spec, **parts: CRITICS
         opener = lm_opener(Writer() if is_free else _Echo())

@@ -18,5 +18,5 @@ def test_each_step_has_a_module_and_a_signature() -> None:
 
 def test_every_step_with_a_prompt_of_its_own_has_demos(demos: Demos) -> None:
     files = {file.stem for file in data_path("demos").iterdir()}
-    assert files == set(demos) == {name for name, step in STEPS.items() if not step.decides or step.gives_reasons}
+    assert files == set(demos) >= {name for name, step in STEPS.items() if not step.decides or step.gives_reasons}
     assert all(demos.values())

@@ -81,6 +81,27 @@ def test_sample_run_keeps_all_chunks(tmp_path: Path) -> None:
     assert after.chunks == before.chunks
 
 
+def test_dimension_of_a_profile_is_a_stratum(mixed: list[Sample], tmp_path: Path) -> None:
+    profiles: list[Any] = [{"Type": "short", "Age": 7}, {"Type": "open"}, None, "none"]
+    samples = [
+        one.model_copy(update={"metadata": {**one.metadata, "profile": profiles[place % 4]}})
+        for place, one in enumerate(mixed[:16])
+    ]
+    drawn = [samples[place].profile.get("Type", "none") for place in draw(samples, 4, "profile.Type")]
+    assert Counter(drawn) == {"none": 2, "short": 1, "open": 1}
+    run = loaded_run()
+    save_run(tmp_path / "none", run, run.lineage("import"))
+    with pytest.raises(InputError, match=r"^--by profile\.Type: no sample has this dimension; .* has no profiles$"):
+        sample_run(tmp_path / "none", 1, tmp_path / "some", by="profile.Type")
+    first = run.samples[0].model_copy(update={"metadata": {"profile": {"Type": "short"}}})
+    run = run.replace(samples=[first, *run.samples[1:]])
+    save_run(tmp_path / "run", run, run.lineage("import"))
+    with pytest.raises(InputError, match=r"--by profile\.type: .* has profile\.Type$"):
+        sample_run(tmp_path / "run", 1, tmp_path / "some", by="profile.type")
+    lines = sample_run(tmp_path / "run", 2, tmp_path / "some", by="profile.Type")
+    assert "; by profile.Type: short 1 of 1, none 1 of 3." in lines[0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"size": 5}, "--size 5: .* 4 samples"), ({"size": 0}, "--size 0"), ({"size": 1, "by": "age"}, "--by age")],

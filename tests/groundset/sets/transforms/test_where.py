@@ -44,6 +44,29 @@ def test_conditions(where: str, ids: str, samples: list[Sample]) -> None:
     assert [samples[place].id for place in matching(where, samples, {"b": "bad"})] == list(ids)
 
 
+def test_profiles_are_columns(samples: list[Sample]) -> None:
+    profile = {"Type": "short", "Who's asking": "nobody"}
+    samples[0] = samples[0].model_copy(update={"metadata": {"profile": profile}})
+    for where, found in (
+        ('profile["Type"] == "short"', [0]),
+        ("profile['Type'] != 'short'", [1, 2]),
+        ('profile["Type"]', [0]),
+        ('not profile["Type"]', [1, 2]),
+        ('profile["Type"] in ["short", "open"]', [0]),
+        ("""profile["Who's asking"].startswith("no")""", [0]),
+    ):
+        assert matching(where, samples, {}) == found, where
+    for where, why in (
+        ('profile["type"] == "short"', r"no sample has profile\['type'\]; columns: .*profile\['Type'\]"),
+        ('profile == "short"', "unknown column 'profile'"),
+        ("profile[0]", r"no sample has profile\[0\]"),
+        ('kind["Type"]', "only columns, strings"),
+        ('profile["Type"] in ("short")', r"in needs a list: profile\['Type'\] in \['short'\]"),
+    ):
+        with pytest.raises(InputError, match=why):
+            matching(where, samples, {})
+
+
 def test_all_columns_can_be_compared(samples: list[Sample]) -> None:
     for name in (*COLUMNS, "review"):
         assert matching(f"{name} == {name}", samples, {}) == [0, 1, 2]

@@ -341,6 +341,11 @@ def _digest(run: Run) -> str:
     return total.hexdigest()
 
 
+def has_ground_truth(sample: Sample) -> bool:
+    """Return whether a sample has ground-truth chunks, or is recorded as unanswerable."""
+    return sample.answerable or sample.metadata.get("answerable") is False
+
+
 def check_references(
     store: RunStore, samples: Sequence[Sample], chunks: Sequence[Chunk], documents: Sequence[Document]
 ) -> None:
@@ -357,5 +362,5 @@ def check_references(
         groups = sample.retrieval_gt
         contexts_exist = all(known.get(chunk.chunk_id) == chunk.doc_id for chunk in sample.contexts)
         groups_exist = all(group and known.keys() >= set(group) for group in groups)
-        if not (sample.contexts and groups and contexts_exist and groups_exist):
+        if not (sample.contexts and has_ground_truth(sample) and contexts_exist and groups_exist):
             raise store.damaged(f"a chunk of sample {sample.id} is missing")

@@ -118,6 +118,7 @@ class Hit(_Frozen):
     chunk_id: str
     text: str
     similarity: float
+    topic: str = ""
 
 
 class Retrieval(_Frozen):
@@ -182,7 +183,8 @@ class Context(_Frozen):
 class Draft(_Frozen):
     """A question with its answer that passed every step, before the check for duplicates.
 
-    ``relevant`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
+    ``relevant`` holds a group of chunk ids for each needed chunk; any one of a group is enough. It is empty if no chunk
+    answers the question.
     """
 
     question: str
@@ -237,7 +239,8 @@ class Outcome(_Frozen):
 class Sample(_Frozen):
     """An accepted question, its contexts, ground-truth answer, evolution and provenance.
 
-    ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
+    ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough. It is empty if no
+    chunk answers the question; ``contexts`` are then the chunks that it was made from.
     """
 
     id: str
@@ -252,6 +255,11 @@ class Sample(_Frozen):
     split: str | None = None
     trail: tuple[StepRecord, ...]
     metadata: Facts = Field(default_factory=dict)
+
+    @property
+    def answerable(self) -> bool:
+        """Return whether chunks answer the question."""
+        return bool(self.retrieval_gt)
 
 
 class Retriever(Protocol):

@@ -60,6 +60,8 @@ def question_row(sample: Sample) -> dict[str, Any]:
         "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
         "paths": [chunk.path for chunk in sample.contexts],
         "retrieval_gt": [list(group) for group in sample.retrieval_gt],
+        "answerable": sample.answerable,
+        "conversation": conversation_of(sample),
         "rank": sample.retrieval.rank,
         "probability": sample.probability,
     }
@@ -82,6 +84,8 @@ def arrow_schema(*columns: str) -> Any:
         "retrieval_gt": pa.list_(texts),
         "probability": pa.float64(),
         "provenance": pa.list_(pa.struct([*provenance.items(), ("end", whole)])),
+        "answerable": pa.bool_(),
+        "conversation": pa.list_(pa.struct([("role", text), ("content", text)])),
     }
     return pa.schema([(name, types.get(name, text)) for name in columns])
 
@@ -90,6 +94,19 @@ def kind_of(sample: Sample) -> str | None:
     """Return the kind of a question, if known."""
     kind = sample.metadata.get("kind")
     return None if kind is None else str(kind)
+
+
+def conversation_of(sample: Sample) -> list[dict[str, str]] | None:
+    """Return the chat messages of a question that is the last turn of a conversation; None for other questions."""
+    messages = sample.metadata.get("conversation")
+    keys = ("role", "content")
+    if not (isinstance(messages, list) and messages):
+        return None
+    if not all(
+        isinstance(message, dict) and all(isinstance(message.get(key), str) for key in keys) for message in messages
+    ):
+        return None  # imported samples may have any value here
+    return [{key: message[key] for key in keys} for message in messages]
 
 
 def relevant_ids(sample: Sample) -> list[str]:

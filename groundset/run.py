@@ -20,6 +20,7 @@ import numpy as np
 from groundset import __version__
 from groundset.files import encodable
 from groundset.folders import whole_folder
+from groundset.progress import counted
 from groundset.store.folder import check_free, database_path
 from groundset.store.lineage import Lineage, Parent
 from groundset.store.record import read_record, run_files, run_record, write_files
@@ -252,6 +253,15 @@ def reject_sample(sample: Sample, step: str, reason: str) -> Reject:
         probability=sample.probability,
         question=sample.question,
     )
+
+
+def unanswerable_note(samples: Iterable[Sample]) -> list[str]:
+    """Return a line on unanswerable questions in a run whose corpus has changed; none if it has no such questions."""
+    number = sum(not sample.answerable for sample in samples)
+    if not number:
+        return []
+    questions = counted(number, "unanswerable question")
+    return [f"{questions} may be answered by chunks that are new to them: only those of the earlier corpus were read."]
 
 
 def unused_id(name: str, taken: Collection[str]) -> str:

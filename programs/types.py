@@ -261,6 +261,15 @@ class Sample(_Frozen):
         """Return whether chunks answer the question."""
         return bool(self.retrieval_gt)
 
+    @property
+    def conversation(self) -> list[dict[str, str]] | None:
+        """Return the chat messages whose last one the question is the stand-alone form of; None for other questions."""
+        messages = self.metadata.get("conversation")
+        try:  # imported samples may have any value here
+            return [{key: str(message[key]) for key in ("role", "content")} for message in messages or ()] or None
+        except (TypeError, KeyError):
+            return None
+
 
 class Retriever(Protocol):
     """Searches all chunks of a run."""

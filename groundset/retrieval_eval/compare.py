@@ -146,7 +146,7 @@ class Difference(NamedTuple):
 class Comparison(NamedTuple):
     """The results of all retrievers, the run's own first.
 
-    Intervals resample ``units``: documents if ``by_document``, else questions.
+    Intervals resample ``units``: documents if ``by_document``, else questions. ``unanswerable`` questions are left out.
     """
 
     samples: list[Sample]
@@ -154,6 +154,7 @@ class Comparison(NamedTuple):
     units: Units
     by_document: bool
     differences: list[Difference]
+    unanswerable: int = 0
 
     @property
     def documents(self) -> int:
@@ -172,15 +173,19 @@ def compare(
     """Search the questions of a run with every retriever; the first is the run's own.
 
     Raises:
-        InputError: the run's embedder now has other weights, or a chunker leaves no chunk.
+        InputError: the run's embedder now has other weights, a chunker leaves no chunk, or no question is answerable.
         DamagedRunError: the vectors of the run do not have the dimension of its embedder.
     """
+    left_out = sum(not sample.answerable for sample in run.samples)
+    run = run.only(place for place, sample in enumerate(run.samples) if sample.answerable)
+    if not run.samples:
+        raise InputError(f"{run.folder}: every question is unanswerable, so there is nothing to be found")
     samples = list(run.samples)
     search = _Search(run, configs, load_embedder, vector_store, monitor)
     results = [search.measure(config) for config in configs]
     units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
     found = differences([result.scores for result in results], units)
-    return Comparison(samples, results, units, by_document, found)
+    return Comparison(samples, results, units, by_document, found, left_out)
 
 
 def differences(scores: Sequence[Scores], units: Units) -> list[Difference]:

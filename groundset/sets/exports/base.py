@@ -61,7 +61,7 @@ def question_row(sample: Sample) -> dict[str, Any]:
         "paths": [chunk.path for chunk in sample.contexts],
         "retrieval_gt": [list(group) for group in sample.retrieval_gt],
         "answerable": sample.answerable,
-        "conversation": conversation_of(sample),
+        "conversation": sample.conversation,
         "rank": sample.retrieval.rank,
         "probability": sample.probability,
     }
@@ -94,19 +94,6 @@ def kind_of(sample: Sample) -> str | None:
     """Return the kind of a question, if known."""
     kind = sample.metadata.get("kind")
     return None if kind is None else str(kind)
-
-
-def conversation_of(sample: Sample) -> list[dict[str, str]] | None:
-    """Return the chat messages of a question that is the last turn of a conversation; None for other questions."""
-    messages = sample.metadata.get("conversation")
-    keys = ("role", "content")
-    if not (isinstance(messages, list) and messages):
-        return None
-    if not all(
-        isinstance(message, dict) and all(isinstance(message.get(key), str) for key in keys) for message in messages
-    ):
-        return None  # imported samples may have any value here
-    return [{key: message[key] for key in keys} for message in messages]
 
 
 def relevant_ids(sample: Sample) -> list[str]:

@@ -8,7 +8,7 @@ field of their own are in ``additional_metadata``. The ``context`` is the ideal 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.base import Export, conversation_of, question_row, write_json
+from groundset.sets.exports.base import Export, question_row, write_json
 from programs.types import Sample
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _METADATA = (
 
 def write_deepeval(run: "Run", folder: Path) -> None:
     """Write the goldens, and the conversations if there are any."""
-    if conversations := [conversational_golden(sample) for sample in run.samples if conversation_of(sample)]:
+    if conversations := [conversational_golden(sample) for sample in run.samples if sample.conversation]:
         write_json(folder / CONVERSATIONS_FILE, conversations)
     write_json(folder / GOLDENS_FILE, [golden(sample) for sample in run.samples])
 
@@ -50,7 +50,7 @@ def conversational_golden(sample: Sample) -> dict[str, Any]:
         "scenario": single["input"],
         "expected_outcome": single["expected_output"],
         "context": single["context"],
-        "turns": conversation_of(sample),
+        "turns": sample.conversation,
         "additional_metadata": single["additional_metadata"],
     }
 

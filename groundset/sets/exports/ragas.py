@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.base import Export, conversation_of, write_lines
+from groundset.sets.exports.base import Export, write_lines
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def testset_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
 def conversation_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     """Yield the conversations as rows for ``EvaluationDataset.from_jsonl``; the last message is the follow-up."""
     for sample in samples:
-        if messages := conversation_of(sample):
+        if messages := sample.conversation:
             yield {
                 "user_input": [
                     {"content": message["content"], "type": _TYPES.get(message["role"], message["role"])}

@@ -69,7 +69,7 @@ def _print_sample(console: Console, sample: Sample, threshold: float | None) -> 
     narrow = console.width < _NARROW
     rank = f"found at rank {sample.retrieval.rank}" if sample.retrieval.rank else "not found again"
     if not sample.answerable:
-        rank = "unanswerable"
+        rank = "no chunk answers it"
     heading = _safe(f"{sample.evolution}, {sample.language}, {rank}")
     console.rule(f"[bold]{_safe(sample.id)}[/bold]{'' if narrow else f'  {heading}'}", align="left")
     if narrow:

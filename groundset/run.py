@@ -256,7 +256,7 @@ def reject_sample(sample: Sample, step: str, reason: str) -> Reject:
 
 
 def unanswerable_note(samples: Iterable[Sample]) -> list[str]:
-    """Return a line on unanswerable questions in a run whose corpus has changed; none if it has no such questions."""
+    """Return a line on unanswerable questions in a run with new chunks; none if it has no such questions."""
     number = sum(not sample.answerable for sample in samples)
     if not number:
         return []

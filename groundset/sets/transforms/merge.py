@@ -49,7 +49,8 @@ def merge_runs(folders: Sequence[Path], out: Path) -> list[str]:
     duplicates = sum(len(run.samples) for run in runs) - len(merged.samples)
     summary = save_run(out, merged, merged.lineage("merge"))
     left_out = [f"Left out {counted(duplicates, 'duplicate question')}."] if duplicates else []
-    return [*summary, *left_out, *unanswerable_note(merged.samples)]
+    is_larger = any(len(run.chunks) < len(merged.chunks) for run in runs)
+    return [*summary, *left_out, *(unanswerable_note(merged.samples) if is_larger else [])]
 
 
 class _MergedItems(NamedTuple):

@@ -91,7 +91,8 @@ def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = F
     cut_anew = sum(texts[sample.id] != [chunk.text for chunk in sample.contexts] for sample in kept.samples)
     sources = (Parent(name=path.absolute().name, identity=hash_sources([path]), samples=0) for path in docs)
     lines = save_run(out, with_ranks(updated), Lineage(command="update", parents=(*run.parents, *sources)))
-    lines += unanswerable_note(kept.samples)
+    if {chunk.text for chunk in new.chunks} - {chunk.text for chunk in old.chunks}:
+        lines += unanswerable_note(kept.samples)
     return Updated(lines, len(kept.samples), cut_anew, dropped, _count_documents(old, new))
 
 

@@ -124,7 +124,7 @@ def test_unanswerable_questions_and_conversations_are_marked(tmp_path, review):
     open_question, follow_up = page.item(0), page.item(1)
     assert "Sign it if no passage answers it" in open_question
     assert "stand-alone form" not in open_question
-    assert "<dt>user</dt><dd dir=\"auto\">Is there a &lt;b&gt;bridge&lt;/b&gt;?</dd>" in follow_up
+    assert '<dt>user</dt><dd dir="auto">Is there a &lt;b&gt;bridge&lt;/b&gt;?</dd>' in follow_up
     assert "The last message in its stand-alone form" in follow_up
     assert "Sign it if" not in follow_up
     page.submit(0, "sign")

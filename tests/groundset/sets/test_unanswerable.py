@@ -255,9 +255,19 @@ def test_comparison_of_retrievers_leaves_it_out(tmp_path: Path) -> None:
 
 
 def test_merge_and_split_keep_it(tmp_path: Path) -> None:
-    folders = [saved(make_run(), tmp_path / "one"), saved(make_run(), tmp_path / "two")]
+    whole = make_run()
+    part = whole.only([2, 3]).replace(
+        chunks=whole.chunks[2:],
+        chunk_vectors=whole.chunk_vectors[2:],
+        documents=whole.documents[1:],
+        reviews=[],
+        rejects=[],
+    )
+    folders = [saved(make_run(), tmp_path / "one"), saved(part, tmp_path / "two")]
     lines = merge_runs(folders, tmp_path / "merged")
     assert lines[-1].startswith("1 unanswerable question may be answered by chunks that are new to them")
+    same = merge_runs([folders[0], saved(make_run(), tmp_path / "again")], tmp_path / "same")
+    assert not any("may be answered" in line for line in same)
     assert [sample.id for sample in Run(tmp_path / "merged").samples if not sample.answerable] == ["q-2"]
     split_run(folders[0], {"train": 0.5, "test": 0.5}, tmp_path / "split")
     first, second, *_ = Run(tmp_path / "split").samples

@@ -47,7 +47,8 @@ pre { white-space: pre-wrap; }
 <h2>{{ sample.question }}</h2>
 <p>{{ sample.answer }}</p>
 <p><small>{{ sample.evolution }}, {{ sample.language }}, score {{ "%.2f" | format(sample.probability) }}, \
-{{ "rank %d" | format(sample.retrieval.rank) if sample.retrieval.rank else "not retrieved" }}</small></p>
+{% if not sample.answerable %}unanswerable{% elif sample.retrieval.rank %}\
+{{ "rank %d" | format(sample.retrieval.rank) }}{% else %}not retrieved{% endif %}</small></p>
 {% for chunk in sample.contexts %}
 <details><summary>{{ chunk.topic }} ({{ chunk.path }})</summary><pre>{{ chunk.text }}</pre></details>
 {% endfor %}

@@ -20,6 +20,7 @@ import numpy as np
 from groundset import __version__
 from groundset.files import encodable
 from groundset.folders import whole_folder
+from groundset.progress import counted
 from groundset.store.folder import check_free, database_path
 from groundset.store.lineage import Lineage, Parent
 from groundset.store.record import read_record, run_files, run_record, write_files
@@ -254,6 +255,15 @@ def reject_sample(sample: Sample, step: str, reason: str) -> Reject:
     )
 
 
+def unanswerable_note(samples: Iterable[Sample]) -> list[str]:
+    """Return a line on unanswerable questions in a run with new chunks; none if it has no such questions."""
+    number = sum(not sample.answerable for sample in samples)
+    if not number:
+        return []
+    questions = counted(number, "unanswerable question")
+    return [f"{questions} may be answered by chunks that are new to them: only those of the earlier corpus were read."]
+
+
 def unused_id(name: str, taken: Collection[str]) -> str:
     """Return an id, with a number appended if it is taken."""
     numbered = (f"{name}-{number}" for number in itertools.count(2))
@@ -341,6 +351,11 @@ def _digest(run: Run) -> str:
     return total.hexdigest()
 
 
+def has_ground_truth(sample: Sample) -> bool:
+    """Return whether a sample has ground-truth chunks, or is recorded as unanswerable."""
+    return sample.answerable or sample.metadata.get("answerable") is False
+
+
 def check_references(
     store: RunStore, samples: Sequence[Sample], chunks: Sequence[Chunk], documents: Sequence[Document]
 ) -> None:
@@ -357,5 +372,5 @@ def check_references(
         groups = sample.retrieval_gt
         contexts_exist = all(known.get(chunk.chunk_id) == chunk.doc_id for chunk in sample.contexts)
         groups_exist = all(group and known.keys() >= set(group) for group in groups)
-        if not (sample.contexts and groups and contexts_exist and groups_exist):
+        if not (sample.contexts and has_ground_truth(sample) and contexts_exist and groups_exist):
             raise store.damaged(f"a chunk of sample {sample.id} is missing")

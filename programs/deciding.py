@@ -1,6 +1,6 @@
 """Decisions of critics: predicted values with their probabilities."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -77,6 +77,22 @@ class Decision(BaseModel):
     def parts(self) -> dict[str, float]:
         """Return the figures of all outputs but the overall one."""
         return {name: value for name, value in self.as_output().items() if name != OVERALL}
+
+
+def without_answer(decision: Decision) -> Decision:
+    """Return the decision on a question that its passage must not answer: all but that must be as for others."""
+    yes = decision.probabilities["answerable"]
+    reason = decision.reasons.get("answerable")
+    return Decision(
+        values={**_parts(decision.values), "unanswerable": not decision.values["answerable"]},
+        probabilities={**_parts(decision.probabilities), "unanswerable": 1 - yes},
+        levels=decision.levels,
+        reasons={**_parts(decision.reasons), **({"unanswerable": reason} if reason else {})},
+    )
+
+
+def _parts(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in figures.items() if name not in (OVERALL, "answerable")}
 
 
 def with_reason(problem: str, reason: str) -> str:

@@ -118,6 +118,7 @@ class Hit(_Frozen):
     chunk_id: str
     text: str
     similarity: float
+    topic: str = ""
 
 
 class Retrieval(_Frozen):
@@ -182,7 +183,8 @@ class Context(_Frozen):
 class Draft(_Frozen):
     """A question with its answer that passed every step, before the check for duplicates.
 
-    ``relevant`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
+    ``relevant`` holds a group of chunk ids for each needed chunk; any one of a group is enough. It is empty if no chunk
+    answers the question.
     """
 
     question: str
@@ -237,7 +239,8 @@ class Outcome(_Frozen):
 class Sample(_Frozen):
     """An accepted question, its contexts, ground-truth answer, evolution and provenance.
 
-    ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
+    ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough. It is empty if no
+    chunk answers the question; ``contexts`` are then the chunks that it was made from.
     """
 
     id: str
@@ -258,6 +261,20 @@ class Sample(_Frozen):
         """Return the value of each dimension of the profile in its metadata; empty if it has none."""
         profile = self.metadata.get("profile")
         return {str(name): str(value) for name, value in profile.items()} if isinstance(profile, dict) else {}
+
+    @property
+    def answerable(self) -> bool:
+        """Return whether chunks answer the question."""
+        return bool(self.retrieval_gt)
+
+    @property
+    def conversation(self) -> list[dict[str, str]] | None:
+        """Return the chat messages whose last one the question is the stand-alone form of; None for other questions."""
+        messages = self.metadata.get("conversation")
+        try:  # imported samples may have any value here
+            return [{key: str(message[key]) for key in ("role", "content")} for message in messages or ()] or None
+        except (TypeError, KeyError):
+            return None
 
 
 class Retriever(Protocol):

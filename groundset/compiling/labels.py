@@ -41,6 +41,7 @@ _NO_REASON = "rejected without a reason"
 _KNOWN = "already in the shipped labels"
 _TWO_SPLITS = "documents of two splits"
 _GONE = "no longer in the run"
+_UNANSWERABLE = "unanswerable question"  # its passage must not answer it, unlike those of other questions
 _INVALID = "reason or text not valid for labels"
 _SHIPPED: dict[Decided, tuple[str, ...]] = {fitting.labels: fitting.files for fitting in FITTED.values()}
 
@@ -155,8 +156,11 @@ def _verdicts_in(run: Run, left_out: Counter[str]) -> Iterator[_Verdict]:
     """Yield the verdicts of a run's reviewers in order, and count skipped reviews."""
     reviews = latest_reviews(run.reviews)
     subjects = dict(_subjects(run, {(review.kind, review.item) for review in reviews}))
+    unanswerable = {sample.id for sample in run.samples if not sample.answerable}
     for review in reviews:
-        if (subject_and_answer := subjects.get((review.kind, review.item))) is None:
+        if review.kind == "sample" and review.item in unanswerable:
+            left_out[_UNANSWERABLE] += 1
+        elif (subject_and_answer := subjects.get((review.kind, review.item))) is None:
             left_out[_GONE] += 1
         elif review.verdict == "bad" and review.reason in (None, _OK):
             left_out[_NO_REASON] += 1

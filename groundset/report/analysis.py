@@ -15,7 +15,7 @@ from groundset.stats import Units, Values, resampling_units
 from groundset.store.record import read_record
 from groundset.store.tables import SKIPPING_STEPS
 from programs.errors import InputError
-from programs.types import Reject
+from programs.types import Reject, Sample
 
 
 class RunAnalysis(Run):
@@ -115,19 +115,32 @@ class RunAnalysis(Run):
         return bool(self.settings["agenda"] or self.skipped_chunks)
 
     @cached_property
+    def answerable(self) -> list[Sample]:
+        """Return the samples that chunks answer; measures of retrieval leave the others out."""
+        return [sample for sample in self.samples if sample.answerable]
+
+    @cached_property
     def units(self) -> tuple[Units, bool]:
         """Return the resampling units of intervals; see :func:`groundset.stats.resampling_units`."""
-        return resampling_units([sample.contexts[0].doc_id if sample.contexts else "" for sample in self.samples])
+        return _units(self.samples)
+
+    @cached_property
+    def answerable_units(self) -> tuple[Units, bool]:
+        """Return the resampling units of the answerable samples."""
+        return _units(self.answerable)
 
     @cached_property
     def passage_similarity(self) -> Values | None:
-        """Return the mean cosine of each question with its chunks; None if vectors are missing."""
-        questions, chunks = unit(self.question_vectors), self.chunk_vectors
+        """Return the mean cosine of each answerable question with its chunks; None if vectors are missing."""
+        if not len(self.question_vectors):
+            return None
+        chunks = self.chunk_vectors
+        questions = unit(self.question_vectors)[[sample.answerable for sample in self.samples]]
         if not len(questions) or questions.shape[1] != chunks.shape[1]:
             return None
         known = [
             [self.places[chunk.chunk_id] for chunk in sample.contexts if chunk.chunk_id in self.places]
-            for sample in self.samples
+            for sample in self.answerable
         ]
         if not all(known):
             return None
@@ -146,6 +159,10 @@ class ReportSection(NamedTuple):
 def is_skipped_chunk(reject: Reject) -> bool:
     """Return whether a reject records a chunk skipped without a question."""
     return reject.step in SKIPPING_STEPS and reject.question is None
+
+
+def _units(samples: Sequence[Sample]) -> tuple[Units, bool]:
+    return resampling_units([sample.contexts[0].doc_id if sample.contexts else "" for sample in samples])
 
 
 def _digest(text: str) -> str:

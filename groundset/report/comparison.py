@@ -211,7 +211,12 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
                       found.detectable(len(tested)))
         for (measure, place, found), p in zip(tested, holm([found.p for *_, found in tested]), strict=True)
     ]  # fmt: skip
-    notes = [*_corpora(names, runs), *([_TESTS.format(len(tested))] if tested else []), *untested]
+    notes = [
+        *_corpora(names, runs),
+        *_unanswerable(names, runs),
+        *([_TESTS.format(len(tested))] if tested else []),
+        *untested,
+    ]
     return RunComparison(names, runs, values, differences, notes)
 
 
@@ -245,6 +250,16 @@ def _corpora(names: Sequence[str], runs: Sequence[RunAnalysis]) -> list[str]:
                 "they lose power."
             )
     return lines
+
+
+def _unanswerable(names: Sequence[str], runs: Sequence[RunAnalysis]) -> list[str]:
+    """Return a note on the unanswerable questions of each run that has some."""
+    counts = [(name, len(run.samples) - len(run.answerable)) for name, run in zip(names, runs, strict=True)]
+    return [
+        f"Measures of retrieval of {name} leave out {counted(number, 'unanswerable question')}."
+        for name, number in counts
+        if number
+    ]
 
 
 def _samples(run: RunAnalysis) -> str:

@@ -55,11 +55,11 @@ def _documents(run: RunAnalysis, _: int) -> Values:
 
 
 def _found(rank: int) -> Callable[[RunAnalysis, int], Values]:
-    return lambda run, _: found_within(run.samples, rank)
+    return lambda run, _: found_within(run.answerable, rank)
 
 
 def _ranks(run: RunAnalysis, _: int) -> Values:
-    return np.array([float(sample.retrieval.rank or SEARCH_DEPTH + 1) for sample in run.samples])
+    return np.array([float(sample.retrieval.rank or SEARCH_DEPTH + 1) for sample in run.answerable])
 
 
 def _nearest(run: RunAnalysis, size: int) -> Values | None:
@@ -103,7 +103,7 @@ MEASURES = (
     Measure(f"hit at {EARLY}", "share", _found(EARLY), 0, *_SEARCH),
     Measure("rank", "values", _ranks, 0, *_SEARCH),
     Measure("similarity to the passage", "values", lambda run, _: run.passage_similarity, 2, *_EMBEDDER),
-    Measure("words shared with the passage", "values", lambda run, _: overlaps(run.samples), 2),
+    Measure("words shared with the passage", "values", lambda run, _: overlaps(run.answerable), 2),
     Measure("similarity to the nearest question", "values", _nearest, 2, *_EMBEDDER),
     Measure("words per question", "values", _words("question")),
     Measure("words per answer", "values", _words("answer")),

@@ -72,15 +72,15 @@ class ChunkIndex:
 
     def _hit(self, index: int, similarity: float) -> Hit:
         chunk = self._chunks[index]
-        return Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=similarity)
+        return Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=similarity, topic=chunk.topic)
 
 
 def round_trip(hits: Sequence[Hit], relevant: Sequence[Sequence[str]]) -> Retrieval:
-    """Return the rank at which all groups of ``relevant`` are found in the hits of a question."""
+    """Return the rank at which all groups of ``relevant`` are found in the hits of a question; None without groups."""
     rank_of = {hit.chunk_id: rank for rank, hit in enumerate(hits, 1)}
     ranks = [min(rank_of[name] for name in group if name in rank_of) for group in relevant if rank_of.keys() & {*group}]
     return Retrieval(
-        rank=max(ranks) if len(ranks) == len(relevant) else None,
+        rank=max(ranks) if ranks and len(ranks) == len(relevant) else None,
         retrieved_id=hits[0].chunk_id,
         retrieved_content=hits[0].text,
         score=1 if any(hits[0].chunk_id in group for group in relevant) else 0,

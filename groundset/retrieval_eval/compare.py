@@ -22,6 +22,7 @@ from groundset.stats import (
     permutation,
     resampling_units,
 )
+from programs.errors import InputError
 from programs.types import Chunk, Sample
 
 HIT, RECIPROCAL = "hit@1", "mean reciprocal rank"
@@ -126,7 +127,8 @@ class Difference(NamedTuple):
 class Comparison(NamedTuple):
     """The results of all retrievers, the run's own first.
 
-    Intervals resample ``units``: documents if ``by_document``, else questions. ``remarks`` are on existing stores.
+    Intervals resample ``units``: documents if ``by_document``, else questions. ``remarks`` are on existing stores;
+    ``unanswerable`` questions are left out.
     """
 
     samples: list[Sample]
@@ -135,6 +137,7 @@ class Comparison(NamedTuple):
     by_document: bool
     differences: list[Difference]
     remarks: list[str]
+    unanswerable: int = 0
 
     @property
     def documents(self) -> int:
@@ -148,10 +151,14 @@ def compare(
     """Search the questions of a run with every retriever; the first is the run's own.
 
     Raises:
-        InputError: the run's embedder now has other weights, a chunker leaves no chunk, or an existing store cannot be
-            searched.
+        InputError: the run's embedder now has other weights, a chunker leaves no chunk, an existing store cannot be
+            searched, or no question is answerable.
         DamagedRunError: the vectors of the run do not have the dimension of its embedder.
     """
+    left_out = sum(not sample.answerable for sample in run.samples)
+    run = run.only(place for place, sample in enumerate(run.samples) if sample.answerable)
+    if not run.samples:
+        raise InputError(f"{run.folder}: every question is unanswerable, so there is nothing to be found")
     samples = list(run.samples)
     search = RetrieverSearch(run, configs, options, monitor)
     known = {chunk.chunk_id: chunk for chunk in run.chunks}
@@ -162,7 +169,7 @@ def compare(
     results = [measured[config] for config in configs]
     units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
     found = differences([result.scores for result in results], units)
-    return Comparison(samples, results, units, by_document, found, search.remarks)
+    return Comparison(samples, results, units, by_document, found, search.remarks, left_out)
 
 
 def differences(scores: Sequence[Scores], units: Units) -> list[Difference]:

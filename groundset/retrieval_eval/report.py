@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from groundset.engine.config import RunConfig
+from groundset.progress import counted
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval_eval.compare import HIT, RECIPROCAL, Comparison, Difference
 from groundset.retrieval_eval.configs import DENSE, RetrieverConfig
@@ -91,6 +92,8 @@ def notes(comparison: Comparison, config: RunConfig) -> list[str]:
         f"{len(comparison.samples)} questions about {comparison.documents} documents; "
         f"95 % intervals resample {drawn}; ranks beyond {SEARCH_DEPTH} count as not found."
     ]
+    if comparison.unanswerable:
+        found.append(f"{counted(comparison.unanswerable, 'unanswerable question')} left out.")
     if len(comparison.results) == 1:
         return [*found, "Add retrievers to compare with --retriever, --embedder, --chunk-size, --chunker or --ranking."]
     max_rank = getattr(config.options, "max_rank", 0)  # not an option of all recipes

@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -55,6 +55,8 @@ class ReviewItem(NamedTuple):
         trail: the output of steps; numbers and verdicts of critics are hidden until the reviewer has given a verdict.
         facts: other facts by name.
         critics: decisions of critics; empty until the reviewer has given a verdict.
+        messages: the conversation whose last message the question is the stand-alone form of, if any.
+        answerable: whether a passage is to answer the question.
     """
 
     question: str
@@ -65,6 +67,8 @@ class ReviewItem(NamedTuple):
     trail: Sequence[StepOutput]
     facts: Sequence[tuple[str, str]]
     critics: Sequence[tuple[str, str]]
+    messages: Sequence[Mapping[str, str]]
+    answerable: bool
 
 
 class _Content(NamedTuple):
@@ -74,6 +78,8 @@ class _Content(NamedTuple):
     foci: Sequence[str]
     trail: Sequence[StepRecord]
     critics: Sequence[tuple[str, str]]
+    messages: Sequence[Mapping[str, str]] = ()
+    answerable: bool = True
 
 
 class LetterIndex:
@@ -124,6 +130,8 @@ def review_item(session: ReviewSession, item: ListedItem) -> ReviewItem:
         trail=[] if blind else [_output(record, decided) for record in content.trail],
         facts=[] if blind else _facts(session, item),
         critics=content.critics if decided and not blind else (),
+        messages=content.messages,
+        answerable=content.answerable,
     )
 
 
@@ -152,10 +160,21 @@ def _sample(items: ItemTable, item: ListedItem) -> _Content:
     sample = items.sample(item.entry.item)
     focus = sample.metadata.get("focus")
     rank = sample.retrieval.rank
-    critics = [("Judge", f"{sample.probability:.2f}"), ("Found by search", f"at rank {rank}" if rank else "not found")]
+    critics = [("Judge", f"{sample.probability:.2f}")]
+    if sample.answerable:
+        critics.append(("Found by search", f"at rank {rank}" if rank else "not found"))
     # Imported samples may have any value here.
     foci = [focus] if isinstance(focus, str) else [str(part) for part in focus] if isinstance(focus, list) else []
-    return _Content(sample.question, sample.answer, sample.contexts, foci, sample.trail, critics)
+    return _Content(
+        sample.question,
+        sample.answer,
+        sample.contexts,
+        foci,
+        sample.trail,
+        critics,
+        sample.conversation or (),
+        sample.answerable,
+    )
 
 
 def _reject(session: ReviewSession, items: ItemTable, item: ListedItem) -> _Content:

@@ -81,6 +81,8 @@ def write_set(run: "Run", formats: Sequence[Export], out: Path, **options: Any) 
 
 def check_set(run: "Run") -> None:
     """Raise an InputError if there are no samples, an id is empty or duplicate, or a reference is broken."""
+    from groundset.run import has_ground_truth
+
     if not run.samples:
         raise InputError("the run holds no samples; nothing to export")
     _check_unique("question", (sample.id for sample in run.samples))
@@ -93,7 +95,7 @@ def check_set(run: "Run") -> None:
         if not sample.answer.strip():
             fix = "remove such samples with `groundset drop --where 'not answer'`"
             raise InputError(f"sample {sample.id} has no answer, which every format requires; {fix}")
-        if not sample.retrieval_gt or not all(sample.retrieval_gt):
+        if not has_ground_truth(sample) or not all(sample.retrieval_gt):
             raise InputError(f"sample {sample.id} has no ground-truth chunk")
         missing = [name for group in sample.retrieval_gt for name in group if name not in known]
         if missing:

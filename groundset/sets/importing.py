@@ -117,7 +117,7 @@ def _check(foreign: ForeignSet, *, unanswered: bool) -> None:
     chunks = _unique("chunk", ((chunk.chunk_id, chunk) for chunk in foreign.chunks))
     _unique("question", ((question.question_id, question) for question in foreign.questions))
     for question in foreign.questions:
-        missing = [name for group in question.groups for name in group if name not in chunks]
+        missing = [name for group in (*question.groups, question.sources) for name in group if name not in chunks]
         if missing:
             raise InputError(f"{question.where}: there is no chunk {missing[0]} in {foreign.corpus}")
         if not question.answer.strip() and not unanswered:
@@ -185,7 +185,8 @@ def _thresholds(compiled: Compiled) -> dict[str, Any]:
 
 
 def _sample(question: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
-    contexts = tuple(chunks[name] for name in dict.fromkeys(group[0] for group in question.groups))
+    ids = dict.fromkeys([*(group[0] for group in question.groups), *question.sources])
+    contexts = tuple(chunks[name] for name in ids)
     # In a sample, "focus" is the sentence or sentences asked about; other tools may use the key differently.
     focus = question.metadata.get("focus", "")
     is_focus = isinstance(focus, str) or (isinstance(focus, list) and all(isinstance(text, str) for text in focus))

@@ -9,7 +9,7 @@ from groundset.retrieval.index import SEARCH_DEPTH, ChunkIndex, round_trip
 from groundset.retrieval.stores import open_store
 from groundset.run import Run
 from programs.critics import Critic
-from programs.deciding import Decision
+from programs.deciding import Decision, without_answer
 from programs.judging import judge_questions
 from programs.text import plain_passage
 from programs.types import Hit, Sample, StepRecord
@@ -22,14 +22,16 @@ _SEARCH_BATCH = 256
 def judge_samples(
     samples: Sequence[Sample], critic: Critic, state: dict[str, Any] | None, advance: Callable[[int], object]
 ) -> Iterator[Decision]:
-    """Yield the decision of a critic on each sample.
+    """Yield the decision of a critic on each sample; the passage must not answer unanswerable questions.
 
     ``state`` is the compiled state of the step ``judge``, if any; ``advance`` is called with the size of each batch.
     """
     for start in range(0, len(samples), _JUDGE_BATCH):
         batch = samples[start : start + _JUDGE_BATCH]
         pairs = [(sample.question, plain_passage(chunk.text for chunk in sample.contexts)) for sample in batch]
-        yield from judge_questions(pairs, critic, state)
+        decisions = judge_questions(pairs, critic, state)
+        for sample, decision in zip(batch, decisions, strict=True):
+            yield decision if sample.answerable else without_answer(decision)
         advance(len(batch))
 
 

@@ -13,8 +13,8 @@ from optimizers.steps.examples import clean_topic, example_row, gold_with_passag
 from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import score_question_for_answer
 from programs.languages.table import Languages
-from programs.modes.free import check_written
 from programs.steps.ask import LENGTHS, STEP
+from programs.written import check_written
 from signatures.ask import WrittenQuestion
 
 

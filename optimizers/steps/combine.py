@@ -7,11 +7,11 @@ import dspy
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.multi_context import MultiContextGold
-from programs.modes.free import check_written
 from programs.quotes import find_quotes
 from programs.steps.ask import LENGTHS
 from programs.steps.combine import STEP, numbered_texts
 from programs.text import plain
+from programs.written import check_written
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:

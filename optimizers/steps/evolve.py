@@ -11,10 +11,11 @@ from optimizers.steps.reasoning import ReasoningGold
 from optimizers.steps.worth import score_question_for_answer
 from programs.evolutions import EVOLUTIONS
 from programs.features import agreement
-from programs.modes.free import change_of, check_written
+from programs.modes.free import change_of
 from programs.steps.ask import LENGTHS
 from programs.steps.evolve import STEP
 from programs.text import plain
+from programs.written import check_written
 
 _SAME = 0.95  # token F1 from which a question counts as unchanged
 

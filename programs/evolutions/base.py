@@ -7,10 +7,11 @@ from typing import NamedTuple, Protocol
 
 from programs.languages.base import Language
 from programs.languages.table import Languages
-from programs.stages.judge_and_rewrite import Judged
+from programs.stages.finish import Finish
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.tools import Tools
 from programs.trail import Trail
-from programs.types import Context, Focus
+from programs.types import Context, Draft, Focus
 
 EVOLVED = 1000  # the candidate number of evolved questions; seeds count from 0
 SHORT, LONG = 15, 25  # word limits of evolved questions
@@ -44,6 +45,16 @@ class BySyntax(Evolver, Protocol):
         ...
 
 
+class OwnChecks(Protocol):
+    """Makes questions that need other checks than an evolved question. Implementations are ``dspy.Module`` classes."""
+
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite, finish: Finish, length: str) -> None: ...
+
+    def __call__(self, trail: Trail, seed: Judged) -> Draft | None:
+        """Return the draft of a checked question, or refuse it and return None."""
+        ...
+
+
 def any_passage(context: Context) -> bool:
     """Return True."""
     del context
@@ -64,6 +75,8 @@ class Evolution:
         keeps_meaning: whether the evolved question asks for the same thing in other words.
         by_syntax: evolves by syntax, for models that do not write freely.
         restyle: rewords a finished question by rule, without a model.
+        own_checks: makes and checks its questions itself, for models that write freely.
+        answers_seed: whether the seed must pass every check first, because the sample contains it.
         rank: its place in the table, the simplest evolution first.
     """
 
@@ -76,4 +89,6 @@ class Evolution:
     keeps_meaning: bool = False
     by_syntax: type[BySyntax] | None = None
     restyle: Restyling | None = None
+    own_checks: type[OwnChecks] | None = None
+    answers_seed: bool = False
     rank: int = 9

@@ -31,6 +31,7 @@ LANGUAGE = Language(
         r"genannt(?:e[nrs]?)? (?:wird|werden)",
     ),
     refusal=refusals("nicht (?:angegeben|genannt|erwähnt)"),
+    unanswered="Dazu steht nichts in den Dokumenten.",
     broad_question=re.compile(r"^(?:was|wer) (?:ist|war|sind|waren) ", re.IGNORECASE),
     boilerplate=page_furniture("inhalt", "siehe auch", "einzelnachweise", "weblinks", "literatur"),
     citation=references("abgerufen am"),

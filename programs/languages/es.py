@@ -21,6 +21,7 @@ LANGUAGE = Language(
     ),
     loose_pronoun=whole_words("él|ella|ellos|ellas|esto|eso|este|esta|nosotros"),
     context_reference=whole_words("(?:el|este|del|al) (?:texto|pasaje|párrafo|documento)"),
+    unanswered="Los documentos no lo dicen.",
     past=whole_words("fue", "era", as_written=True),
     modal=whole_words("puede", "debe", as_written=True),
     definite_start=re.compile("(?:El|La|Los|Las) [a-zß-ÿ]"),

@@ -22,6 +22,7 @@ LANGUAGE = Language(
     ),
     loose_pronoun=whole_words("il|elle|ils|elles|ceci|cela|cette|ce|ces|nous|je"),
     context_reference=whole_words("(?:le|ce|du|au) (?:texte|passage|paragraphe|document)"),
+    unanswered="Les documents ne le disent pas.",
     boilerplate=page_furniture("notes"),
     past=whole_words("fut", "était", as_written=True),
     modal=whole_words("peut", "doit", as_written=True),

@@ -61,7 +61,7 @@ _ANY_CITATION = (
 # Phrases of models that find no answer; in English for any passage, because the instructions are English.
 _ANY_REFUSAL = (
     r"not (?:stated|mentioned|given|specified|provided|known|said|available)|unknown|no answer|n/?a|none|"
-    r"nothing (?:is|was) (?:said|stated)|the (?:passage|text) does not"
+    r"nothing (?:is|was) (?:said|stated)|the (?:passage|text|documents?) do(?:es)? not"
 )
 _MAX_PHRASE_WORDS = 7  # a longer text before the first comma is a main clause
 _CACHED_STEMS = 65_536
@@ -121,6 +121,7 @@ class Words:
         loose_pronoun: pronouns that may have no antecedent.
         context_reference: references to the text itself: "the passage", "as mentioned".
         refusal: phrases for a missing answer.
+        unanswered: the expected answer to a question that no document answers.
         broad_question: questions that do not say what they are about.
         broken_question: questions with wrong verb forms.
         second_question: the start of a second question in a question.
@@ -148,6 +149,7 @@ class Words:
     loose_pronoun: Pattern = NEVER
     context_reference: Pattern = NEVER
     refusal: Pattern = ANY_REFUSAL
+    unanswered: str = "The documents do not say."
     broad_question: Pattern = NEVER
     broken_question: Pattern = NEVER
     second_question: Pattern = NEVER

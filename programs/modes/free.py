@@ -6,18 +6,16 @@ from typing import Any
 import dspy
 
 from programs.evolutions.base import EVOLVED, Evolution, EvolvedQuestion
-from programs.languages.base import Language
 from programs.modes.base import AskOptions, Mode
-from programs.quotes import find_quotes
 from programs.stages.answer import AnswerByReading
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.language import is_in_language
 from programs.steps.ask import LENGTHS
-from programs.steps.question import is_none, tidy_question
-from programs.text import has_words, tokens
+from programs.steps.question import is_none
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Focus
+from programs.written import check_written
 
 # Default weights of the kinds of question. In a million search engine queries, 53 % ask for a description and 47 % for
 # a number, name, place or person; 17 % contain "how" and 2 % "why" (MS MARCO, Bajaj et al. 2016, arXiv:1611.09268).
@@ -33,7 +31,6 @@ KINDS = {
     "consequence": 0.5,
     "purpose": 0.5,
 }
-_SHORT_ANSWER = 2  # words; so short an answer may occur in its question by chance
 
 
 class AskFreely(dspy.Module):
@@ -160,26 +157,6 @@ def change_of(evolution: Evolution) -> str:
     return f"{evolution.change} At most {evolution.max_words} words."
 
 
-def check_written(
-    language: Language, passage: str, question: str, answer: str, evidence: str, kind: str
-) -> tuple[Focus, str | None]:
-    """Return the focus of a written question, and why simple checks refuse it (None if they accept it).
-
-    The question may contain its answer if it offers several ("Which is older, the weir or the mill?").
-    """
-    question, answer = tidy_question(question), " ".join(answer.split())
-    quotes = find_quotes(passage, evidence)
-    focus = Focus(sentence=" ".join(quotes or ()), answer=answer, kind=kind, wording=question)
-    if not question or not answer:
-        return focus, "no question with an answer was written"
-    if quotes is None:
-        return focus, f"its evidence is not in the passage: {evidence!r:.80}"
-    offered = language.offers_alternatives(question)
-    if len(tokens(answer)) > _SHORT_ANSWER and has_words(question, answer) and not offered:
-        return focus, f"it gives its answer away: {answer!r}"
-    return focus, None
-
-
 def _output(focus: Focus) -> dict[str, Any]:
     return {"question": focus.wording, **focus.model_dump(include={"answer", "sentence", "kind"})}
 
@@ -187,7 +164,7 @@ def _output(focus: Focus) -> dict[str, Any]:
 MODE = Mode(
     name="free",
     about="The model reads the passage and writes a question, its answer and the supporting quote.",
-    steps=("ask", "evolve", "combine"),
+    steps=("ask", "evolve", "combine", "unanswerable", "follow_up"),
     asker=AskFreely,
     answer=AnswerByReading,
     evolver=EvolveFreely,

@@ -25,6 +25,7 @@ from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.restyle import Restyle
 from programs.stages.seed import Seed
+from programs.steps.ask import LENGTHS
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Attempt, Draft, Focus, Observer, Outcome
@@ -89,7 +90,13 @@ class Evolved(dspy.Module):
             for name in self.mode.evolutions
             if EVOLUTIONS[name].chunks == 1
             and EVOLUTIONS[name].restyle is None
+            and EVOLUTIONS[name].own_checks is None
             and (wanted.get(name) or not self.mode.writes_freely)
+        }
+        self.own_checks: dict[str, Any] = {
+            name: own_checks(tools, self.judging, self.finish, LENGTHS[options.answers])
+            for name in self.mode.evolutions
+            if (own_checks := EVOLUTIONS[name].own_checks) is not None and wanted.get(name)
         }
         self.restyle = Restyle(tools, max_rank)
         self.evolve = Evolve(tools, self.judging, self.finish, limited=self.mode.writes_freely)
@@ -134,23 +141,32 @@ class Evolved(dspy.Module):
         The seed is answered only in the last case, because evolved questions have their own answers.
         """
         wanted = trail.attempt.wanted
-        if wanted == "simple" or EVOLUTIONS[wanted].restyle:
+        if wanted == "simple" or EVOLUTIONS[wanted].restyle or EVOLUTIONS[wanted].answers_seed:
             found = self.seed(trail, foci)
             if found is None or wanted == "simple":
                 return (found and found[1],)
-            return (self.restyle(trail, found[1], EVOLUTIONS[wanted]), found[1])
-        seed = next(iter(self.seed.ask.good(trail, foci)), None)
-        if seed is None:
+            seed, draft = found
+            is_restyled = EVOLUTIONS[wanted].restyle is not None
+            evolved = (
+                self.restyle(trail, draft, EVOLUTIONS[wanted]) if is_restyled else self._evolve(trail, seed, wanted)
+            )
+            return (evolved, draft)
+        good = next(iter(self.seed.ask.good(trail, foci)), None)
+        if good is None:
             return ()
         others = [name for name in self.evolutions if name not in ("simple", wanted)]
         applicable = [name for name in others if EVOLUTIONS[name].applies_to(trail.contexts[0])]
         for name in (wanted, *applicable[:1]):
-            if (draft := self._evolve(trail, seed, name)) is not None:
+            if (draft := self._evolve(trail, good, name)) is not None:
                 return (draft,)
-        return (self.finish(trail, seed, "simple"),)
+        return (self.finish(trail, good, "simple"),)
 
     def _evolve(self, trail: Trail, seed: Judged, name: str) -> Draft | None:
-        draft: Draft | None = self.evolve(trail, seed, EVOLUTIONS[name], self.evolutions[name])
+        draft: Draft | None
+        if name in self.own_checks:
+            draft = self.own_checks[name](trail, seed)
+        else:
+            draft = self.evolve(trail, seed, EVOLUTIONS[name], self.evolutions[name])
         return draft
 
 

@@ -2,9 +2,9 @@
 
 import dspy
 
-from programs.deciding import with_reason
 from programs.evolutions.base import EVOLVED, Evolution, Evolver
 from programs.features import lost_words
+from programs.stages.changed import Changed
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.steps.compress import SHORT_WORDS
@@ -28,7 +28,7 @@ class Evolve(dspy.Module):
         self.finish = finish
         self.limited = limited
         self.compress = tools.predictor("compress")
-        self.same = tools.predictor("same")
+        self.changed = Changed(tools)
 
     def forward(self, trail: Trail, seed: Judged, evolution: Evolution, evolver: Evolver) -> Draft | None:
         """Return the draft of the question that ``evolver`` makes; None if a check fails."""
@@ -44,7 +44,7 @@ class Evolve(dspy.Module):
         judged = self._shorten(trail, judged, evolution)
         if self._is_too_long(trail, judged, evolution):
             return None
-        if not (evolution.keeps_meaning or self._changed(trail, seed, judged)):
+        if not (evolution.keeps_meaning or self.changed(trail, seed.question, judged)):
             return None
         draft: Draft | None = self.finish(trail, judged, evolution.name)
         if draft is None:
@@ -72,13 +72,3 @@ class Evolve(dspy.Module):
             return False
         trail.refuse(evolution.name, f"{words} words, at most {limit} are wanted", question=judged.question)
         return True
-
-    def _changed(self, trail: Trail, seed: Judged, judged: Judged) -> bool:
-        decision = self.tools.decide("same", self.same, first=seed.question, second=judged.question)
-        changed = not decision.values["same"]
-        probability = 1 - decision.probabilities["same"]
-        reason = None if changed else with_reason("the evolution changed nothing", decision.reason)
-        trail.record("same", judged.number, decision.as_output(), probability=probability, good=changed, reason=reason)
-        if reason:
-            trail.refuse("same", reason, probability=probability, question=judged.question)
-        return changed

@@ -41,6 +41,8 @@ WRITING = {
     "Answer the question in one to three": "open_answer",
     "Answer the question": "answer",
     "Write questions that a user": "ask",
+    "Write a question that a user": "unanswerable",
+    "Write the next question": "follow_up",
     "Write questions that need all": "combine",
     "Change the question": "evolve",
     "Write the answer in other": "vary",
@@ -162,7 +164,9 @@ class ListRetriever:
     """Returns the same chunks for every question, in this order."""
 
     def __init__(self, *chunks: Chunk) -> None:
-        self._hits = [Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=0.5) for chunk in chunks]
+        self._hits = [
+            Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=0.5, topic=chunk.topic) for chunk in chunks
+        ]
 
     def search(self, query: str, limit: int) -> list[Hit]:
         return self._hits[:limit]
@@ -171,7 +175,7 @@ class ListRetriever:
         ids = [hit.chunk_id for hit in self._hits]
         found = [min((ids.index(name) + 1 for name in group if name in ids), default=None) for group in relevant]
         ranks = [rank for rank in found if rank is not None]
-        rank = max(ranks) if len(ranks) == len(found) else None
+        rank = max(ranks) if ranks and len(ranks) == len(found) else None
         first = 1 if any(ids[0] in group for group in relevant) else 0
         return Retrieval(rank=rank, retrieved_id=ids[0], retrieved_content=self._hits[0].text, score=first)
 

@@ -68,6 +68,8 @@ def _score(probability: float, threshold: float | None) -> str:
 def _print_sample(console: Console, sample: Sample, threshold: float | None) -> None:
     narrow = console.width < _NARROW
     rank = f"found at rank {sample.retrieval.rank}" if sample.retrieval.rank else "not found again"
+    if not sample.answerable:
+        rank = "no chunk answers it"
     heading = _safe(f"{sample.evolution}, {sample.language}, {rank}")
     console.rule(f"[bold]{_safe(sample.id)}[/bold]{'' if narrow else f'  {heading}'}", align="left")
     if narrow:

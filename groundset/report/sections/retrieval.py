@@ -26,8 +26,9 @@ _DIFFICULTY = (
 
 def section(run: RunAnalysis) -> PageSection:
     """Show retrieval ranks, similarity and shared words of question and passage, and difficulty."""
-    units, by_document = run.units
-    samples, shared, near = run.samples, overlaps(run.samples), run.passage_similarity
+    units, by_document = run.answerable_units
+    samples, near = run.answerable, run.passage_similarity
+    shared = overlaps(samples)
     metrics = [
         mean_metric("Hit at 1", found_within(samples, 1), units, "the passage has rank 1 among all chunks"),
         mean_metric(f"Hit at {EARLY}", found_within(samples, EARLY), units, f"rank {EARLY} or better"),
@@ -48,6 +49,8 @@ def section(run: RunAnalysis) -> PageSection:
         drawn.append(_histogram("near", "Similarity of question and passage", near, "cosine of their embeddings"))
     drew = "documents" if by_document else "questions"
     notes = [f"95 % intervals of means resample {drew}; ranks beyond {SEARCH_DEPTH} count as not found."]
+    if unanswerable := len(run.samples) - len(samples):
+        notes.append(f"{counted(unanswerable, 'unanswerable question')} left out: there is no passage to be found.")
     if max_rank := int(run.settings["configuration"].get("max_rank") or 0):
         notes.append(
             f"The run kept only questions whose passage its own embedder found at rank {max_rank} or better, so these "
@@ -58,7 +61,7 @@ def section(run: RunAnalysis) -> PageSection:
 
 
 def _ranks(run: RunAnalysis) -> Chart:
-    ranks = [sample.retrieval.rank for sample in run.samples]
+    ranks = [sample.retrieval.rank for sample in run.answerable]
     rows = [
         (f"{low}" if low == high else f"{low} to {high}", sum(low <= rank <= high for rank in ranks if rank))
         for low, high in _RANKS

@@ -37,7 +37,8 @@ _FILTERS = {
 }
 _GUIDELINES = """\
 Sign a question if somebody who has not seen the passages would understand it, if the passages answer it, and if the \
-answer is right and complete. Correct what only needs another wording; refuse what cannot be corrected, and say why."""
+answer is right and complete. A question is unanswerable if its answer says that the documents do not say; sign it if \
+that is true. Correct what only needs another wording; refuse what cannot be corrected, and say why."""
 
 
 def write_argilla(run: "Run", folder: Path) -> None:

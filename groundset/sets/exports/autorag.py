@@ -1,5 +1,8 @@
 """AutoRAG's two tables: `qa.parquet` and `corpus.parquet`.
 
+AutoRAG takes no measure of retrieval for a question whose ground truth is ``[[]]``, as unanswerable questions have it.
+Sets with such questions have another column: the chunks that a question was made from.
+
 The corpus holds every chunk of the run. AutoRAG compares times without time zones, so `last_modified_datetime` is naive
 UTC. The metadata of imported chunks is exported unchanged: `start_end_idx`, neighbours, time and any other key.
 """
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from groundset.run import Run
 
 
+SOURCES = "chunk_ids"
 QA_FILE, CORPUS_FILE = "qa.parquet", "corpus.parquet"
 _OWN = frozenset(("start_end_idx", "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
@@ -50,22 +54,26 @@ def qa_table(samples: Sequence[Sample], flat: Literal["and", "or"] | None = None
         "retrieval_gt": texts if flat else pa.list_(texts),
         "generation_gt": texts,
     }
+    if not all(sample.answerable for sample in samples):
+        columns[SOURCES] = texts
     rows = [
         {
             "qid": sample.id,
             "query": sample.question,
             "retrieval_gt": _ground_truth(sample, flat),
             "generation_gt": [sample.answer, *other_answers(sample)],
+            SOURCES: [chunk.chunk_id for chunk in sample.contexts],
         }
         for sample in samples
     ]
+    # Arrow ignores keys that are not in the schema.
     return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
 
 
 def _ground_truth(sample: Sample, flat: Literal["and", "or"] | None) -> list[Any]:
     if flat == "and":
         return list(dict.fromkeys(group[0] for group in sample.retrieval_gt))
-    return relevant_ids(sample) if flat else [list(group) for group in sample.retrieval_gt]
+    return relevant_ids(sample) if flat else [list(group) for group in sample.retrieval_gt] or [[]]
 
 
 def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> Any:

@@ -60,6 +60,8 @@ def question_row(sample: Sample) -> dict[str, Any]:
         "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
         "paths": [chunk.path for chunk in sample.contexts],
         "retrieval_gt": [list(group) for group in sample.retrieval_gt],
+        "answerable": sample.answerable,
+        "conversation": sample.conversation,
         "rank": sample.retrieval.rank,
         "probability": sample.probability,
     }
@@ -82,6 +84,8 @@ def arrow_schema(*columns: str) -> Any:
         "retrieval_gt": pa.list_(texts),
         "probability": pa.float64(),
         "provenance": pa.list_(pa.struct([*provenance.items(), ("end", whole)])),
+        "answerable": pa.bool_(),
+        "conversation": pa.list_(pa.struct([("role", text), ("content", text)])),
     }
     return pa.schema([(name, types.get(name, text)) for name in columns])
 

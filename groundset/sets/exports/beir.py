@@ -3,6 +3,8 @@
 The format of BEIR's ``GenericDataLoader`` (Thakur et al., BEIR, 2021; package beir): ``_id``, ``title`` and ``text`` of
 a chunk, ``_id`` and ``text`` of a question, and tab-separated judgements with a header. Answers are in ``metadata``,
 which BEIR ignores. Every chunk of every group has the judgement 1; the groups are only in ``metadata.retrieval_gt``.
+BEIR leaves questions without judgements out of its measures, so unanswerable ones have none; their split is in
+``metadata``.
 """
 
 import csv
@@ -48,6 +50,9 @@ def _query_row(sample: Sample) -> dict[str, Any]:
         "language": sample.language,
         "retrieval_gt": sample.retrieval_gt,
     }
+    if not sample.answerable:
+        chunk_ids = [chunk.chunk_id for chunk in sample.contexts]
+        metadata |= {"answerable": False, "chunk_ids": chunk_ids, "split": sample.split}
     return {"_id": sample.id, "text": sample.question, "metadata": metadata}
 
 

@@ -20,8 +20,8 @@ QA, CORPUS = "qa", "corpus"
 DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # split names valid in `datasets`; "all" means every split
 _QA_COLUMNS = (
-    "id", "question", "answer", "contexts", "retrieval_gt", "evolution", "kind", "language", "probability", "rank",
-    "provenance",
+    "id", "question", "answer", "contexts", "retrieval_gt", "answerable", "conversation", "evolution", "kind",
+    "language", "probability", "rank", "provenance",
 )  # fmt: skip
 
 

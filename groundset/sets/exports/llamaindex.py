@@ -2,7 +2,8 @@
 
 The first is a ``LabelledRagDataset``, the second an ``EmbeddingQAFinetuneDataset``, as in llama-index-core 0.14.20
 (``rag.py`` and ``legacy/embedding.py`` in ``llama_index/core/llama_dataset``). In the second, a question has a flat
-list of chunks: the groups of ``retrieval_gt`` are lost.
+list of chunks: the groups of ``retrieval_gt`` are lost. Its evaluators require relevant chunks, so unanswerable
+questions are only in the first, without contexts.
 """
 
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ def rag_dataset(run: "Run") -> dict[str, Any]:
         return {
             "query": sample.question,
             "query_by": _HUMAN if consensus and consensus.question is not None else author,
-            "reference_contexts": [chunk.text for chunk in sample.contexts],
+            "reference_contexts": [chunk.text for chunk in sample.contexts] if sample.answerable else [],
             "reference_answer": sample.answer,
             "reference_answer_by": _HUMAN if consensus and consensus.answer is not None else author,
         }
@@ -46,10 +47,11 @@ def rag_dataset(run: "Run") -> dict[str, Any]:
 
 def retrieval_dataset(run: "Run") -> dict[str, Any]:
     """Return questions and chunks by id, and the relevant chunks of each question."""
+    answerable = [sample for sample in run.samples if sample.answerable]
     return {
-        "queries": {sample.id: sample.question for sample in run.samples},
+        "queries": {sample.id: sample.question for sample in answerable},
         "corpus": {chunk.chunk_id: chunk.text for chunk in run.chunks},
-        "relevant_docs": {sample.id: relevant_ids(sample) for sample in run.samples},
+        "relevant_docs": {sample.id: relevant_ids(sample) for sample in answerable},
         "mode": "text",
     }
 

@@ -1,8 +1,9 @@
 """Training data for retrievers: `train.jsonl`, `dev.jsonl`, `test.jsonl`.
 
 Columns follow the trainer and ``mine_hard_negatives`` of sentence-transformers: ``anchor``, ``positive``,
-``negative_1`` and so on. A question that needs several chunks has a row for each. Splits are those of the run, or drawn
-by document. Negatives come from the documents of the same split (:mod:`groundset.sets.negatives`).
+``negative_1`` and so on. A question that needs several chunks has a row for each, an unanswerable one has none. Splits
+are those of the run, or drawn by document. Negatives come from the documents of the same split
+(:mod:`groundset.sets.negatives`).
 """
 
 import hashlib
@@ -42,6 +43,9 @@ def write_triplets(run: "Run", folder: Path) -> None:
 
     All rows have ``NEGATIVES`` negatives, or fewer if more than a tenth of the rows would otherwise be left out.
     """
+    run = run.only(place for place, sample in enumerate(run.samples) if sample.answerable)
+    if not run.samples:
+        raise InputError("--format triplets: every question of the run is unanswerable; there is no positive chunk")
     splits = split_by_document(run)
     names = sorted(set(splits.samples.values()))
     unsupported = [name for name in names if name not in SPLITS]

@@ -125,6 +125,7 @@ def card_body(publication: Publication) -> str:
         first=next(iter(splits)),
         languages=_listed(sample.language for sample in run.samples),
         questions=len(run.samples),
+        unanswerable=sum(not sample.answerable for sample in run.samples),
         passages=len(run.chunks),
         documents=len(run.documents),
         lineage=record.get("lineage"),

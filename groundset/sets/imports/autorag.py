@@ -12,16 +12,30 @@ from typing import Any
 
 from groundset.parquet import parquet_columns, parquet_rows
 from groundset.rows import is_missing, metadata_of, optional, required, span_of
-from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
+from groundset.sets.imports.base import (
+    ForeignChunk,
+    ForeignQuestion,
+    ForeignSet,
+    ImportFormat,
+    listed,
+    named,
+    unanswerable_sources,
+)
 from programs.errors import InputError
 
 _SUFFIX = ".parquet"
 _TIME = "last_modified_datetime"
+_EMPTY = ([], [[]])  # the ground truth of questions that no chunk answers
 _COLUMNS = ("qid", "query", "retrieval_gt", "generation_gt")
 
 
 def read_autorag(paths: Sequence[Path]) -> ForeignSet:
-    """Read both tables from their folder or as two files."""
+    """Read both tables from their folder or as two files.
+
+    Questions without a relevant chunk are left out, unless an own export names the chunks that they were made from.
+    """
+    from groundset.progress import counted
+
     files = _tables(paths)
     if len(files) != 2:
         raise InputError(
@@ -31,8 +45,12 @@ def read_autorag(paths: Sequence[Path]) -> ForeignSet:
     if set(tables) != {"qa", "corpus"}:
         raise InputError(f"{named(files)}: one must have the columns doc_id and contents, the other qid and query")
     chunks = [_chunk(*row) for row in parquet_rows(tables["corpus"])]
-    questions = [_question(*row) for row in parquet_rows(tables["qa"])]
-    return ForeignSet(chunks, questions, tables["corpus"], [(tables["qa"], len(questions)), (tables["corpus"], 0)])
+    rows = list(parquet_rows(tables["qa"]))
+    questions = [question for row in rows if (question := _question(*row))]
+    left_out = len(rows) - len(questions)
+    notes = [f"Left out {counted(left_out, 'question')} without a relevant chunk."] if left_out else []
+    files = [(tables["qa"], len(questions)), (tables["corpus"], 0)]
+    return ForeignSet(chunks, questions, tables["corpus"], files, notes)
 
 
 def _tables(paths: Sequence[Path]) -> list[Path]:
@@ -79,21 +97,28 @@ def _time(where: str, value: Any) -> datetime | None:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _question(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
+def _question(where: str, fields: Mapping[str, Any]) -> ForeignQuestion | None:
+    unanswerable = fields.get("retrieval_gt") in _EMPTY
+    sources = unanswerable_sources({"answerable": False, **fields}) if unanswerable else ()
+    if unanswerable and not sources:
+        return None
     answers = fields.get("generation_gt")
     answers = [answers] if isinstance(answers, str) else [] if is_missing(answers) else answers
     if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
         raise InputError(f"{where}, column generation_gt: must be a list of strings")
     answers = [answer for answer in answers if answer.strip()]
-    rest = {name: value for name, value in fields.items() if name not in _COLUMNS and not is_missing(value)}
+    columns = (*_COLUMNS, "chunk_ids") if sources else _COLUMNS
+    rest = {name: value for name, value in fields.items() if name not in columns and not is_missing(value)}
     extra = metadata_of(where, {"metadata": rest})
     return ForeignQuestion(
         where=where,
         question_id=required(where, fields, "qid"),
         question=required(where, fields, "query"),
         answer=answers[0] if answers else "",
-        groups=_groups(where, fields.get("retrieval_gt")),
+        groups=() if unanswerable else _groups(where, fields.get("retrieval_gt")),
+        sources=sources,
         metadata={
+            **({"answerable": False} if unanswerable else {}),
             **({"answer_variants": answers[1:]} if len(answers) > 1 else {}),
             **({"imported": extra} if extra else {}),
         },

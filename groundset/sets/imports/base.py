@@ -1,7 +1,7 @@
 """The import row, and the chunks and questions that importers return."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -42,7 +42,8 @@ class ForeignQuestion:
     Attributes:
         where: file and row, for messages.
         answer: empty if the set has none.
-        groups: needed chunks, any one of each group.
+        groups: needed chunks, any one of each group; empty if the question is unanswerable.
+        sources: the chunks that an unanswerable question was made from.
         metadata: all other values.
     """
 
@@ -51,6 +52,7 @@ class ForeignQuestion:
     question: str
     answer: str
     groups: tuple[tuple[str, ...], ...]
+    sources: tuple[str, ...] = ()
     evolution: str = "imported"
     language: str | None = None
     split: str | None = None
@@ -106,6 +108,12 @@ def listed(paths: Sequence[Path]) -> list[Path]:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     return list(dict.fromkeys(files))
+
+
+def unanswerable_sources(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the chunks that a question of an own export was made from if no chunk answers it, else none."""
+    ids = metadata.get("chunk_ids")
+    return tuple(map(str, ids)) if metadata.get("answerable") is False and isinstance(ids, list) else ()
 
 
 def named(paths: Sequence[Path]) -> str:

@@ -1,17 +1,25 @@
 """Import a BEIR folder: `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`.
 
 The chunks with a judgement above 0 become one group of `retrieval_gt`, most relevant first, unless the `metadata` of
-the question has `retrieval_gt`, as in groundset's own exports. BEIR has no answers; they are read from `metadata`
-(`answer`, or a list `answers`).
+the question has `retrieval_gt`, as in groundset's own exports, which also mark unanswerable questions there. BEIR has
+no answers; they are read from `metadata` (`answer`, or a list `answers`).
 """
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from groundset.rows import jsonl_rows, metadata_of, optional, required, span_of
-from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
+from groundset.sets.imports.base import (
+    ForeignChunk,
+    ForeignQuestion,
+    ForeignSet,
+    ImportFormat,
+    listed,
+    named,
+    unanswerable_sources,
+)
 from programs.errors import InputError
 from programs.untrusted import numbered_lines
 
@@ -101,14 +109,17 @@ def _question(
     name = required(where, fields, "_id")
     relevant = judged.get(name)
     ids = relevant.ids() if relevant else []
-    if relevant is None or not ids:
+    metadata = metadata_of(where, fields)
+    sources = () if ids else unanswerable_sources(metadata)
+    if not ids and not sources:
         return None
     missing = [chunk for chunk in ids if chunk not in chunk_ids]
-    if missing:
+    if relevant and missing:
         raise InputError(f"{relevant.where}: chunk {missing[0]} is missing from {_CORPUS}, or empty")
-    metadata = metadata_of(where, fields)
     answers = _answers(where, metadata)
     known = ("answer", "answers", "evolution", "language", "retrieval_gt")
+    if sources:
+        known = (*known, "chunk_ids", "split")
     extra = {key: value for key, value in metadata.items() if key not in known and value is not None}
     return ForeignQuestion(
         where=where,
@@ -116,9 +127,10 @@ def _question(
         question=required(where, fields, "text"),
         answer=answers[0] if answers else "",
         groups=_groups(metadata.get("retrieval_gt"), ids),
+        sources=sources,
         evolution=optional(where, metadata, "evolution") or "imported",
         language=optional(where, metadata, "language"),
-        split=relevant.table.stem if splits else None,
+        split=(relevant.table.stem if relevant else optional(where, metadata, "split")) if splits else None,
         metadata={**extra, **({"answer_variants": answers[1:]} if len(answers) > 1 else {})},
     )
 
@@ -131,13 +143,13 @@ def _answers(where: str, metadata: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(answer for answer in answers if answer and answer.strip()))
 
 
-def _groups(value: Any, ids: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+def _groups(value: Any, ids: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Return the groups in the metadata if they hold exactly the relevant chunks, else a single group."""
     if isinstance(value, list) and all(isinstance(group, list) and group for group in value):
         groups = tuple(tuple(map(str, group)) for group in value)
         if {name for group in groups for name in group} == set(ids):
             return groups
-    return (tuple(ids),)
+    return (tuple(ids),) if ids else ()
 
 
 def _matches(paths: Sequence[Path]) -> bool:

@@ -107,13 +107,15 @@ def _question(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Fore
             metadata=_metadata(where, fields, _OWN),
         )
     groups = sample.retrieval_gt
-    are_known = groups and all(map(set(ids).intersection, groups))
+    unanswerable = not groups and sample.metadata.get("answerable") is False
+    are_known = unanswerable or (groups and all(map(set(ids).intersection, groups)))
     return ForeignQuestion(
         where=where,
         question_id=sample.id,
         question=question,
         answer=answer,
         groups=groups if are_known else needed,
+        sources=tuple(dict.fromkeys(ids)) if unanswerable else (),
         metadata=_metadata(where, fields, Sample.model_fields),
         **{name: getattr(sample, name) for name in ("evolution", "language", "split", "probability", "trail")},
     )

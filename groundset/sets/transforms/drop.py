@@ -23,7 +23,8 @@ from programs.types import Sample
 STEP = "drop"  # step of the rejects
 Row = Mapping[str, str | float]
 
-# A missing value is an empty string, so that comparisons with it are false. The rank of a chunk not found is infinite.
+# A missing value is an empty string, so that comparisons with it are false. The rank of a chunk not found is infinite,
+# that of an unanswerable question is not a number.
 COLUMNS: Mapping[str, Callable[[Sample], str | float]] = {
     "id": lambda sample: sample.id,
     "question": lambda sample: sample.question,
@@ -35,7 +36,7 @@ COLUMNS: Mapping[str, Callable[[Sample], str | float]] = {
     "document": lambda sample: ", ".join(dict.fromkeys(chunk.path for chunk in sample.contexts)),
     "passages": lambda sample: len(sample.contexts),
     "probability": lambda sample: sample.probability,
-    "rank": lambda sample: math.inf if sample.retrieval.rank is None else sample.retrieval.rank,
+    "rank": lambda sample: sample.retrieval.rank or (math.inf if sample.answerable else math.nan),
     "split": lambda sample: sample.split or "",
 }
 REVIEW = "review"  # column taken from reviews

@@ -9,7 +9,7 @@ import numpy as np
 from groundset.engine.config import RunConfig, make_config
 from groundset.engine.duplicates import Duplicates, source_of
 from groundset.progress import counted
-from groundset.run import Run, reject_sample, save_run, unused_id
+from groundset.run import Run, reject_sample, save_run, unanswerable_note, unused_id
 from groundset.sets.measuring import with_ranks
 from groundset.sets.transforms.merge_corpus import MergedCorpus
 from groundset.store.folder import check_distinct, check_free
@@ -48,7 +48,9 @@ def merge_runs(folders: Sequence[Path], out: Path) -> list[str]:
     merged = merged_content(runs)
     duplicates = sum(len(run.samples) for run in runs) - len(merged.samples)
     summary = save_run(out, merged, merged.lineage("merge"))
-    return [*summary, *([f"Left out {counted(duplicates, 'duplicate question')}."] if duplicates else [])]
+    left_out = [f"Left out {counted(duplicates, 'duplicate question')}."] if duplicates else []
+    is_larger = any(len(run.chunks) < len(merged.chunks) for run in runs)
+    return [*summary, *left_out, *(unanswerable_note(merged.samples) if is_larger else [])]
 
 
 class _MergedItems(NamedTuple):

@@ -13,7 +13,7 @@ from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig, make_config
 from groundset.engine.identity import hash_sources
 from groundset.progress import Progress, counted
-from groundset.run import Run, reject_sample, save_run
+from groundset.run import Run, reject_sample, save_run, unanswerable_note
 from groundset.sets.measuring import with_ranks
 from groundset.store.folder import check_free
 from groundset.store.lineage import Lineage, Parent
@@ -91,6 +91,8 @@ def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = F
     cut_anew = sum(texts[sample.id] != [chunk.text for chunk in sample.contexts] for sample in kept.samples)
     sources = (Parent(name=path.absolute().name, identity=hash_sources([path]), samples=0) for path in docs)
     lines = save_run(out, with_ranks(updated), Lineage(command="update", parents=(*run.parents, *sources)))
+    if {chunk.text for chunk in new.chunks} - {chunk.text for chunk in old.chunks}:
+        lines += unanswerable_note(kept.samples)
     return Updated(lines, len(kept.samples), cut_anew, dropped, _count_documents(old, new))
 
 

@@ -112,6 +112,25 @@ def test_passage_is_marked_and_shown_in_its_document(make_run, review):
     assert "guide.md</bdi>, characters 38 to 79" in text
 
 
+def test_unanswerable_questions_and_conversations_are_marked(tmp_path, review):
+    document, chunks = corpus()
+    messages = [{"role": "user", "content": "Is there a <b>bridge</b>?"}, {"role": "assistant", "content": "yes"}]
+    with RunStore.create(tmp_path, meta={}, documents=[document], chunks=chunks) as store:
+        unanswerable = {"retrieval_gt": (), "metadata": {"answerable": False}}
+        put(store, 0, sample("a", "How old is the ferry?", "The documents do not say.", chunks[0], **unanswerable))
+        asked = {"metadata": {"conversation": messages}}
+        put(store, 1, sample("b", "Who built the bridge?", "Ada Lund", chunks[1], **asked))
+    page = review(tmp_path)
+    open_question, follow_up = page.item(0), page.item(1)
+    assert "Sign it if no passage answers it" in open_question
+    assert "stand-alone form" not in open_question
+    assert '<dt>user</dt><dd dir="auto">Is there a &lt;b&gt;bridge&lt;/b&gt;?</dd>' in follow_up
+    assert "The last message in its stand-alone form" in follow_up
+    assert "Sign it if" not in follow_up
+    page.submit(0, "sign")
+    assert "Found by search" not in page.item(0)
+
+
 def test_corrections(make_run, review):
     page = review(make_run())
     text = page.submit(0, "correct", question="When does the ferry leave?\r\nSay the hour.", answer=ASKED[0][1])

@@ -77,6 +77,7 @@ def test_deepeval_golden(full_run, chunks, tmp_path):
             "paths": ["clock.md", "ferry.md"],
             "chunk_ids": ["clock-0000", "ferry-0001"],
             "retrieval_gt": [["clock-0000"], ["ferry-0001"]],
+            "answerable": True,
             "rank": 1,
             "probability": 0.9,
         },

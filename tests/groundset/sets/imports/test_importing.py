@@ -201,7 +201,7 @@ def test_import_judges_and_keeps_all_questions(tmp_path: Path) -> None:
         ({"generation_gt": []}, {}, r"qa.parquet, row 2: question two has no answer; .* --unanswered"),
         ({"generation_gt": [" "]}, {}, "row 2: question two has no answer"),
         ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone in .*corpus.parquet"),
-        ({"retrieval_gt": [[]]}, {}, "row 2, column retrieval_gt: must be .* lists of chunk ids"),
+        ({"retrieval_gt": [["c1"], []]}, {}, "row 2, column retrieval_gt: must be .* lists of chunk ids"),
         ({"qid": "one"}, {}, "row 2: duplicate question id one; .*row 1"),
         ({"query": ""}, {}, "row 2, column query: is empty"),
         ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: duplicate chunk id c1"),

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from programs.languages.base import Language
 from programs.languages.table import Languages
 from programs.stages.judge_and_rewrite import Judged
+from programs.steps.reword import Style
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus
@@ -64,6 +65,7 @@ class Evolution:
         keeps_meaning: whether the evolved question asks for the same thing in other words.
         by_syntax: evolves by syntax, for models that do not write freely.
         restyle: rewords a finished question by rule, without a model.
+        style: how a model rewords a finished question.
         rank: its place in the table, the simplest evolution first.
     """
 
@@ -76,4 +78,10 @@ class Evolution:
     keeps_meaning: bool = False
     by_syntax: type[BySyntax] | None = None
     restyle: Restyling | None = None
+    style: Style | None = None
     rank: int = 9
+
+    @property
+    def rewords(self) -> bool:
+        """Return whether it rewords a finished question, whose answer and chunks stay the same."""
+        return self.restyle is not None or self.style is not None

@@ -7,8 +7,8 @@ EVOLUTION = Evolution(
     "conversational",
     "Rewords the question as one asks a colleague or a chat assistant.",
     style=Style(
-        "In everyday words and in the first or second person, as one asks a colleague or a chat assistant: one full "
-        "question of at most 25 words.",
+        "Conversational: in everyday words and in the first or second person, as one asks a colleague or a chat "
+        "assistant. One full question of at most 25 words.",
         words=(4, 30),
     ),
 )

@@ -7,8 +7,8 @@ EVOLUTION = Evolution(
     "detailed",
     "Rewords the question in 25 to 45 words, with the situation that leads to it.",
     style=Style(
-        "In 30 to 40 words: first a sentence on what the person who asks is doing, then the full question with every "
-        "name. The situation is everyday and says nothing about the subject that the question does not say.",
+        "Detailed: 30 to 40 words, first a sentence on what the person who asks is doing, then the full question with "
+        "every name. The situation is everyday and says nothing about the subject that the question does not say.",
         words=(25, 45),
     ),
 )

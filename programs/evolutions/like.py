@@ -7,7 +7,7 @@ EVOLUTION = Evolution(
     "like",
     "Rewords the question in the style of your own queries, given by --like.",
     style=Style(
-        "Like the examples: about as long, with their grammar, capitals and punctuation, but none of what they are "
+        "Like the examples: about as long, with their grammar, capitals and punctuation, but nothing of what they are "
         "about.",
         words=(2, 60),
         is_question=False,

@@ -18,7 +18,8 @@ EVOLUTION = Evolution(
     "persona",
     "Rewords the question as a person named by --personas would ask it.",
     style=Style(
-        f"As {PERSONA} would ask it, in the words and the tone of that person: one full question of at most 30 words.",
+        f"Persona: as {PERSONA} would ask it, in the words and the tone of that person. One full question of at most "
+        "30 words.",
         words=(4, 40),
     ),
 )

@@ -7,8 +7,8 @@ EVOLUTION = Evolution(
     "terse",
     "Rewords the question as a query of at most eight words.",
     style=Style(
-        "As a short query typed in a hurry: three to seven words and no full sentence, but every name and number, and "
-        "what is asked for.",
+        "Terse: a query of at most eight words and no full sentence, as typed in a hurry, but with every name and "
+        "number and with what is asked for.",
         words=(2, 8),
         is_question=False,
     ),

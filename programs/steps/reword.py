@@ -64,7 +64,7 @@ def wording_fault(
         persona: the person who asks.
     """
     words, (fewest, most) = len(wording.split()), style.words
-    if tokens(wording) == tokens(question):
+    if question.rstrip(" ?") == wording.rstrip(" ?") or (style.is_question and tokens(question) == tokens(wording)):
         return "it is no other wording"
     if not fewest <= words <= most:
         return f"{words} words, {fewest} to {most} are wanted"

@@ -43,6 +43,7 @@ WRITING = {
     "Write questions that a user": "ask",
     "Write questions that need all": "combine",
     "Change the question": "evolve",
+    "Word the question": "reword",
 }
 # Two facts that share a name, which the second one describes.
 FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")

@@ -22,9 +22,9 @@ def test_modes_by_syntax_support_evolutions_by_syntax() -> None:
     assert set(MODES["free"].evolutions) == set(EVOLUTIONS)
     for mode in ("guided", "sentence"):
         rows = [EVOLUTIONS[name] for name in MODES[mode].evolutions]
-        assert all(row.by_syntax or row.restyle for row in rows)
+        assert all(row.by_syntax or row.rewords for row in rows)
 
 
 def test_free_evolutions_have_a_change() -> None:
     for name, row in EVOLUTIONS.items():
-        assert bool(row.change) == (row.restyle is None and name not in ("simple", "multi_context"))
+        assert bool(row.change) == (not row.rewords and name not in ("simple", "multi_context"))

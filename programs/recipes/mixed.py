@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 def is_text_file(value: str) -> bool:
     """Return whether a value of ``--personas`` names a file."""
-    return value.casefold().endswith(".txt") or Path(value).expanduser().is_file()
+    return value.casefold().endswith(".txt")
 
 
 def _read_personas(value: Any, info: ValidationInfo) -> Any:

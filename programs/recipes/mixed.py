@@ -82,7 +82,7 @@ class MixedOptions(Options):
     mix: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
         default={},
         description=f"Evolutions, by weight: {', '.join(EVOLUTIONS)}. Available evolutions and the default depend on "
-        "the mode; single has only simple, multi only multi_context, and both the evolutions that reword a question.",
+        "the mode; single mixes simple, and multi multi_context, only with those that reword a question.",
         json_schema_extra={"metavar": "EVOLUTION=WEIGHT,..."},
     )
     personas: Annotated[tuple[str, ...], BeforeValidator(_read_personas)] = Field(

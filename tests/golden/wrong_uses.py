@@ -10,7 +10,8 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "DOCS --out NEW --mix nope=1", "DOCS --out NEW --mode nope", "DOCS --out NEW --chunk-size 0",
         "DOCS --out NEW --splits train=0.5,test=0.6", "DOCS --out NEW --critic nope",
         "DOCS --out NEW --compiled MISSING", "DOCS --out NEW --embedder MISSING", "DOCS --out NEW --config MISSING",
-        "DOCS --out NEW --recipe nope",
+        "DOCS --out NEW --recipe nope", "DOCS --out NEW --mix like=1", "DOCS --out NEW --like MISSING",
+        "DOCS --out NEW --like DOCS", "DOCS --out NEW --recipe multi --mix simple=1",
         "DOCS --size 5 --out RUN", "DOCS --out DAMAGED", "DOCS --out DOCS",
     ),
     "chunk": (

@@ -16,7 +16,7 @@ from programs.steps.question import tidy_question
 from programs.steps.reword import PERSONA, Style, copied_words, wording_fault
 from programs.tools import Tools
 from programs.trail import Trail
-from programs.types import Draft
+from programs.types import Context, Draft
 
 _EXAMPLES = 4  # queries of the user that the model is shown
 
@@ -105,39 +105,16 @@ class Restyle(dspy.Module):
 
     def _by_model(self, trail: Trail, draft: Draft, name: str, style: Style, persona: str) -> tuple[str, float] | None:
         """Return the model's wording, and the probability that it is good; None if a check refuses it."""
-        language, candidate = self.tools.languages[trail.language], draft.trail[-1].candidate
         contexts = tuple(context for context in trail.contexts if context.chunk in draft.contexts)
-        topic = " | ".join(dict.fromkeys(context.topic for context in contexts))
-        passage = " ".join(context.passage for context in contexts)
-        examples: list[str] = []
-        if style.shows_examples:
-            count = min(_EXAMPLES, len(self.queries))
-            examples = random.Random(trail.attempt.seed).sample(self.queries, count)
-        written = self.tools.write(
-            "reword",
-            self.reword,
-            trail.language,
-            topic=topic,
-            question=draft.question,
-            style=style.text.replace(PERSONA, persona),
-            examples=examples,
-        )
-        wording = tidy_question(written.wording)
-        reason = wording_fault(
-            style, language, draft.question, wording, draft.answer, topic=topic, passage=passage, persona=persona
-        )
-        known = f"{draft.question} {topic} {passage}"
-        if reason is None and (copied := copied_words(language, wording, examples, self.queries, known)):
-            reason = f"it copies words of the examples: {', '.join(copied)}"
-        trail.record("reword", candidate, {"question": wording}, good=reason is None, reason=reason)
+        wording, reason = self._write(trail, draft, style, persona, contexts)
+        trail.record("reword", draft.trail[-1].candidate, {"question": wording}, good=reason is None, reason=reason)
         if reason is not None:
             trail.refuse(name, reason, question=wording or None)
             return None
         seen = self._seen_by("same", wording, trail)
         same = self.tools.decide("same", self.same, first=draft.question, second=seen)
-        if not self._passes(
-            trail, draft, "same", same, with_reason("it asks for something else", same.reason), wording
-        ):
+        refusal = with_reason("it asks for something else", same.reason)
+        if not self._passes(trail, draft, "same", same, refusal, wording):
             return None
         if not style.is_question:
             return wording, draft.probability
@@ -145,6 +122,34 @@ class Restyle(dspy.Module):
         if not self._passes(trail, draft, "judge", judged, judged.refusal, wording):
             return None
         return wording, round(min(draft.probability, judged.probability), 4)
+
+    def _write(
+        self, trail: Trail, draft: Draft, style: Style, persona: str, contexts: Sequence[Context]
+    ) -> tuple[str, str | None]:
+        """Return the model's wording, and why simple checks refuse it (None if they accept it)."""
+        language, question = self.tools.languages[trail.language], draft.question
+        topic = " | ".join(dict.fromkeys(context.topic for context in contexts))
+        passage = " ".join(context.passage for context in contexts)
+        examples: list[str] = []
+        if style.shows_examples:
+            count = min(_EXAMPLES, len(self.queries))
+            examples = random.Random(trail.attempt.seed).sample(self.queries, count)
+        inputs = {"topic": topic, "question": question, "style": style.text.replace(PERSONA, persona)}
+        written = self.tools.write("reword", self.reword, trail.language, **inputs, examples=examples)
+        wording = tidy_question(written.wording)
+        fault = wording_fault(
+            style, language, question, wording, draft.answer, topic=topic, passage=passage, persona=persona
+        )
+        if fault is not None:
+            return wording, fault
+        known = f"{question} {topic} {passage}"
+        if copied := copied_words(language, wording, examples, self.queries, known):
+            return wording, f"it copies words of the examples: {', '.join(copied)}"
+        demos = self.tools.shown("reword", self.reword, trail.language)
+        shown = {sentence for demo in demos for sentence in language.sentences(demo.get("wording", ""))}
+        if not shown.isdisjoint(language.sentences(wording)):
+            return wording, "it copies a sentence of a demo"
+        return wording, None
 
     def _seen_by(self, step: str, wording: str, trail: Trail) -> str:
         """Return the part of a wording that a critic sees.

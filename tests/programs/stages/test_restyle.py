@@ -146,6 +146,13 @@ def test_simple_checks_refuse_before_any_critic(name: str, wording: str, reason:
     assert [(record.step, record.verdict) for record in seen] == [("reword", "bad")]
 
 
+def test_situation_of_a_demo_is_refused(demos: Demos) -> None:
+    situation = next(demo.wording for demo in demos["reword"] if demo.style.startswith("Detailed")).split(". ")[0]
+    (worded, _), outcome, *_ = restyle("detailed", f"{situation}. {QUESTION}", demos=demos)
+    assert worded is None
+    assert [reject.reason for reject in outcome.rejects] == ["it copies a sentence of a demo"]
+
+
 def test_answer_in_the_wording_is_refused() -> None:
     draft = draft_of("For whom did the tide mill of Orsle grind?", "the garrison of Henn")
     (worded, _), outcome, *_ = restyle(

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -28,21 +29,24 @@ def is_text_file(value: str) -> bool:
 
 
 def _read_personas(value: Any, info: ValidationInfo) -> Any:
-    """Return personas, those in text files among them."""
-    found: list[str] = []
-    for each in [value] if isinstance(value, str | Path) else value:
-        found += _lines(str(each), info) if is_text_file(str(each)) else [_checked(str(each), info)]
-    return tuple(dict.fromkeys(found))
+    """Return personas, those in text files among them; other types are left to the field."""
+    given = [value] if isinstance(value, str | Path) else value
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str | Path) for each in given):
+        return value
+    read = [_lines(each, info) if is_text_file(str(each)) else [_checked(str(each), info)] for each in given]
+    return tuple(dict.fromkeys(chain(*read)))
 
 
 def _read_queries(value: Any, info: ValidationInfo) -> Any:
-    """Return the queries in a text file; a list holds the queries themselves."""
+    """Return the queries in a text file; a list holds the queries themselves; other types are left to the field."""
     if isinstance(value, str | Path):
-        return tuple(_lines(str(value), info))
-    return tuple(dict.fromkeys(_checked(str(each), info) for each in value or ()))
+        return tuple(_lines(value, info))
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        return value
+    return tuple(dict.fromkeys(_checked(each, info) for each in value)) or None
 
 
-def _lines(name: str, info: ValidationInfo) -> list[str]:
+def _lines(name: str | Path, info: ValidationInfo) -> list[str]:
     """Return the distinct lines of a text file that are not blank."""
     option = f"--{info.field_name}"
     try:

@@ -95,10 +95,12 @@ def copied_words(
 ) -> list[str]:
     """Return the words that a wording took from its examples and that are not in the known texts.
 
-    Words of at least two queries and a tenth of all of them belong to the style of the user ("pls"), except numbers.
+    Words of at least two queries and a tenth of all of them belong to the style of the user ("pls"), except numbers; so
+    do question words and function words in any spelling ("whats").
     """
     shown = set(language.content_words(" ".join(examples)))
     copied = shown.intersection(language.content_words(wording)).difference(language.content_words(known))
+    copied -= language.question_words | language.stop_words
     most = max(2.0, _COMMON * len(queries))
     return sorted(
         word

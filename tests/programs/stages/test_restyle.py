@@ -36,7 +36,7 @@ WORDED = {
     "terse": "year Ada Lund built tide mill Orsle",
     "detailed": SITUATION,
     "persona": "I've a group here: what year did Ada Lund build the tide mill of Orsle?",
-    "like": "what year did ada lund build the tide mill of orsle pls",
+    "like": "whats the year ada lund built the tide mill of orsle in pls",
 }
 
 

@@ -82,6 +82,8 @@ def wording_fault(
     allowed = set(language.content_words(f"{question} {topic} {passage} {persona}"))
     if not language.capitalises_nouns and (new := sorted(_names(wording, language) - allowed)):
         return f"it has names from elsewhere: {', '.join(new)}"
+    if style.is_question and (stated := _statements(question, wording, language)):
+        return f"it states what the question does not say: {stated[0]!r:.80}"
     if lost := lost_words(question, wording, language):
         return f"it lost what the question asks: {', '.join(lost)}"
     wanted = set(language.content_words(answer))
@@ -107,6 +109,16 @@ def copied_words(
         for word in copied
         if word.isdigit() or sum(word in language.content_words(query) for query in queries) < most
     )
+
+
+def _statements(question: str, wording: str, language: Language) -> list[str]:
+    """Return the sentences before the question that begin with its subject: they are about that, not about who asks."""
+    subject, found = set(language.content_words(question)), []
+    for sentence in language.sentences(wording)[:-1]:
+        words = language.content_words(sentence)
+        if words and words[0] in subject and language.address.search(sentence) is None:
+            found.append(sentence)
+    return found
 
 
 def _names(text: str, language: Language) -> set[str]:

@@ -131,6 +131,12 @@ def test_examples_are_drawn_by_the_seed_of_the_attempt() -> None:
         ("conversational", "Do you know when she built the tide mill of Orsle?", "it lost names: ada, lund"),
         ("conversational", "Did Ada Lund of Sandgate build the tide mill of Orsle?", "it has names from elsewhere"),
         ("conversational", "Did Ada Lund build the tide mill of Orsle in 1834?", "it changes numbers: 1834"),
+        (
+            "detailed",
+            "The tide mill of Orsle is a building in a lovely valley which many visitors of the coast see from afar. "
+            "In what year did Ada Lund build the tide mill of Orsle?",
+            "it states what the question does not say: 'The tide mill of Orsle",
+        ),
         ("like", "ada lund orsle wifi", "it lost what the question asks"),
         ("like", "when did ada lund build the tide mill of orsle overtime", "it copies words of the examples: overtim"),
     ],

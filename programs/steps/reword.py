@@ -1,6 +1,7 @@
 """Step ``reword``: writes a question in another style; rules refuse wordings that ask for something else."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -103,12 +104,11 @@ def copied_words(
     shown = set(language.content_words(" ".join(examples)))
     copied = shown.intersection(language.content_words(wording)).difference(language.content_words(known))
     copied -= language.question_words | language.stop_words
+    if not copied:
+        return []
+    count = Counter(word for query in queries for word in copied.intersection(language.content_words(query)))
     most = max(2.0, _COMMON * len(queries))
-    return sorted(
-        word
-        for word in copied
-        if word.isdigit() or sum(word in language.content_words(query) for query in queries) < most
-    )
+    return sorted(word for word in copied if word.isdigit() or count[word] < most)
 
 
 def _statements(question: str, wording: str, language: Language) -> list[str]:

@@ -10,7 +10,7 @@ from dspy.utils.exceptions import ContextWindowExceededError
 
 from optimizers.ledger import Candidate, Ledger, State
 from programs.deciding import deciding_output, with_explanations, with_one_output
-from programs.demos import in_language
+from programs.demos import in_language, in_style
 from programs.errors import Stopped
 from programs.language_detection import language_of
 from programs.nearest import Select
@@ -40,7 +40,7 @@ class GeneratorStep(dspy.Module):
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Call the model, and mark the prediction with its candidate."""
         candidate = self.candidate()
-        demos = in_language([*self.kept, *self.predict.demos], _language_of(inputs))
+        demos = in_style(in_language([*self.kept, *self.predict.demos], _language_of(inputs)), inputs)
         if self.select is not None:
             demos = self.select(demos, inputs)
         lm = self.predict.lm or dspy.settings.lm

@@ -43,6 +43,19 @@ def in_language(demos: list[dspy.Example], language: str) -> list[dspy.Example]:
     return chosen or [demo for demo in demos if demo.get(LANGUAGE) == "en"]
 
 
+def in_style(demos: list[dspy.Example], inputs: Mapping[str, Any]) -> list[dspy.Example]:
+    """Return the demos in the style of the inputs; all if there are none, or if no style is asked for.
+
+    The words before the colon name a style; small models imitate a demo in another style.
+    """
+    name = _style_name(inputs)
+    return [demo for demo in demos if name and _style_name(demo) == name] or demos
+
+
+def _style_name(fields: Mapping[str, Any]) -> str:
+    return str(fields.get("style") or "").partition(":")[0]
+
+
 def _read(file: Path, step: Step) -> list[dspy.Example]:
     demos = []
     for number, line in numbered_lines(file):

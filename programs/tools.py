@@ -7,7 +7,7 @@ from typing import Any
 import dspy
 
 from programs.deciding import Decision, decide
-from programs.demos import Demos, in_language
+from programs.demos import Demos, in_language, in_style
 from programs.languages.base import Language
 from programs.languages.table import Languages
 from programs.nearest import Select
@@ -87,8 +87,8 @@ class Tools:
         /,
         **inputs: Any,
     ) -> dspy.Prediction:
-        """Call a step that writes, with demos in a language; ``sampling`` overrides temperature and seed."""
-        demos = self.shown(step, predict, language)
+        """Call a step that writes, with demos in a language and style; ``sampling`` overrides temperature and seed."""
+        demos = in_style(self.shown(step, predict, language), inputs)
         if step in self.selects:
             demos = self.selects[step](demos, inputs)
         settings: dict[str, Any] = {"lm": self.models[GENERATOR]} if GENERATOR in self.models else {}

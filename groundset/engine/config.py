@@ -33,6 +33,7 @@ from programs.languages.names import NAMES
 from programs.modes import MODES, Mode
 from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
+from programs.recipes.mixed import is_text_file
 from programs.untrusted import MAX_ROW, small_text
 
 _NAMES_OR_PATHS = ("lm", "critic_lm", "compiled", "embedder", "vector_store")
@@ -202,10 +203,13 @@ def _anchored(options: dict[str, Any], file: Path) -> dict[str, Any]:
         documents = [documents]
     if isinstance(documents, list) and all(isinstance(name, str) for name in documents):
         options["documents"] = [folder / name for name in documents]
-    if isinstance(options.get("chunks"), str):
-        options["chunks"] = folder / options["chunks"]
-    if isinstance(options.get("profile_file"), str):  # a record holds its content
-        options["profile_file"] = folder / options["profile_file"]
+    # A record holds the content of the last two.
+    for name in ("chunks", "like", "profile_file"):
+        if isinstance(options.get(name), str):
+            options[name] = folder / options[name]
+    if isinstance(personas := options.get("personas"), (str, list)):
+        given = [personas] if isinstance(personas, str) else personas
+        options["personas"] = [folder / each if is_text_file(str(each)) else each for each in given]
     return {**options, **_paths_from(folder, options)}
 
 

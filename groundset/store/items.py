@@ -117,7 +117,7 @@ def _reject_entry(position: int, record: str, path: Any) -> Entry:
     return Entry(position, "reject", str(position), reject.question or "", "", documents, step=reject.step)
 
 
-_REWORDED = frozenset({"rewrite", "compress"})  # steps that keep the answer of a question
+_REWORDED = frozenset({"rewrite", "compress", "reword"})  # steps that keep the answer of a question
 
 
 def refused_rows(store: "RunStore", steps: Container[str] | None = None) -> Iterator[dict[str, Any]]:

@@ -90,7 +90,7 @@ def log_generation(record: Path, store: TrackingStore, estimate: QualityEstimate
     """Log the contents of ``run.json``, the quality estimate and the samples, and return the MLflow run id.
 
     A run is logged again only if it has grown. Samples are logged if the store keeps texts. A server receives neither
-    document names nor model addresses.
+    document names and queries of users nor model addresses.
 
     Raises:
         TrackingError: the store failed.
@@ -106,7 +106,7 @@ def log_generation(record: Path, store: TrackingStore, estimate: QualityEstimate
         **{f"version.{name}": version for name, version in facts["versions"].items()},
     }
     if store.host:
-        parameters = {name: value for name, value in parameters.items() if name not in ("documents", "chunks")}
+        parameters = {name: value for name, value in parameters.items() if name not in ("documents", "chunks", "like")}
         parameters |= {role: facts["models"][role]["name"] for role in ("lm", "critic_lm") if role in facts["models"]}
     names = (
         "accepted", "asked", "attempts", "calls", "prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds",

@@ -9,6 +9,7 @@ from programs.languages.base import Language
 from programs.languages.table import Languages
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
+from programs.steps.reword import Style
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Draft, Focus
@@ -77,6 +78,7 @@ class Evolution:
         restyle: rewords a finished question by rule, without a model.
         own_checks: makes and checks its questions itself, for models that write freely.
         answers_seed: whether the seed must pass every check first, because the sample contains it.
+        style: how a model rewords a finished question.
         rank: its place in the table, the simplest evolution first.
     """
 
@@ -91,4 +93,10 @@ class Evolution:
     restyle: Restyling | None = None
     own_checks: type[OwnChecks] | None = None
     answers_seed: bool = False
+    style: Style | None = None
     rank: int = 9
+
+    @property
+    def rewords(self) -> bool:
+        """Return whether it rewords a finished question, whose answer and chunks stay the same."""
+        return self.restyle is not None or self.style is not None

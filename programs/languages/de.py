@@ -9,6 +9,7 @@ LANGUAGE = Language(
     code="de",
     stemmer="german",
     numerals="de",
+    capitalises_nouns=True,
     unfinished=re.compile(r"\b(?:im|am|vom|zum|zur|beim|ins|ans|dem|der|des|den|das|die|seit|ab) \d{1,2}\.$"),
     question_words=word_list(
         "was welche welcher welches welchen welchem wer wen wem wessen wann wo woher wohin warum weshalb "

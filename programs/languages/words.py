@@ -136,6 +136,7 @@ class Words:
         compares_times, compares_amounts: the comparison in the prompt of the step ``multi_context``.
         condition_clause: conjunctions and prepositions that start a condition.
         condition_phrase: prepositions that start a condition at the start of a sentence.
+        capitalises_nouns: whether every noun is capitalised, so that capitals do not tell names.
     """
 
     code: str
@@ -166,6 +167,7 @@ class Words:
     compares_amounts: str = ""
     condition_clause: str = ""
     condition_phrase: str = ""
+    capitalises_nouns: bool = False
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of a text, without line breaks."""

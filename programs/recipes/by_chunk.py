@@ -8,15 +8,16 @@ from pydantic import Field
 
 from programs.evolutions import EVOLUTIONS
 from programs.modes import Mode
-from programs.recipes.base import AnsweredOptions, Past
+from programs.recipes.base import Past
 from programs.recipes.kinds import KEPT_ROUNDS, KindPlan, Kinds, limits
+from programs.recipes.mixed import MixedOptions
 from programs.types import Context, Focus
 
 ROUNDS = 6
 _EASY_ROUNDS = 4  # rounds with easy foci; the second one asks as `simple` about foci whose evolution failed
 
 
-class ByChunkOptions(AnsweredOptions):
+class ByChunkOptions(MixedOptions):
     """The options shared by the recipes with this agenda."""
 
     growing: ClassVar[Mapping[str, Sequence[str]]] = {"ask": ("easy", "all")}
@@ -46,7 +47,8 @@ class ByChunkOptions(AnsweredOptions):
     )
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options with the default ``max_rank`` of a mode; see :meth:`Options.in_mode`."""
+        """Return the options with the default mix and ``max_rank`` of a mode; see :meth:`Options.in_mode`."""
+        resolved = super().in_mode(mode)
         if unknown := [kind for kind in self.kinds if kind not in mode.kinds]:
             raise ValueError(f"--kinds: mode {mode.name} has no kind {unknown[0]}; it has {', '.join(mode.kinds)}")
         if self.answers == "open" and not mode.writes_freely:
@@ -56,7 +58,7 @@ class ByChunkOptions(AnsweredOptions):
         weights = {**mode.kinds, **self.kinds}
         if not sum(weights.values()):
             raise ValueError("--kinds: at least one weight must be above 0")
-        return self.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
+        return resolved.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
 
     def limits(self, size: int) -> Mapping[str, int]:
         """Return the most questions of each kind in a set of this size."""
@@ -139,5 +141,5 @@ class ByChunk:
 
 
 def _evolvable(context: Context, evolution: str) -> tuple[int, ...]:
-    """Return the indexes of the foci that an evolution can use; rules reword any simple question."""
-    return context.evolvable.get("simple" if EVOLUTIONS[evolution].restyle else evolution, ())
+    """Return the indexes of the foci that an evolution can use; any simple question can be reworded."""
+    return context.evolvable.get("simple" if EVOLUTIONS[evolution].rewords else evolution, ())

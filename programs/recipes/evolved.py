@@ -5,19 +5,18 @@ contexts → seed (question → judge ⇄ rewrite → round trip → answer) →
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Any
 
 import dspy
-from pydantic import BeforeValidator, Field, field_validator
 
 from programs.evolutions import EVOLUTIONS
-from programs.modes import MODES, Mode
+from programs.modes import MODES
 from programs.modes.base import AskOptions
 from programs.recipes.base import Agenda, Material, Recipe
 from programs.recipes.by_chunk import ByChunk, ByChunkOptions
 from programs.recipes.by_passage import ByPassage
 from programs.recipes.kinds import KindPlan
-from programs.recipes.mix import parse_mix, quotas
+from programs.recipes.mix import quotas
 from programs.stages.combine import Combine
 from programs.stages.contexts import Contexts
 from programs.stages.evolve import Evolve
@@ -35,34 +34,6 @@ MULTI = "multi_context"
 
 class EvolvedOptions(ByChunkOptions):
     """The options of ``evolved``."""
-
-    mix: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
-        default={},
-        description=f"Evolutions, by weight: {', '.join(EVOLUTIONS)}. Available evolutions and the default depend on "
-        "the mode.",
-        json_schema_extra={"metavar": "EVOLUTION=WEIGHT,..."},
-    )
-
-    @field_validator("mix")
-    @classmethod
-    def _check_mix(cls, value: dict[str, float]) -> dict[str, float]:
-        if unknown := [name for name in value if name not in EVOLUTIONS]:
-            raise ValueError(f"no evolution is called {unknown[0]!r}; there are {', '.join(EVOLUTIONS)}")
-        if any(not 0 <= weight < float("inf") for weight in value.values()) or (value and not sum(value.values())):
-            raise ValueError("weights must be 0 or more, and one of them above 0")
-        return value
-
-    def in_mode(self, mode: Mode) -> Self:
-        """Return the options with the default mix of a mode; see :meth:`Options.in_mode`."""
-        if missing := [name for name, weight in self.mix.items() if weight and name not in mode.evolutions]:
-            raise ValueError(f"--mix: mode {mode.name} has no {missing[0]}; it has {', '.join(mode.evolutions)}")
-        return super().in_mode(mode).model_copy(update={"mix": self.mix or dict(mode.mix)})
-
-    def compared(self) -> dict[str, Any]:
-        """Return the options that must stay the same; of the mix, only the ratios."""
-        total = sum(self.mix.values()) or 1
-        shares = {name: round(self.mix[name] / total, 6) for name in EVOLUTIONS if self.mix.get(name)}
-        return {**super().compared(), "mix": shares}
 
 
 class Evolved(dspy.Module):
@@ -89,7 +60,7 @@ class Evolved(dspy.Module):
             name: self.mode.evolver(tools, EVOLUTIONS[name], asking)
             for name in self.mode.evolutions
             if EVOLUTIONS[name].chunks == 1
-            and EVOLUTIONS[name].restyle is None
+            and not EVOLUTIONS[name].rewords
             and EVOLUTIONS[name].own_checks is None
             and (wanted.get(name) or not self.mode.writes_freely)
         }
@@ -98,7 +69,7 @@ class Evolved(dspy.Module):
             for name in self.mode.evolutions
             if (own_checks := EVOLUTIONS[name].own_checks) is not None and wanted.get(name)
         }
-        self.restyle = Restyle(tools, max_rank)
+        self.restyle = Restyle(tools, self.judging, max_rank, personas=options.personas, queries=options.like or ())
         self.evolve = Evolve(tools, self.judging, self.finish, limited=self.mode.writes_freely)
         if MULTI in self.mode.evolutions:
             self.combine = Combine(
@@ -127,9 +98,8 @@ class Evolved(dspy.Module):
         if found is None or attempt.wanted == "simple":
             return trail.outcome(found and found[1], used_foci=foci, exhausted=exhausted)
         seed, fallback = found
-        if EVOLUTIONS[attempt.wanted].restyle:
-            restyled = self.restyle(trail, fallback, EVOLUTIONS[attempt.wanted])
-            return trail.outcome(restyled, fallback, used_foci=foci, exhausted=exhausted)
+        if EVOLUTIONS[attempt.wanted].rewords:
+            return trail.outcome(*self.restyle(trail, fallback), used_foci=foci, exhausted=exhausted)
         # The answer found may differ from the one of the focus; the evolved question must keep it.
         seed = seed._replace(focus=seed.focus.model_copy(update={"answer": fallback.answer}))
         evolved = self._evolve(trail, seed, attempt.wanted)
@@ -141,16 +111,16 @@ class Evolved(dspy.Module):
         The seed is answered only in the last case, because evolved questions have their own answers.
         """
         wanted = trail.attempt.wanted
-        if wanted == "simple" or EVOLUTIONS[wanted].restyle or EVOLUTIONS[wanted].answers_seed:
+        row = EVOLUTIONS[wanted]
+        if wanted == "simple" or row.rewords or row.answers_seed:
             found = self.seed(trail, foci)
-            if found is None or wanted == "simple":
-                return (found and found[1],)
+            if found is None:
+                return ()
             seed, draft = found
-            is_restyled = EVOLUTIONS[wanted].restyle is not None
-            evolved = (
-                self.restyle(trail, draft, EVOLUTIONS[wanted]) if is_restyled else self._evolve(trail, seed, wanted)
-            )
-            return (evolved, draft)
+            if row.answers_seed:
+                return (self._evolve(trail, seed, wanted), draft)
+            drafts: tuple[Draft | None, ...] = self.restyle(trail, draft)
+            return drafts
         good = next(iter(self.seed.ask.good(trail, foci)), None)
         if good is None:
             return ()

@@ -1,25 +1,28 @@
 """Recipe ``multi``: questions that need several chunks.
 
 seed chunk → its nearest good chunks → facts that share a name or can be compared
-contexts → compose, several times → split → judge ⇄ rewrite → need → round trip of each chunk → answer → draft
+contexts → compose, several times → split → judge ⇄ rewrite → need → round trip of each chunk → answer → restyle
+         → draft
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import dspy
 from pydantic import Field, model_validator
 
 from programs.facts import LinkedFacts, link_facts, rare_names
 from programs.modes import MODES, Mode
-from programs.recipes.base import Agenda, AnsweredOptions, Material, Past, Recipe
+from programs.recipes.base import Agenda, Material, Past, Recipe
+from programs.recipes.mixed import MixedOptions
 from programs.stages.combine import Combine
 from programs.stages.compose import Compose
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.need import Need
+from programs.stages.restyle import Restyle
 from programs.stages.split import Split, focus_of
 from programs.steps.question import tidy_question
 from programs.steps.split import asks_twice
@@ -40,7 +43,7 @@ class NearChunks:
     def __init__(
         self,
         material: Material,
-        evolution: str,
+        evolutions: Sequence[str],
         are_compatible: Callable[[tuple[Context, ...]], bool],
         *,
         seeds: int,
@@ -53,7 +56,7 @@ class NearChunks:
 
         Args:
             material: the chunks of the run.
-            evolution: the evolution of the attempts.
+            evolutions: the evolutions of the attempts.
             are_compatible: whether one question can be asked about these chunks.
             seeds: how many seeds to try at most.
             chunks: fewest and most chunks of a group.
@@ -61,7 +64,7 @@ class NearChunks:
             similarity: least cosine similarity of a chunk and the seed.
             across_documents: whether every chunk must be from another document.
         """
-        self._evolution, self._are_compatible = evolution, are_compatible
+        self._evolutions, self._are_compatible = evolutions, are_compatible
         self._min_chunks, self._max_chunks = chunks
         names = rare_names(material.contexts, material.languages)
         usable = {
@@ -91,7 +94,7 @@ class NearChunks:
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
         """Return the contexts of a group, unless it was drawn before."""
         del round_
-        return {} if past else {self._evolution: self._groups[key]}
+        return {} if past else dict.fromkeys(self._evolutions, self._groups[key])
 
     def _gather(self, seed: Context, others: Sequence[Context], across: bool) -> tuple[Context, ...]:
         group: tuple[Context, ...] = (seed,)
@@ -111,8 +114,10 @@ _SINGLES = 4  # at most one sample in this many is about one chunk
 _TEMPERATURE = 0.7  # of repeated draws about the same facts
 
 
-class MultiOptions(AnsweredOptions):
+class MultiOptions(MixedOptions):
     """The options of ``multi``."""
+
+    makes: ClassVar[str] = MULTI
 
     min_chunks: int = Field(default=2, ge=2, le=5, description="Fewest chunks that a question needs.")
     max_chunks: int = Field(default=3, ge=2, le=5, description="Most chunks that a question needs.")
@@ -145,10 +150,11 @@ class MultiOptions(AnsweredOptions):
         return self
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options with the default ``max_rank`` of a mode; see :meth:`Options.in_mode`."""
+        """Return the options with the default mix and ``max_rank`` of a mode; see :meth:`Options.in_mode`."""
+        resolved = super().in_mode(mode)
         if self.answers == "open" and not mode.writes_freely:
             raise ValueError(f"--answers open: mode {mode.name} does not support it; use --mode free")
-        return self.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
+        return resolved.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
 
 
 class Multi(dspy.Module):
@@ -162,9 +168,9 @@ class Multi(dspy.Module):
         self.contexts = Contexts(tools)
         mode = MODES[tools.mode]
         self.judging = JudgeAndRewrite(tools)
-        self.finish = Finish(
-            tools, self.judging, mode.answer(tools), options.in_mode(mode).max_rank or 0, options.answer_variants
-        )
+        max_rank = options.in_mode(mode).max_rank or 0
+        self.finish = Finish(tools, self.judging, mode.answer(tools), max_rank, options.answer_variants)
+        self.restyle = Restyle(tools, self.judging, max_rank, personas=options.personas, queries=options.like or ())
         self.combine: Combine | None = None
         if mode.writes_freely:
             self.combine = Combine(
@@ -186,7 +192,7 @@ class Multi(dspy.Module):
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
         if self.combine is not None:
-            return trail.outcome(self.combine(trail), exhausted=True)
+            return trail.outcome(*self.restyle(trail, self.combine(trail)), exhausted=True)
         linked = link_facts(attempt.contexts, self.tools.languages)
         drawn: dict[tuple[int, str], list[Judged]] = {}
         free_numbers = count(self.options.draws)
@@ -203,7 +209,9 @@ class Multi(dspy.Module):
             self.judging.refuse(trail, judged)
             if judged.decision.good and draft is None:
                 draft = self._finish(trail, judged, facts)
-        return trail.outcome(draft, exhausted=True)
+        if draft is not None and draft.evolution == SIMPLE:
+            return trail.outcome(draft, exhausted=True)
+        return trail.outcome(*self.restyle(trail, draft), exhausted=True)
 
     def _judge(
         self, trail: Trail, number: int, facts: LinkedFacts, question: str, free_numbers: Iterator[int]
@@ -228,7 +236,7 @@ class Multi(dspy.Module):
 
 def _shares(size: int, options: MultiOptions) -> Mapping[str, int]:
     singles = size // _SINGLES if options.singles else 0
-    return {**({SIMPLE: singles} if singles else {}), MULTI: size - singles}
+    return {**({SIMPLE: singles} if singles else {}), **options.quotas(size - singles)}
 
 
 def _agenda(material: Material, options: MultiOptions, size: int) -> Agenda:
@@ -239,7 +247,7 @@ def _agenda(material: Material, options: MultiOptions, size: int) -> Agenda:
 
     return NearChunks(
         material,
-        MULTI,
+        tuple(options.quotas(size)),
         are_compatible,
         seeds=5 * size,
         chunks=(options.min_chunks, options.max_chunks),

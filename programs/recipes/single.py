@@ -1,11 +1,11 @@
 """Recipe ``single``: one question about each chunk, without evolution.
 
-contexts → seed (question → judge ⇄ rewrite → round trip → answer) → draft
+contexts → seed (question → judge ⇄ rewrite → round trip → answer) → restyle → draft
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import dspy
 from pydantic import BeforeValidator, Field, field_validator
@@ -17,19 +17,21 @@ from programs.recipes.by_chunk import ByChunk, ByChunkOptions
 from programs.recipes.by_passage import ByPassage
 from programs.recipes.kinds import KindPlan
 from programs.recipes.mix import parse_mix, quotas
+from programs.recipes.mixed import SIMPLE
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite
+from programs.stages.restyle import Restyle
 from programs.stages.seed import Seed
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Attempt, Observer, Outcome
 
-SIMPLE = "simple"
-
 
 class SingleOptions(ByChunkOptions):
     """The options of ``single``."""
+
+    makes: ClassVar[str] = SIMPLE
 
     splits: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
         default={},
@@ -54,10 +56,10 @@ class Single(dspy.Module):
         mode = MODES[tools.mode]
         self.contexts = Contexts(tools)
         judging = JudgeAndRewrite(tools)
-        finish = Finish(
-            tools, judging, mode.answer(tools), options.in_mode(mode).max_rank or 0, options.answer_variants
-        )
+        max_rank = options.in_mode(mode).max_rank or 0
+        finish = Finish(tools, judging, mode.answer(tools), max_rank, options.answer_variants)
         self.seed = Seed(mode.asker(tools, judging, AskOptions(options.candidates, options.answers)), finish)
+        self.restyle = Restyle(tools, judging, max_rank, personas=options.personas, queries=options.like or ())
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run one attempt."""
@@ -69,24 +71,24 @@ class Single(dspy.Module):
             foci, exhausted = self.seed.ask.look_for_foci(trail, lambda focus: True)
         found = self.seed(trail, foci) if foci else None
         draft = found and found[1].model_copy(update={"split": attempt.contexts[0].split})
-        return trail.outcome(draft, used_foci=trail.new_foci or foci, exhausted=exhausted)
+        return trail.outcome(*self.restyle(trail, draft), used_foci=trail.new_foci or foci, exhausted=exhausted)
 
 
 def _shares(size: int, options: SingleOptions) -> Mapping[str, int]:
-    return {SIMPLE: size}
+    return options.quotas(size)
 
 
 def _agenda(material: Material, options: SingleOptions, size: int) -> Agenda:
-    contexts = material.contexts
+    contexts, evolutions = material.contexts, tuple(options.quotas(size))
     if options.splits:
         splits = split_documents([context.chunk.doc_id for context in contexts], options.splits)
         contexts = [context.model_copy(update={"split": splits[context.chunk.doc_id]}) for context in contexts]
     if material.mode.writes_freely:
         material = replace(material, contexts=contexts)
-        return ByPassage(material, (SIMPLE,), weights=options.kinds, candidates=options.candidates, once=True)
+        return ByPassage(material, evolutions, weights=options.kinds, candidates=options.candidates, once=True)
     return ByChunk(
         contexts,
-        (SIMPLE,),
+        evolutions,
         size=options.candidates,
         only_easy=options.ask == "easy",
         kind_plan=KindPlan(options.kinds, material.languages),

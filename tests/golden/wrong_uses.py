@@ -13,10 +13,11 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "DOCS --out NEW --compiled MISSING", "DOCS --out NEW --embedder MISSING", "DOCS --out NEW --config MISSING",
         "DOCS --out NEW --recipe nope", "DOCS --out NEW --answer-variants 99",
         "DOCS --out NEW --recipe roundtrip --answer-variants 2",
-        "DOCS --out NEW --recipe nope",
         "DOCS --out NEW --recipe profiled --mode guided",
         "DOCS --out NEW --recipe profiled --mode free --profile-file MISSING",
         "DOCS --out NEW --recipe profiled --mode free --profile-file ROWS",
+        "DOCS --out NEW --mix like=1", "DOCS --out NEW --like MISSING",
+        "DOCS --out NEW --like DOCS", "DOCS --out NEW --recipe multi --mix simple=1",
         "DOCS --size 5 --out RUN", "DOCS --out DAMAGED", "DOCS --out DOCS",
     ),
     "chunk": (

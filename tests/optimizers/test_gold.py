@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
+from groundset.compiling.labels import gold_files, label_files
+from groundset.data_files import data_path
 from optimizers.gold import GoldRow, check, read_annotated, read_gold
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.steps import GOLD
 from optimizers.steps.question import QuestionGold
+from optimizers.steps.reword import RewordGold
 from optimizers.steps.vary import VaryGold
 from programs.errors import LabelError
 from programs.languages import LANGUAGES
 from programs.steps import STEPS
+from programs.steps.reword import copied_words, wording_fault
 from programs.steps.vary import wording_problem
 from programs.text import plain
 
@@ -135,6 +139,14 @@ ROWS: dict[str, dict[str, Any]] = {
         "answer": "because the sluice had rotted",
         "wordings": ["The sluice had rotted."],
     },
+    "reword": {
+        **PLACE,
+        "question": ASKED,
+        "answer": "the sluice had rotted",
+        "kind": "persona",
+        "persona": "a miller",
+        "wording": "What made the tide mill of Orsle stand still in 1712?",
+    },
     "describe": {
         **PLACE,
         "fact": FACT,
@@ -253,6 +265,11 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("fits", {"fits": False}, "kind and explanation"),
         ("fits", {"kind": "form", "fits": False}, "kind and explanation"),
         ("describe", {"name": "water mill"}, "name"),
+        ("reword", {"wording": ASKED}, "nothing was changed"),
+        ("reword", {"answer": "stand still"}, "contains its answer"),
+        ("reword", {"kind": "riddle"}, "kind: "),
+        ("reword", {"persona": ""}, "persona and examples"),
+        ("reword", {"examples": ["who has the key"]}, "persona and examples"),
         ("describe", {"phrase": "the tide mill of Orsle itself"}, "phrase"),
         ("translate", {"into": "French"}, "into French"),
         ("translate", {"translation": "Warum stand die Mühle still?\nim Jahr 1712"}, "lost 1712"),
@@ -265,6 +282,18 @@ def test_invalid_row_is_named(tmp_path: Path, step: str, change: dict[str, Any],
     assert problem_part in problem.message
     with pytest.raises(LabelError, match="line 1"):
         read_gold(GoldRow, [file])
+
+
+def test_shipped_wordings_pass_the_rules_of_a_run() -> None:
+    texts = {row.id: row.text for row in read_labels(ChunkLabel, [*label_files(()), *gold_files()])}
+    rows = read_gold(RewordGold, [data_path("gold", "reword.jsonl")])
+    assert len(rows) >= 40
+    for row in rows:
+        language, passage = LANGUAGES[row.language], plain(texts[row.chunk])
+        parts = {"topic": row.topic, "passage": passage, "persona": row.persona}
+        assert wording_fault(row.style, language, row.question, row.wording, row.answer, **parts) is None, row.id
+        known = f"{row.question} {row.topic} {passage}"
+        assert copied_words(language, row.wording, row.examples, row.examples, known) == [], row.id
 
 
 def test_unknown_step_is_named(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ WRITING = {
     "Choose the passages": "distil",
     "Suggest profiles": "profiles",
     "Write a question that fits": "ask_profiled",
+    "Word the question": "reword",
 }
 # Two facts that share a name, which the second one describes.
 FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")

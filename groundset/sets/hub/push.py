@@ -121,8 +121,8 @@ _PUBLIC = (
     "evaluated_tokens", "evolutions", "growth", "identity", "kinds", "models", "program", "prompt_tokens", "seconds",
     "started", "window",
 )  # fmt: skip
-# Configuration keys with paths and addresses; `models` names the models.
-_PRIVATE_OPTIONS = ("chunks", "compiled", "critic_lm", "documents", "embedder", "lm", "parser", "vector_store")
+# Configuration keys with paths, addresses and queries of users; `models` names the models.
+_PRIVATE_OPTIONS = ("chunks", "compiled", "critic_lm", "documents", "embedder", "like", "lm", "parser", "vector_store")
 _LOCAL_PATH = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 

@@ -96,9 +96,25 @@ def test_mix_can_be_a_toml_table(tmp_path):
     assert make_config({}, file).options.mix == {"simple": 1, "reasoning": 0.5}
 
 
+def test_texts_of_a_toml_file_are_beside_it(tmp_path):
+    for name in ("queries.txt", "people.txt"):
+        (tmp_path / name).write_text(f"from {name}\n")
+    file = tmp_path / "run.toml"
+    file.write_text('documents = "texts"\nlike = "queries.txt"\npersonas = ["a clerk", "people.txt"]\n')
+    options = make_config({}, file).options
+    assert (options.like, options.personas) == (("from queries.txt",), ("a clerk", "from people.txt"))
+    file.write_text('documents = "texts"\npersonas = "people.txt"\n')
+    assert make_config({}, file).options.personas == ("from people.txt",)
+    file.write_text('documents = "texts"\nlike = "none.txt"\n')
+    with pytest.raises(InputError, match=r"^--like .*none.txt: No such file"):
+        make_config({}, file)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ({"personas": 3}, r"^--personas 3: "),
+        ({"like": 3}, r"^--like 3: "),
         ({"size": 0}, r"^--size 0: "),
         ({"workers": 99}, r"^--workers 99: "),
         ({"mix": "simple"}, r"^--mix simple: "),

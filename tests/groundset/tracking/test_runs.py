@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mlflow
@@ -161,3 +162,21 @@ def test_quality_estimate_is_logged_with_its_sample_count(tracked: Path) -> None
     assert samples > 0
     assert logged["expected_good"] == 0.584
     assert logged["expected_good_said_of"] == samples
+
+
+@pytest.mark.parametrize("host", [None, "mlflow.example"])
+def test_server_receives_no_queries_of_users(tmp_path: Path, host: str | None) -> None:
+    folder = reported_run.make_run(tmp_path / "run", digest="queries")
+    with RunStore.open(folder) as store:
+        store.set_meta("configuration", {**store.required("configuration"), "like": ["a secret query"]})
+        write_files(store, "complete")
+    parameters: dict[str, Any] = {}
+
+    def log_run(name: str, key: str, given: dict[str, Any], *others: Any) -> str:
+        parameters.update(given)
+        return "1"
+
+    tracking: Any = SimpleNamespace(host=host, log_run=log_run)
+    runs.log_generation(folder / "run.json", tracking)
+    assert ("like" in parameters) == (host is None)
+    assert parameters["recipe"]

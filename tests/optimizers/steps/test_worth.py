@@ -198,6 +198,25 @@ def test_compress_metric(written: str, value: float, feedback_part: str) -> None
     assert feedback_part in scored.feedback
 
 
+@pytest.mark.parametrize(
+    ("kind", "written", "rank", "value", "feedback_part"),
+    [
+        ("terse", "engineer opened Lowen harbour bridge", 1, 1.0, ""),
+        ("terse", "engineer opened Lowen harbour bridge", 4, 0.25, "as number 4"),
+        ("terse", "engineer opened Lowen harbour bridge", None, 0.0, "not among the first"),
+        ("terse", "engineer opened harbour bridge", 1, 0.0, "It lost names: lowen"),
+        ("conversational", "Do you know which engineer opened the Lowen harbour bridge?", 1, 0.9, ""),
+        ("conversational", "engineer who opened the Lowen harbour bridge", 1, 0.0, "It is no question"),
+    ],
+)
+def test_reword_metric(kind: str, written: str, rank: int | None, value: float, feedback_part: str) -> None:
+    question = "Which engineer opened the Lowen harbour bridge?"
+    row = example(question=question, answer="Maria Kolb", kind=kind, persona="")
+    scored = COMPILABLE["reword"].metric(row, SimpleNamespace(wording=written), judges(rank=rank))
+    assert scored.value == pytest.approx(value)
+    assert feedback_part in scored.feedback
+
+
 @pytest.mark.parametrize(("kind", "value"), [("bridge", 1.0), ("ferry", 0.0), ("Lowen 1931!", 0.0), ("", 0.0)])
 def test_reasoning_metric(kind: str, value: float) -> None:
     row = example(name="Lowen harbour bridge", fact=PASSAGE)

@@ -268,3 +268,22 @@ def test_roundtrip_in_free_offers_no_foci() -> None:
     agenda = row.agenda(material_of([context], mode="free"), row.options(), 1)
     ((offered,),) = agenda.offers("ferry-0001", 0, ()).values()
     assert offered.foci == ()
+
+
+@pytest.mark.parametrize("recipe", ["evolved", "single"])
+def test_finished_question_is_reworded(demos: Demos, recipe: str) -> None:
+    wording = "Do you know on what date the Henn Lady struck the Grey Widow?"
+    script = {"ask": DATED, "reword": wording}
+    outcome, engine, _ = run(
+        script, "conversational", demos=demos, bad=lambda name, _: name == "same", recipe=recipe, mix="conversational=1"
+    )
+    assert [(draft.question, draft.evolution) for draft in outcome.drafts] == [
+        (wording, "conversational"),
+        (DATE, "simple"),
+    ]
+    assert {draft.answer for draft in outcome.drafts} == {"22 February 2009"}
+    assert engine.steps == ["ask", "answer", "reword"]
+    outcome, *_ = run(script, "conversational", demos=demos, recipe=recipe, mix="conversational=1")
+    assert [draft.question for draft in outcome.drafts] == [DATE], "the critic finds another question"
+    assert reasons(outcome) == [("same", "it asks for something else")]
+    assert not run({"ask": ""}, "conversational", demos=demos, recipe=recipe)[0].drafts

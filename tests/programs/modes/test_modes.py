@@ -22,10 +22,10 @@ def test_modes_by_syntax_support_evolutions_by_syntax() -> None:
     assert set(MODES["free"].evolutions) == set(EVOLUTIONS)
     for mode in ("guided", "sentence"):
         rows = [EVOLUTIONS[name] for name in MODES[mode].evolutions]
-        assert all(row.by_syntax or row.restyle for row in rows)
+        assert all(row.by_syntax or row.rewords for row in rows)
 
 
 def test_free_evolutions_have_a_change() -> None:
     for name, row in EVOLUTIONS.items():
-        is_asked = name not in ("simple", "multi_context")
-        assert bool(row.change) == (is_asked and row.restyle is None and row.own_checks is None)
+        is_asked = name not in ("simple", "multi_context") and not row.rewords and row.own_checks is None
+        assert bool(row.change) == is_asked

@@ -49,8 +49,9 @@ def needing(question: str, *contexts: Context) -> Bad:
     """Return a critic's rule: the question is answerable only from all of these chunks."""
 
     def bad(name: str, inputs: dict[str, Any]) -> bool:
-        lacks = any(context.passage not in inputs["passage"] for context in contexts)
-        return name == "answerable" and inputs["question"] == question and lacks
+        if name != "answerable" or inputs["question"] != question:
+            return False
+        return any(context.passage not in inputs["passage"] for context in contexts)
 
     return bad
 
@@ -64,13 +65,14 @@ def make(
     script: Script,
     bad: Bad = nothing_is_bad,
     contexts: Sequence[Context] = (YARD, PERSON),
+    wanted: str = "multi_context",
     **options: Any,
 ) -> tuple[Outcome, ScriptedEngine, list[StepRecord]]:
     engine = ScriptedEngine(script)
     critics = dict.fromkeys(DECIDING, ScriptedCritic(bad))
     retriever = ListRetriever(*(context.chunk for context in contexts))
     tools = tools_of(demos=demos, critics=critics, retriever=retriever)
-    attempt = Attempt(number=0, contexts=tuple(contexts), wanted="multi_context", seed=SEED)
+    attempt = Attempt(number=0, contexts=tuple(contexts), wanted=wanted, seed=SEED)
     outcome, seen = make_attempt(MULTI.program(tools, MultiOptions(**{"draws": 1, **options})), attempt, engine)
     return outcome, engine, seen
 
@@ -234,11 +236,32 @@ def test_garbage_completions_end_in_rejects(demos: Demos, contexts: Any, rubbish
     assert outcome.rejects
 
 
+def test_finished_question_is_reworded(demos: Demos) -> None:
+    wording = "year shipwright from Sandgate founded Lodrin yard"
+    script = {**SCRIPT, "reword": wording}
+    needed = both(lambda name, inputs: name == "same", needing(BRIDGE, YARD, PERSON))
+    outcome, engine, _ = make(demos, script, needed, wanted="terse")
+    assert [(draft.question, draft.evolution) for draft in outcome.drafts] == [
+        (wording, "terse"),
+        (BRIDGE, "multi_context"),
+    ]
+    worded, plain = outcome.drafts
+    assert (worded.contexts, worded.relevant, worded.answer) == (plain.contexts, plain.relevant, plain.answer)
+    assert "Topic: yard | brock\n" in engine.requests[-1].messages[-1].text
+
+
+def test_part_about_one_chunk_is_not_reworded(demos: Demos) -> None:
+    script = {**SCRIPT, "describe": "x", "question": TWO_THINGS, "split": "; ".join(PARTS), "reword": "x"}
+    outcome, engine, _ = make(demos, script, wanted="terse", singles=True)
+    assert {draft.evolution for draft in outcome.drafts} <= {"simple"}
+    assert "reword" not in engine.steps
+
+
 def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
     program: Any = MULTI.program(tools_of(demos=demos), MultiOptions())
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
-    writing = {"question", "describe", "multi_context", "split", "feedback", "rewrite", "answer"}
-    assert set(steps) == {"chunk", "judge", "grounding", "panel", *writing}
+    writing = {"question", "describe", "multi_context", "split", "feedback", "rewrite", "answer", "reword"}
+    assert set(steps) == {"chunk", "judge", "grounding", "same", "panel", *writing}
     assert all(steps[step].demos for step in writing)
 
 

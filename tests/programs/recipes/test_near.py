@@ -28,7 +28,7 @@ def agenda(
     contexts: list[Context] | None = None, are_compatible: Any = lambda contexts: True, **options: Any
 ) -> NearChunks:
     arguments = {"seeds": 9, "chunks": (2, 3), "near": 9, "similarity": 0.5, "across_documents": False, **options}
-    return NearChunks(material_of(contexts or chunks(), NEAR), KIND, are_compatible, **arguments)
+    return NearChunks(material_of(contexts or chunks(), NEAR), (KIND, "terse"), are_compatible, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,9 @@ def test_across_documents_uses_one_chunk_per_document():
 
 def test_contexts_have_rare_names_and_are_offered_once():
     found = agenda()
-    (contexts,) = found.offers("a+b+c", 0, ()).values()
+    contexts, reworded = found.offers("a+b+c", 0, ()).values()
+    assert contexts == reworded
     assert [each.names for each in contexts] == [("Star",)] * 3
-    assert set(found.offers("a+b+c", 0, ())) == {KIND}
+    assert set(found.offers("a+b+c", 0, ())) == {KIND, "terse"}
     assert found.offers("a+b+c", 0, [Past(KIND, (), None, exhausted=True)]) == {}
     assert found.rounds == 1

@@ -23,6 +23,7 @@ from programs.analysis import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.base import Past
 from programs.recipes.single import SingleOptions, split_documents
+from programs.types import Attempt
 
 SINGLE = RECIPES["single"]
 SPLITS = "train=0.8,dev=0.1,test=0.1"
@@ -113,3 +114,17 @@ def test_splits_alternate():
 def test_invalid_splits_are_refused(splits, message):
     with pytest.raises(ValidationError, match=message):
         SingleOptions(splits=splits)
+
+
+def test_finished_question_is_reworded_and_keeps_its_split(demos):
+    wording = "date Henn Lady struck Grey Widow"
+    context = read_chunk(chunk_of(), languages_with(None)).model_copy(update={"split": "dev"})
+    attempt = Attempt(number=0, contexts=(context,), wanted="terse")
+    outcome, engine = make({"reword": wording}, attempt, demos, bad=lambda name, inputs: name == "same")
+    assert [(draft.question, draft.evolution, draft.split) for draft in outcome.drafts] == [
+        (wording, "terse", "dev"),
+        (GOOD, "simple", "dev"),
+    ]
+    assert engine.steps[-1] == "reword"
+    offers = offers_of("single", [context], mix={"simple": 1, "terse": 1})
+    assert list(offers) == ["simple", "terse"]

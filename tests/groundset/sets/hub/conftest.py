@@ -40,6 +40,7 @@ META = {
         "lm": "/home/me/secret/tiny.gguf",
         "vector_store": "qdrant:/home/me/secret/store",
         "kinds": {"time": 1.0},
+        "like": ["a secret query"],
         "size": 2,
     },
     "digest": "d" * 64,

@@ -34,8 +34,9 @@ def examples(source: Source) -> tuple[Rows, Rows]:
     for row, passages, shown in numbered_passages(source, DistilGold):
         numbers = [number for number, chunk in enumerate(row.chunks, 1) if chunk in row.needed]
         inputs = {"question": row.question, "passages": shown}
-        outputs = {"needed": ", ".join(map(str, numbers)) or "none", "missing": row.missing or "nothing"}
-        rows.append(example_row(row, "\n\n".join(passages), inputs, numbers=numbers, count=len(passages), **outputs))
+        needed, missing = ", ".join(map(str, numbers)) or "none", row.missing or "nothing"
+        more: dict[str, Any] = {"numbers": numbers, "count": len(passages), "needed": needed, "missing": missing}
+        rows.append(example_row(row, "\n\n".join(passages), inputs, **more))
     return rows, rows
 
 

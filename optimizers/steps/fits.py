@@ -1,7 +1,7 @@
 """Compiling the step ``fits``: questions that fit their profile or do not."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from optimizers.gold import PassagesGold, Text
 from optimizers.steps.base import Compiling, Instruction, Rows, Source
@@ -37,7 +37,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
             "question": row.question,
             "answer": row.answer,
         }
-        decided = {"fits": row.fits, "fit": row.fits, "explanation": row.explanation}
+        decided: dict[str, Any] = {"fits": row.fits, "fit": row.fits, "explanation": row.explanation}
         rows.append(example_row(row, "\n\n".join(passages), inputs, **decided))
     kept = balanced(rows, lambda example: bool(example.fit))
     return kept, kept

@@ -43,7 +43,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
             "count": str(len(row.profiles)),
             "form": row.dimensions.form(),
         }
-        more = {"table": row.dimensions, "wanted": row.profiles}
+        more: dict[str, Any] = {"table": row.dimensions, "wanted": row.profiles}
         rows.append(example_row(row, "\n\n".join(passages), inputs, profiles=_as_text(row), **more))
     return rows, rows
 

@@ -1,7 +1,7 @@
 """Compiling the step ``relevance``: questions with passages that help to answer them or do not."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from optimizers.gold import SingleChunkGold, Text
 from optimizers.steps.base import Compiling, Instruction, Rows, Source
@@ -32,7 +32,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
     rows: Rows = []
     for row, passage in gold_with_passages(source, RelevanceGold):
         inputs = {"question": row.question, "topic": clean_topic(row.topic), "passage": passage}
-        decided = {"relevant": row.relevant, "fit": row.relevant, "explanation": row.explanation}
+        decided: dict[str, Any] = {"relevant": row.relevant, "fit": row.relevant, "explanation": row.explanation}
         rows.append(example_row(row, passage, inputs, **decided))
     kept = balanced(rows, lambda example: bool(example.fit))
     return kept, kept

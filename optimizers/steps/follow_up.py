@@ -9,14 +9,10 @@ from optimizers.gold import Question, SingleChunkGold, Text, unchanged
 from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import score_question_for_answer
-from programs.languages import LANGUAGES
-from programs.languages.table import Languages
 from programs.steps.ask import LENGTHS
 from programs.steps.follow_up import STEP, refers_back
 from programs.steps.question import tidy_question
 from programs.written import check_written
-
-_INDEPENDENT = "it leaves nothing out that the first turn tells"
 
 
 class FollowUpGold(SingleChunkGold):
@@ -36,9 +32,6 @@ class FollowUpGold(SingleChunkGold):
     def _problems(self) -> Iterator[str]:
         if self.evidence not in self.passage:
             yield "the evidence is not in the passage"
-        language = Languages(LANGUAGES)[self.language]
-        if not refers_back(self.follow_up, self.stand_alone_question, f"{self.question} {self.answer}", language):
-            yield f"the follow-up does not refer back: {_INDEPENDENT}"
         yield from unchanged(self.question, self.stand_alone_question)
 
 
@@ -77,7 +70,7 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     elif problem is None and not refers_back(
         follow_up, focus.wording, f"{example.question} {example.answer}", language
     ):
-        problem = f"the follow-up can be understood alone: {_INDEPENDENT}"
+        problem = "the follow-up can be understood alone: it leaves nothing out that the first turn tells"
     if problem is not None:
         return Scored(0.0, f"{problem[:1].upper()}{problem[1:]}.")
     return score_question_for_answer(example.copy(answer=focus.answer, focus=focus), focus.wording, judges)

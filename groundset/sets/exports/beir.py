@@ -42,7 +42,7 @@ def _corpus_row(chunk: Chunk) -> dict[str, Any]:
 
 
 def _query_row(sample: Sample) -> dict[str, Any]:
-    metadata = {
+    metadata: dict[str, Any] = {
         "answer": sample.answer,
         **({"answers": others} if (others := other_answers(sample)) else {}),
         "evolution": sample.evolution,

@@ -25,7 +25,7 @@ from programs.errors import InputError
 
 _SUFFIX = ".parquet"
 _TIME = "last_modified_datetime"
-_EMPTY = ([], [[]])  # the ground truth of questions that no chunk answers
+_EMPTY: Sequence[Any] = ([], [[]])  # the ground truth of questions that no chunk answers
 _COLUMNS = ("qid", "query", "retrieval_gt", "generation_gt")
 
 
@@ -49,8 +49,8 @@ def read_autorag(paths: Sequence[Path]) -> ForeignSet:
     questions = [question for row in rows if (question := _question(*row))]
     left_out = len(rows) - len(questions)
     notes = [f"Left out {counted(left_out, 'question')} without a relevant chunk."] if left_out else []
-    files = [(tables["qa"], len(questions)), (tables["corpus"], 0)]
-    return ForeignSet(chunks, questions, tables["corpus"], files, notes)
+    counts = [(tables["qa"], len(questions)), (tables["corpus"], 0)]
+    return ForeignSet(chunks, questions, tables["corpus"], counts, notes)
 
 
 def _tables(paths: Sequence[Path]) -> list[Path]:

@@ -117,9 +117,9 @@ def _question(
     if relevant and missing:
         raise InputError(f"{relevant.where}: chunk {missing[0]} is missing from {_CORPUS}, or empty")
     answers = _answers(where, metadata)
-    known = ("answer", "answers", "evolution", "language", "retrieval_gt")
+    known = {"answer", "answers", "evolution", "language", "retrieval_gt"}
     if sources:
-        known = (*known, "chunk_ids", "split")
+        known |= {"chunk_ids", "split"}
     extra = {key: value for key, value in metadata.items() if key not in known and value is not None}
     return ForeignQuestion(
         where=where,

@@ -16,6 +16,7 @@ from optimizers.steps.question import QuestionGold
 from optimizers.steps.rewrite import RewriteGold
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
+from programs.steps.follow_up import refers_back
 from programs.text import plain, tokens
 from programs.types import Focus
 
@@ -131,6 +132,21 @@ def test_conditions_are_in_passage_and_kept_in_demos(examples: dict[str, Example
     for demo in found.demos["train"]:
         kept = set(LANGUAGES[demo.language].content_words(demo.conditional_question))
         assert set(LANGUAGES[demo.language].content_words(f"{demo.question} {demo.condition}")) <= kept
+
+
+def test_gold_follow_ups_refer_back(examples: dict[str, Examples]) -> None:
+    found = examples["follow_up"]
+    for demo in (demo for split in SPLITS for demo in found.demos[split]):
+        first = f"{demo.question} {demo.answer}"
+        assert refers_back(demo.follow_up, demo.stand_alone_question, first, LANGUAGES[demo.language]), demo.id
+    assert set(found.inputs["dev"][0].inputs().keys()) == {"topic", "passage", "question", "answer", "answers"}
+
+
+@pytest.mark.parametrize("step", ["premise", "resolve"])
+def test_premises_and_resolutions_are_balanced(examples: dict[str, Examples], step: str) -> None:
+    for split in SPLITS:
+        rows = examples[step].inputs[split]
+        assert sum(row.fit for row in rows) * 2 == len(rows)
 
 
 def test_gold_question_has_inputs_of_a_run() -> None:

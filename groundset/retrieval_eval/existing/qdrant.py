@@ -160,8 +160,8 @@ class _Server:
         try:
             answer = within(_SECONDS, lambda: self._send(url, body))
             if answer.status_code in (401, 403):
-                reason = "rejects the API key in" if self._headers else "needs an API key; set"
-                raise InputError(f"{self.name}: the server {reason} {_KEY_VARIABLE}")
+                predicate = "rejects the API key in" if self._headers else "needs an API key; set"
+                raise InputError(f"{self.name}: the server {predicate} {_KEY_VARIABLE}")
             content = answer.json()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise InputError(

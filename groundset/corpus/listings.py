@@ -54,14 +54,15 @@ def listings(document: Document) -> list[Span]:
 def _named_sections(document: Document) -> Iterator[Span]:
     text, marks = document.text, _section_marks(document)
     ends = _section_ends(marks, len(text))
-    lists = [
-        index
-        for index, mark in enumerate(marks)
-        if mark.names_list and _sentence_share(text, heading_end(text, mark.start), ends[index]) <= _MAX_SENTENCES
-    ]
+    lists = [index for index, mark in enumerate(marks) if mark.names_list and _is_list(text, mark.start, ends[index])]
     yield from (Span(marks[index].start, ends[index]) for index in lists)
     if lists and not _sentence_share(text, ends[lists[-1]], len(text)):
         yield Span(ends[lists[-1]], len(text))
+
+
+def _is_list(text: str, start: int, end: int) -> bool:
+    body = heading_end(text, start)
+    return bool(text[body:end].strip()) and _sentence_share(text, body, end) <= _MAX_SENTENCES
 
 
 class _Mark(NamedTuple):

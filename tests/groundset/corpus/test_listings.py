@@ -43,7 +43,7 @@ def test_named_list_is_cut_off_up_to_the_next_section(name: str) -> None:
 
 def test_section_of_sentences_stays() -> None:
     notes = "- The lower deck carries at most forty cars.\n- The bow opens to the north side of the quay.\n"
-    for name, body in (("Sources", PROSE), ("Notes", notes), ("Contents", PROSE)):
+    for name, body in (("Sources", PROSE), ("Notes", notes), ("Contents", PROSE), ("Sources", "")):
         assert cut(f"# Henn\n\n{PROSE}\n\n## {name}\n\n{body}") == []
 
 

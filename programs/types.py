@@ -31,6 +31,13 @@ class Heading(_Frozen):
     start: Count
 
 
+class PageStart(_Frozen):
+    """The offset at which a part of a document from this page starts; pages count from 1."""
+
+    page: Count
+    start: Count
+
+
 class Document(_Frozen):
     """A parsed source text; the ``start`` and ``end`` of its chunks are offsets into ``text``."""
 
@@ -39,6 +46,7 @@ class Document(_Frozen):
     title: str
     text: str
     headings: tuple[Heading, ...] = ()
+    pages: tuple[PageStart, ...] = ()
     last_modified: datetime | None = None
 
 

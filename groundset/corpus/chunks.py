@@ -2,11 +2,13 @@
 
 import hashlib
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from groundset.corpus.chunkers import Chunker, ChunkingTools, trim
+from groundset.corpus.listings import text_spans
 from groundset.corpus.structure import Span, heading_end, heading_paths, is_short_line
 from programs.types import Chunk, Document
 
@@ -17,12 +19,15 @@ _Path = tuple[int, ...]
 def chunk_document(
     document: Document, chunker: Chunker, size: int, overlap: int, merge: int, min_length: int, tools: ChunkingTools
 ) -> tuple[list[Chunk], int]:
-    """Split a document into chunks; also return how many were dropped as too short."""
-    untrimmed = chunker.split(document, size, overlap, tools)
-    spans = [span for span in (trim(document.text, span) for span in untrimmed) if span.start < span.end]
-    spans = [Span(spans[i].start, spans[min(i + merge, len(spans)) - 1].end) for i in range(0, len(spans), merge)]
+    """Split a document into chunks, except its listings; also return how many were dropped as too short."""
     paths = _HeadingPaths(document)
-    joined = _join_short(document, spans, min_length, paths if chunker.by_section else None)
+    joined: list[Span] = []
+    for part in text_spans(document):
+        inside = chunker.split(_excerpt(document, part), size, overlap, tools)
+        untrimmed = [Span(part.start + start, part.start + end) for start, end in inside]
+        spans = [span for span in (trim(document.text, span) for span in untrimmed) if span.start < span.end]
+        spans = [Span(spans[i].start, spans[min(i + merge, len(spans)) - 1].end) for i in range(0, len(spans), merge)]
+        joined += _join_short(document, spans, min_length, paths if chunker.by_section else None)
     kept = [span for span in joined if span.end - span.start >= min_length]
     chunks = [_chunk(document, span, number, paths.of(span)) for number, span in enumerate(kept, 1)]
     return chunks, len(joined) - len(kept)
@@ -38,7 +43,28 @@ def _chunk(document: Document, span: Span, number: int, path: _Path) -> Chunk:
         start=span.start,
         end=span.end,
         text=document.text[span.start : span.end],
+        metadata=_pages(document, span),
     )
+
+
+def _pages(document: Document, span: Span) -> dict[str, Any]:
+    """Return the first page of a span as metadata, and all its pages if there are several."""
+    starts = document.pages
+    first = max(0, bisect_right([start.start for start in starts], span.start) - 1)
+    pages = sorted({start.page for start in starts[first:] if start.start < span.end})
+    if not pages:
+        return {}
+    return {"page": pages[0], "pages": pages} if len(pages) > 1 else {"page": pages[0]}
+
+
+def _excerpt(document: Document, part: Span) -> Document:
+    """Return a part of a document as a document, with its headings."""
+    if part == (0, len(document.text)):
+        return document
+    first, last = (bisect_left(document.headings, each, key=lambda heading: heading.start) for each in part)
+    inside = document.headings[first:last]
+    headings = tuple(heading.model_copy(update={"start": heading.start - part.start}) for heading in inside)
+    return document.model_copy(update={"text": document.text[part.start : part.end], "headings": headings})
 
 
 class _HeadingPaths:

@@ -96,6 +96,7 @@ def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
         title=parsed["title"] or name_title(found.path),
         text=parsed["text"],
         headings=parsed["headings"],
+        pages=parsed["pages"],
         last_modified=datetime.fromtimestamp(status.st_mtime, UTC),
     )
 

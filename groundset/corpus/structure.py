@@ -137,7 +137,7 @@ def _blocks(text: str, start: int, end: int) -> Iterator[Span]:
     """Split at empty lines, but not inside fenced code."""
     fence = ""
     first: int | None = None
-    for line in _lines(text, Span(start, end)):
+    for line in line_spans(text, Span(start, end)):
         content = text[line.start : line.end]
         mark = _FENCE.match(content)
         if mark and not fence:
@@ -153,7 +153,8 @@ def _blocks(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(first, end)
 
 
-def _lines(text: str, block: Span) -> Iterator[Span]:
+def line_spans(text: str, block: Span) -> Iterator[Span]:
+    """Yield the lines of a part of a text, with their ends."""
     start = block.start
     while start < block.end:
         end = text.find("\n", start, block.end)
@@ -163,7 +164,7 @@ def _lines(text: str, block: Span) -> Iterator[Span]:
 
 
 def _block_atoms(text: str, block: Span) -> list[Atom]:
-    lines = list(_lines(text, block))
+    lines = list(line_spans(text, block))
     contents = [text[line.start : line.end] for line in lines]
     if _FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
         return [Atom(*line, _CODE) for line in lines]
@@ -182,7 +183,7 @@ def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
     """Split an atom longer than ``size``: at its lines, else between words, else anywhere."""
     if atom.end - atom.start <= size:
         return [atom]
-    lines = list(_lines(text, Span(atom.start, atom.end)))
+    lines = list(line_spans(text, Span(atom.start, atom.end)))
     if len(lines) > 1:
         pieces = [piece for line in lines for piece in _fit(text, Atom(*line, _LINE), size)]
     else:

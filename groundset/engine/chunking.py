@@ -23,5 +23,5 @@ def cut_corpus(paths: Sequence[str | Path], given: Mapping[str, Any], embedder: 
         from groundset.retrieval.embedder import load_embedder
 
         model = load_embedder(embedder)
-        embed, tokenizer = model.encode, model.tokenizer.backend_tokenizer
+        embed, tokenizer = model.encode, model.tokenizer
     return build_corpus(paths, options, embed=embed, tokenizer=tokenizer)

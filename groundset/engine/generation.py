@@ -225,7 +225,7 @@ def _consumers(config: RunConfig, models: RunModels) -> StateConsumers:
 
 
 def _read_corpus(config: RunConfig, files: int, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
-    tokenizer = embedder.tokenizer.backend_tokenizer if config.chunker == "token" else None
+    tokenizer = embedder.tokenizer if config.chunker == "token" else None
     with progress.phase("Reading documents", files) as advance:
 
         def on_file(path: str) -> None:

@@ -157,14 +157,18 @@ class BoundedTransport:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TransportError(str(error) or type(error).__name__) from error
 
-    def send(self, url: str, headers: dict[str, str], body: Any = None) -> httpx.Response:
-        """Send a GET request, or a POST request with a JSON body, and return the complete response.
+    def get(self, url: str, headers: dict[str, str]) -> httpx.Response:
+        """Send a GET request and return the complete response.
 
         Raises:
             httpx.HTTPError: there is no answer.
             UnusableAnswerError: the answer exceeds a limit.
         """
-        return self._client.request("GET" if body is None else "POST", url, headers=headers, json=body)
+        return self._client.get(url, headers=headers)
+
+    def post(self, url: str, headers: dict[str, str], body: Any) -> httpx.Response:
+        """Send a POST request with a JSON body; otherwise as ``get``."""
+        return self._client.post(url, headers=headers, json=body)
 
     def close(self) -> None:
         """Close the connections."""

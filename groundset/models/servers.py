@@ -132,7 +132,7 @@ def _list_models(spec: OpenAISpec) -> list[str] | None:
     connection(spec)  # makes local servers bypass proxies
     transport = BoundedTransport(_LIST_SECONDS, _LIST_BYTES)
     try:
-        answer = within(_LIST_SECONDS, lambda: transport.send(f"{spec.base_url}/models", headers))
+        answer = within(_LIST_SECONDS, lambda: transport.get(f"{spec.base_url}/models", headers))
         body = answer.json() if answer.is_success else None
     except httpx.TimeoutException:
         raise UnreachableModelError(f"{_server_name(spec)} {LateAnswerError(_LIST_SECONDS)}") from None

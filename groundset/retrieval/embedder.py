@@ -20,7 +20,6 @@ _CORPUS_BATCH = 16
 # Texts are truncated before tokenising to save memory. Words have about four characters per token, runs of spaces in
 # tables more.
 _CHARACTERS_PER_TOKEN = 200
-_LENGTH_WARNING = "sequence-length-is-longer-than-the-specified-maximum"
 
 
 class Embedder:
@@ -30,14 +29,14 @@ class Embedder:
         name: The name, folder or Hub name of the model.
         sha256: The hash of its weights.
         dimension: The length of a vector.
-        tokenizer: The model's tokenizer, for counting and chunking.
+        tokenizer: The model's tokenizer of the library tokenizers, for counting and chunking.
     """
 
     def __init__(self, name: str, sha256: str, model: Any, threads: int = 1) -> None:
         """Wrap a `SentenceTransformer` that is already on its device."""
         self.name = name
         self.sha256 = sha256
-        self.tokenizer: Any = model.tokenizer
+        self.tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
         self._model = model
         self._replicas = Replicas(model)
         self._threads = threads
@@ -88,8 +87,8 @@ class Embedder:
 
 
 def _encode(model: Any, texts: list[str], batch_size: int) -> NDArray[np.float32]:
-    window = model.max_seq_length
-    max_length = None if window is None else window * _CHARACTERS_PER_TOKEN
+    window = model.max_seq_length  # infinite for static embeddings
+    max_length = window * _CHARACTERS_PER_TOKEN if isinstance(window, int) else None
     vectors = model.encode(
         [text[:max_length] for text in texts],
         batch_size=batch_size,
@@ -122,7 +121,6 @@ def load_embedder(
         check_folder("embedder", spec)
     where = str(pull(spec, progress=progress) if entry else Path(spec).expanduser())
     model = load_transformer("embedder", spec, where, device)
-    model.tokenizer.deprecation_warnings[_LENGTH_WARNING] = True  # silences it: chunkers tokenise long texts
     return Embedder(spec, entry.sha256 if entry else _weights_sha256(model), model, threads)
 
 

@@ -120,7 +120,7 @@ class RetrieverSearch:
                 self._run.documents,
                 options,
                 embed=own.encode_corpus if own else None,
-                tokenizer=own.tokenizer.backend_tokenizer if own and options.chunker == "token" else None,
+                tokenizer=own.tokenizer if own and options.chunker == "token" else None,
             )
             if not cut.chunks:
                 raise InputError(f"no chunks left with --chunker {config.chunker} at {config.size}")

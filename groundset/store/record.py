@@ -218,7 +218,7 @@ def library_versions() -> dict[str, str]:
 
 
 def _context(chunk: Chunk) -> dict[str, Any]:
-    return chunk.model_dump(mode="json", exclude={"metadata"})
+    return chunk.model_dump(mode="json", exclude=None if chunk.metadata else {"metadata"})
 
 
 @contextmanager

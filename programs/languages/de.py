@@ -3,7 +3,15 @@
 import re
 
 from programs.languages.base import Language
-from programs.languages.words import at_start, page_furniture, references, refusals, whole_words, word_list
+from programs.languages.words import (
+    at_start,
+    heading_list,
+    page_furniture,
+    references,
+    refusals,
+    whole_words,
+    word_list,
+)
 
 LANGUAGE = Language(
     code="de",
@@ -36,6 +44,10 @@ LANGUAGE = Language(
     broad_question=re.compile(r"^(?:was|wer) (?:ist|war|sind|waren) ", re.IGNORECASE),
     boilerplate=page_furniture("inhalt", "siehe auch", "einzelnachweise", "weblinks", "literatur"),
     citation=references("abgerufen am"),
+    listings=heading_list(
+        "literatur|literaturverzeichnis|quellen|quellenverzeichnis|einzelnachweise|fußnoten|anmerkungen|belege|weblinks|"
+        "siehe auch|weiterführende literatur|inhalt|inhaltsverzeichnis|navigationsmenü"
+    ),
     past=whole_words("wurde", "war", as_written=True),
     modal=whole_words("kann", "muss", "darf", as_written=True),
     disclaiming=re.compile(r"\bhaft", re.IGNORECASE),

@@ -3,7 +3,7 @@
 import re
 
 from programs.languages.base import Language
-from programs.languages.words import at_start, whole_words, word_list
+from programs.languages.words import at_start, heading_list, whole_words, word_list
 
 LANGUAGE = Language(
     code="es",
@@ -22,6 +22,10 @@ LANGUAGE = Language(
     loose_pronoun=whole_words("él|ella|ellos|ellas|esto|eso|este|esta|nosotros"),
     context_reference=whole_words("(?:el|este|del|al) (?:texto|pasaje|párrafo|documento)"),
     unanswered="Los documentos no lo dicen.",
+    listings=heading_list(
+        "referencias|notas|notas y referencias|bibliografía|fuentes|véase también|enlaces externos|"
+        "lecturas recomendadas|índice|contenido"
+    ),
     past=whole_words("fue", "era", as_written=True),
     modal=whole_words("puede", "debe", as_written=True),
     definite_start=re.compile("(?:El|La|Los|Las) [a-zß-ÿ]"),

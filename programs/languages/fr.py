@@ -3,7 +3,7 @@
 import re
 
 from programs.languages.base import Language
-from programs.languages.words import at_start, page_furniture, whole_words, word_list
+from programs.languages.words import at_start, heading_list, page_furniture, whole_words, word_list
 
 LANGUAGE = Language(
     code="fr",
@@ -24,6 +24,10 @@ LANGUAGE = Language(
     context_reference=whole_words("(?:le|ce|du|au) (?:texte|passage|paragraphe|document)"),
     unanswered="Les documents ne le disent pas.",
     boilerplate=page_furniture("notes"),
+    listings=heading_list(
+        "références|notes et références|notes|bibliographie|sources|voir aussi|liens externes|pour aller plus loin|"
+        "articles connexes|sommaire|table des matières"
+    ),
     past=whole_words("fut", "était", as_written=True),
     modal=whole_words("peut", "doit", as_written=True),
     definite_start=re.compile("(?:Le|La|Les) [a-zß-ÿ]"),

@@ -76,6 +76,11 @@ def word_list(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
+def heading_list(listed: str) -> frozenset[str]:
+    """Return the headings of a text separated by vertical bars."""
+    return frozenset(listed.split("|"))
+
+
 def whole_words(*alternatives: str, as_written: bool = False) -> Pattern:
     """Return a pattern of whole words; ``as_written`` makes it case-sensitive."""
     return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", 0 if as_written else re.IGNORECASE)
@@ -129,6 +134,7 @@ class Words:
         negation: words that negate or exclude: "not", "without".
         boilerplate: web page boilerplate, and headings of sections without running text.
         citation: bibliographic references.
+        listings: headings, in lower case, of sections that list sources, links or contents.
         past, modal: verbs in the past tense; modal verbs.
         disclaiming: prefixes of words in disclaimers and licences.
         definite_start: a definite article and a word in lower case.
@@ -158,6 +164,7 @@ class Words:
     negation: Pattern = NEVER
     boilerplate: Pattern = ANY_PAGE_FURNITURE
     citation: Pattern = ANY_REFERENCES
+    listings: frozenset[str] = frozenset()
     past: Pattern = NEVER
     modal: Pattern = NEVER
     disclaiming: Pattern = NEVER

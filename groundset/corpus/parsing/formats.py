@@ -19,11 +19,11 @@ def parse_file(request: dict[str, str]) -> dict[str, Any]:
     """Parse the file ``path`` as a file with the suffix ``suffix``; argument and result are JSON.
 
     Returns:
-        ``text``, ``title`` and ``headings`` of a :class:`~groundset.corpus.parsing.text.Parsed`, or ``refused``, the
-        reason why the file cannot be parsed.
+        ``text``, ``title``, ``headings`` and ``pages`` of a :class:`~groundset.corpus.parsing.text.Parsed`, or
+        ``refused``, the reason why the file cannot be parsed.
     """
     try:
-        text, title, headings = parse(Path(request["path"]).read_bytes(), request["suffix"])
+        text, title, headings, pages = parse(Path(request["path"]).read_bytes(), request["suffix"])
     except UnparsableError as error:
         return {"refused": str(error)}
     except RecursionError:
@@ -31,7 +31,12 @@ def parse_file(request: dict[str, str]) -> dict[str, Any]:
     except OSError as error:
         reason = "permission denied" if isinstance(error, PermissionError) else error.strerror or str(error)
         return {"refused": f"unreadable: {reason}"}
-    return {"text": text, "title": title, "headings": [heading.model_dump() for heading in headings]}
+    return {
+        "text": text,
+        "title": title,
+        "headings": [heading.model_dump() for heading in headings],
+        "pages": [start.model_dump() for start in pages],
+    }
 
 
 def parse(data: bytes, suffix: str) -> Parsed:

@@ -14,7 +14,7 @@ from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown
-from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown
+from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown, plain_line, split_page_marks
 from groundset.corpus.parsing.text import Parsed, UnparsableError, clean
 
 _MIN_FILLED = 0.5
@@ -42,12 +42,14 @@ def parse_pdf(data: bytes) -> Parsed:
                 raise cause from None
             # pdfminer raises arbitrary exceptions for damaged files.
             raise UnparsableError(_reason(cause)) from error
-    markdown = clean(pages_to_markdown(pages))
+    markdown, starts = split_page_marks(clean(pages_to_markdown(pages)))
     if not markdown:
         raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings[:1])
-    return parsed._replace(title=title or _metadata_title(metadata))
+    # Lines that look like front matter or empty HTML are dropped, which shifts the text.
+    starts = starts if parsed.text == markdown else []
+    return parsed._replace(title=title or _metadata_title(metadata), pages=starts)
 
 
 @contextmanager
@@ -90,7 +92,7 @@ def _read_tables(page: Any) -> Iterator[Table]:
     if sum(len(table.rows) for table in found) * len(page.chars) > _MAX_LOOKUPS:
         return
     for table in found:
-        rows = [[" ".join((cell or "").split()) for cell in row] for row in table.extract()]
+        rows = [[plain_line(cell or "") for cell in row] for row in table.extract()]
         cells = [cell for row in rows for cell in row]
         if sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
             x0, top, x1, bottom = table.bbox
@@ -112,7 +114,7 @@ def _boxes_in_order(layout: LTPage) -> list[LTTextBox]:
 
 def _read_line(item: LTTextLine, box: int) -> Line | None:
     characters = [c for c in item if isinstance(c, LTChar) and not c.get_text().isspace()]
-    text = " ".join(item.get_text().split())
+    text = plain_line(item.get_text())
     if not characters or not text:
         return None
     sizes = Counter(round(c.size * 2) / 2 for c in characters)

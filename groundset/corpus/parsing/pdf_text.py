@@ -5,6 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from programs.types import PageStart
+
+# Marks the start of a page in Markdown, between two characters that Unicode excludes from texts.
+_MARK = "\ufdd0{}\ufdd1"
+_MARKS = re.compile(_MARK.format(r"(\d+)"))
+_NO_MARKS = dict.fromkeys(map(ord, _MARK.format("")))
 _PAGE_NUMBER = re.compile(
     r"^[\W_]*(?:(?:page|seite|p\.|s\.)\s*)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:of|von|/)\s*\d{1,4})?[\W_]*$",
     re.IGNORECASE,
@@ -68,10 +74,27 @@ class _Block(NamedTuple):
     kind: str  # "heading", "text" or "table"
     text: str
     size: float = 0.0
+    page: int = 1
+    last_page: int = 1
+
+
+def plain_line(text: str) -> str:
+    """Return a text on one line, without the characters of page marks."""
+    return " ".join(text.translate(_NO_MARKS).split())
+
+
+def split_page_marks(markdown: str) -> tuple[str, list[PageStart]]:
+    """Remove the page marks of ``pages_to_markdown`` from a text and return their offsets; page 1 has no mark."""
+    parts = _MARKS.split(markdown)
+    text, starts = parts[0], [PageStart(page=1, start=0)] if parts[0] else []
+    for page, part in zip(parts[1::2], parts[2::2], strict=True):
+        starts.append(PageStart(page=int(page), start=len(text)))
+        text += part
+    return text, starts
 
 
 def pages_to_markdown(pages: Sequence[Page]) -> str:
-    """Convert the pages of a document to one Markdown text."""
+    """Convert the pages of a document to one Markdown text, with a mark wherever the page changes."""
     pages = _without_running_heads(pages)
     lines = [line for page in pages for line in page.lines]
     if not lines and not any(page.tables for page in pages):
@@ -82,18 +105,23 @@ def pages_to_markdown(pages: Sequence[Page]) -> str:
     body = sizes.most_common(1)[0][0] if sizes else 0.0
     join = _Joiner(lines)
     blocks: list[_Block] = []
-    for page in pages:
+    for number, page in enumerate(pages, 1):
+        found: list[_Block] = []
         tables = sorted(page.tables, key=lambda table: -table.top)
         for box in _boxes(page.lines):
             while tables and tables[0].bottom >= box[0].top:
-                blocks.append(_Block("table", _table(tables.pop(0).rows)))
-            blocks += _box_blocks(box, body, join)
-        blocks += [_Block("table", _table(table.rows)) for table in tables]
+                found.append(_Block("table", _table(tables.pop(0).rows)))
+            found += _box_blocks(box, body, join)
+        found += [_Block("table", _table(table.rows)) for table in tables]
+        blocks += [block._replace(page=number, last_page=number) for block in found]
     levels = sorted({block.size for block in blocks if block.kind == "heading"}, reverse=True)
-    return "\n\n".join(
-        f"{'#' * min(levels.index(block.size) + 1, 6)} {block.text}" if block.kind == "heading" else block.text
-        for block in _join_split_paragraphs(blocks, join)
-    )
+    parts, current = [], 1
+    for block in _join_split_paragraphs(blocks, join):
+        mark = _MARK.format(block.page) if block.page != current else ""
+        prefix = f"{'#' * min(levels.index(block.size) + 1, 6)} " if block.kind == "heading" else ""
+        parts.append(mark + prefix + block.text)
+        current = block.last_page
+    return "\n\n".join(parts)
 
 
 def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
@@ -194,7 +222,11 @@ def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_B
             None,
         )
         if rest and broken is not None and _OPEN_END.search(joined[broken].text[-1:]):
-            joined[broken] = joined[broken]._replace(text=join([joined[broken].text, block.text]))
+            text = join([joined[broken].text, block.text])
+            if block.page != joined[broken].last_page:
+                rest_start = len(text) - len(block.text)  # the joiner does not change the second part
+                text = text[:rest_start] + _MARK.format(block.page) + text[rest_start:]
+            joined[broken] = joined[broken]._replace(text=text, last_page=block.page)
         else:
             joined.append(block)
     return joined

@@ -8,15 +8,16 @@ from typing import NamedTuple
 
 from charset_normalizer import from_bytes
 
-from programs.types import Heading
+from programs.types import Heading, PageStart
 
 
 class Parsed(NamedTuple):
-    """A parsed document: text, title (None without one) and headings in order."""
+    """A parsed document: text, title (None without one), headings in order, and page starts if it has pages."""
 
     text: str
     title: str | None
     headings: Sequence[Heading]
+    pages: Sequence[PageStart] = ()
 
 
 class UnparsableError(Exception):

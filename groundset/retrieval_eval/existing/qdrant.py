@@ -158,10 +158,10 @@ class _Server:
     def _request(self, path: str, body: Any = None) -> Any:
         url = f"{self._address.url}/collections/{quote(self._address.collection, safe='')}{path}"
         try:
-            answer = within(_SECONDS, lambda: self._transport.send(url, self._headers, body))
+            answer = within(_SECONDS, lambda: self._send(url, body))
             if answer.status_code in (401, 403):
-                reason = "rejects the API key in" if self._headers else "needs an API key; set"
-                raise InputError(f"{self.name}: the server {reason} {_KEY_VARIABLE}")
+                predicate = "rejects the API key in" if self._headers else "needs an API key; set"
+                raise InputError(f"{self.name}: the server {predicate} {_KEY_VARIABLE}")
             content = answer.json()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise InputError(
@@ -179,6 +179,11 @@ class _Server:
         if "result" not in (content if isinstance(content, dict) else ()):
             raise self._unexpected()
         return content["result"]
+
+    def _send(self, url: str, body: Any) -> httpx.Response:
+        if body is None:
+            return self._transport.get(url, self._headers)
+        return self._transport.post(url, self._headers, body)
 
     def _unexpected(self) -> InputError:
         return InputError(f"{self.name}: does not answer like a Qdrant server; check the address")

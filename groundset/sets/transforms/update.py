@@ -135,7 +135,7 @@ def _read(config: RunConfig, embedder: _Embedder, progress: Progress) -> Corpus:
     options = config.corpus_options()
     embed = tokenizer = None
     if options.chunker in _NEEDS_EMBEDDER:
-        embed, tokenizer = embedder.model.encode_corpus, embedder.model.tokenizer.backend_tokenizer
+        embed, tokenizer = embedder.model.encode_corpus, embedder.model.tokenizer
     with progress.waiting("Reading documents"):
         corpus = build_corpus(config.sources, options, embed=embed, tokenizer=tokenizer)
     progress.read(corpus, every_file=False)

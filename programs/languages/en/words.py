@@ -3,7 +3,7 @@
 import re
 
 from programs.languages.base import Language
-from programs.languages.words import at_start, page_furniture, references, whole_words, word_list
+from programs.languages.words import at_start, heading_list, page_furniture, references, whole_words, word_list
 
 _AUXILIARY = r"(?:did|does|do|was|were|is|are|am|has|have|had|can|could|will|would|shall|should|must|may|might)\b"
 _WITHOUT_AUXILIARY = (
@@ -66,6 +66,11 @@ WORDS = Language(
         "bibliography|notes"
     ),
     citation=references("retrieved", "archived from", "accessed"),
+    listings=heading_list(
+        "references|reference|reference list|bibliography|works cited|literature cited|citations|sources|notes|"
+        "footnotes|endnotes|notes and references|references and notes|further reading|external links|see also|contents|"
+        "table of contents|navigation|navigation menu"
+    ),
     past=whole_words("was", "were", "had", "[a-z]+ed", as_written=True),
     modal=whole_words("may|should|must|can|could|will|would|might", as_written=True),
     disclaiming=re.compile(r"\b(?:liab|warrant|responsib|permission|reserved|informational|constitute)", re.IGNORECASE),

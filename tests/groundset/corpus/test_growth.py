@@ -51,7 +51,7 @@ def repeat(piece: str, before: str = "", after: str = "") -> Callable[[int], str
 def markdown(piece: str, before: str = "", after: str = "") -> Callable[[int], Document]:
     @cache
     def make(size: int) -> Document:
-        text, title, headings = parse_markdown(repeat(piece, before, after)(size))
+        text, title, headings, _ = parse_markdown(repeat(piece, before, after)(size))
         headings = tuple(headings)
         return Document(
             doc_id="d", path="p", title=title or "", text=text, headings=headings, last_modified=datetime.now(UTC)
@@ -102,6 +102,21 @@ def test_sentences(piece: str) -> None:
 @pytest.mark.parametrize("piece", ["## Abc\n\n", "## Abc\n\nSome text that goes on.\n\n"], ids=["bare", "text"])
 def test_headings(piece: str) -> None:
     assert growth(cut, markdown(piece), 100_000) < 3
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "## Notes\n\n- Henn\n\n## Crew\n\nSome text that goes on here and there.\n\n",
+        "Notes\n",
+        ". . ",
+        "1 . . . . 3\n",
+        "- " * 50,
+    ],
+    ids=["sections", "names", "dots", "leaders", "items"],
+)
+def test_listings(piece: str) -> None:
+    assert growth(cut, markdown(piece), 60_000) < 3
 
 
 def test_heading_after_a_long_text() -> None:

@@ -24,6 +24,7 @@ def test_parse_file_returns_text_title_and_headings(tmp_path: Path) -> None:
         "text": "# Mills\n\nThe mill was built in 1887.",
         "title": "Mills",
         "headings": [{"level": 1, "text": "Mills", "start": 0}],
+        "pages": [],
     }
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from groundset.corpus.parsing.pdf import parse_pdf
-from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown
+from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown, plain_line, split_page_marks
 from groundset.corpus.parsing.text import UnparsableError
 
 
@@ -78,7 +78,10 @@ def test_running_heads_and_page_numbers_are_dropped() -> None:
         )
         for number in (1, 2, 3)
     ]
-    text = pages_to_markdown(pages)
+    text, starts = split_page_marks(pages_to_markdown(pages))
+    assert [(start.page, text[start.start :][:17]) for start in starts] == [
+        (number, f"Sentence number {number}") for number in (1, 2, 3)
+    ]
     assert text.count("\n\n") == 2
     assert "Report" not in text
     assert "of 3" not in text
@@ -89,7 +92,19 @@ def test_sentence_is_joined_across_pages_and_captions() -> None:
         page(line("The river rose until", 100, box=0), line("Figure 1: the bridge", 90, box=1, size=8.0)),
         page(line("the bridge fell.", 700, box=0)),
     ]
-    assert pages_to_markdown(pages) == "The river rose until the bridge fell.\n\nFigure 1: the bridge"
+    text, starts = split_page_marks(pages_to_markdown(pages))
+    assert text == "The river rose until the bridge fell.\n\nFigure 1: the bridge"
+    assert [(start.page, text[start.start :][:6]) for start in starts] == [(1, "The ri"), (2, "the br"), (1, "Figure")]
+
+
+def test_marks_in_a_document_are_dropped() -> None:
+    assert plain_line("\ufdd07\ufdd1 a\n b") == "7 a b"
+
+
+def test_pages_without_text() -> None:
+    text, starts = split_page_marks(pages_to_markdown([page(), page(), page(line("A line.", 500))]))
+    assert text == "A line."
+    assert [(start.page, start.start) for start in starts] == [(3, 0)]
 
 
 def test_table_keeps_its_position() -> None:

@@ -147,6 +147,38 @@ ROWS: dict[str, dict[str, Any]] = {
         "persona": "a miller",
         "wording": "What made the tide mill of Orsle stand still in 1712?",
     },
+    "unanswerable": {
+        **PLACE,
+        "passage": FACT,
+        "answered_question": ASKED,
+        "missing": "who repaired the sluice",
+        "question": "Who repaired the rotten sluice of the tide mill of Orsle?",
+    },
+    "premise": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "first": FACT,
+        "second": "Who repaired the wheel of the tide mill of Orsle after it had burnt?",
+        "alike": False,
+        "kind": "premise",
+    },
+    "follow_up": {
+        **PLACE,
+        "passage": FACT,
+        "question": "What had rotted at the tide mill of Orsle?",
+        "answer": "the sluice",
+        "follow_up": "In which year did it stand still because of that?",
+        "stand_alone_question": "In which year did the tide mill of Orsle stand still because its sluice had rotted?",
+        "new_answer": "1712",
+        "evidence": FACT,
+        "answers": "short",
+    },
+    "resolve": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "first": "User: What had rotted at the mill?\nAssistant: the sluice\nUser: When did it stand still?",
+        "second": "When did the mill stand still?",
+        "alike": True,
+        "kind": "",
+    },
     "describe": {
         **PLACE,
         "fact": FACT,
@@ -265,6 +297,14 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("fits", {"fits": False}, "kind and explanation"),
         ("fits", {"kind": "form", "fits": False}, "kind and explanation"),
         ("describe", {"name": "water mill"}, "name"),
+        ("follow_up", {"evidence": "The wheel had burnt."}, "evidence"),
+        (
+            "follow_up",
+            {"follow_up": "When did the tide mill of Orsle, whose sluice had rotted, stand still?"},
+            "refer back",
+        ),
+        ("unanswerable", {"question": ASKED}, "nothing was changed"),
+        ("premise", {"kind": ""}, "kind names the difference"),
         ("reword", {"wording": ASKED}, "nothing was changed"),
         ("reword", {"answer": "stand still"}, "contains its answer"),
         ("reword", {"kind": "riddle"}, "kind: "),
@@ -322,7 +362,7 @@ def test_read_gold_ignores_labels_and_other_steps(tmp_path: Path) -> None:
 
 def test_gold_rows_have_fields_of_signature() -> None:
     # Gold rows of these steps have other fields: evolved or single questions, ``alike``, chunks by id, or no count.
-    others = {"reasoning", "ask", "same", "agree", "vary", *PROFILED}
+    others = {"reasoning", "ask", "same", "agree", "premise", "resolve", "reword", "vary", *PROFILED}
     for step in GOLD.keys() - others:
         fields = {name for name, field in STEPS[step].signature.fields.items() if field.is_required()}
         assert fields <= GOLD[step].model_fields.keys(), step

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from scripted_program import (
+    DECIDING,
     TEXT,
     Bad,
     ScriptedCritic,
@@ -16,7 +17,6 @@ from scripted_program import (
 
 from programs.demos import Demos
 from programs.recipes import RECIPES
-from programs.steps import STEPS
 from programs.steps.resolve import transcript
 from programs.types import Attempt, Context, Focus, Outcome
 
@@ -44,7 +44,7 @@ def run(
     demos: Demos, *, bad: Bad = depends, mix: str = "conversation=1", **script: Any
 ) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
     critic = ScriptedCritic(bad)
-    tools = tools_of(demos=demos, critics=dict.fromkeys(STEPS, critic), mode="free")
+    tools = tools_of(demos=demos, critics=dict.fromkeys(DECIDING, critic), mode="free")
     foci = (Focus(sentence="", answer="", kind="fact"),)
     context = Context(chunk=chunk_of(), passage=TEXT, topic="Henn ferry", language="en", foci=foci)
     engine = ScriptedEngine({"ask": ASKED, "follow_up": follow(), "answer": [DATE, BOAT], **script})

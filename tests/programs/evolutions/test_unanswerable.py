@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from scripted_program import (
+    DECIDING,
     TEXT,
     Bad,
     ListRetriever,
@@ -20,7 +21,6 @@ from programs.demos import Demos
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.recipes import RECIPES
-from programs.steps import STEPS
 from programs.types import Attempt, Context, Focus, Outcome
 
 SEED = "On what date did the Henn Lady strike the Grey Widow?"
@@ -37,7 +37,7 @@ def run(
 ) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
     critic = ScriptedCritic(bad)
     retriever = ListRetriever(OTHER, SOURCE)
-    tools = tools_of(demos=demos, critics=dict.fromkeys(STEPS, critic), mode="free", retriever=retriever)
+    tools = tools_of(demos=demos, critics=dict.fromkeys(DECIDING, critic), mode="free", retriever=retriever)
     foci = (Focus(sentence="", answer="", kind="fact"),)
     context = Context(chunk=SOURCE, passage=TEXT, topic="Henn ferry", language=language, foci=foci)
     engine = ScriptedEngine({"ask": ASKED, "unanswerable": WRITTEN, "answer": "not stated", **script})

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from scripted_program import (
+    DECIDING,
     Bad,
     ListRetriever,
     Script,
@@ -27,7 +28,6 @@ from programs.recipes import RECIPES
 from programs.recipes.base import Past
 from programs.recipes.by_clue import ByClue
 from programs.recipes.profiled import ProfiledOptions
-from programs.steps import STEPS
 from programs.types import Attempt, Context, Focus, Outcome, StepRecord
 
 PROFILED = RECIPES["profiled"]
@@ -81,7 +81,7 @@ def make(
     tools = tools_of(
         demos=demos,
         mode="free",
-        critics=dict.fromkeys(STEPS, ScriptedCritic(bad)),
+        critics=dict.fromkeys(DECIDING, ScriptedCritic(bad)),
         retriever=ListRetriever(*(context.chunk for context in found)),
         corpus={context.chunk.chunk_id: context for context in corpus},
         profiles=TABLE,
@@ -294,7 +294,7 @@ def test_probability_is_the_lowest_of_all_decisions(demos: Demos) -> None:
 
     engine = ScriptedEngine(SCRIPT)
     tools = tools_of(
-        demos=demos, mode="free", critics=dict.fromkeys(STEPS, Unsure()), retriever=ListRetriever(RULES.chunk),
+        demos=demos, mode="free", critics=dict.fromkeys(DECIDING, Unsure()), retriever=ListRetriever(RULES.chunk),
         corpus={"a-rules": RULES}, profiles=TABLE,
     )  # fmt: skip
     attempt = Attempt(number=0, contexts=(RULES,), wanted="profiled")

@@ -5,6 +5,7 @@ from typing import Any
 import dspy
 import pytest
 from scripted_program import (
+    DECIDING,
     FixedRetriever,
     ScriptedCritic,
     ScriptedEngine,
@@ -19,7 +20,6 @@ from programs.evolutions import EVOLUTIONS
 from programs.evolutions.persona import PERSONAS
 from programs.stages.judge_and_rewrite import JudgeAndRewrite
 from programs.stages.restyle import Restyle
-from programs.steps import STEPS
 from programs.types import Attempt, Draft, Outcome, Retrieval, StepRecord
 
 TEXT = "The tide mill of Orsle was built by Ada Lund in 1834. It ground oats for the garrison of Henn."
@@ -67,7 +67,7 @@ def restyle(
 ) -> tuple[tuple[Draft | None, ...], Outcome, ScriptedEngine, Any]:
     engine = ScriptedEngine({"reword": written})
     critic = critic or ScriptedCritic(same)
-    critics = dict.fromkeys(STEPS, critic)
+    critics = dict.fromkeys(DECIDING, critic)
     tools = tools_of(retriever=FixedRetriever(rank), critics=critics, demos=demos or {})
     trail, seen = trail_of(Attempt(number=0, contexts=(CONTEXT,), wanted=wanted, seed=seed))
     stage = Restyle(tools, JudgeAndRewrite(tools), 5, **texts)
@@ -225,7 +225,7 @@ def test_other_evolutions_and_missing_drafts_are_left_as_they_are() -> None:
 def test_wording_is_written_from_the_chunks_of_the_draft() -> None:
     other = context_of("town-0001", ("Sandgate lies on Henn.", "Henn"), topic="Sandgate")
     engine = ScriptedEngine({"reword": WORDED["terse"]})
-    critics = dict.fromkeys(STEPS, ScriptedCritic(same))
+    critics = dict.fromkeys(DECIDING, ScriptedCritic(same))
     tools = tools_of(critics=critics)
     trail, _ = trail_of(Attempt(number=0, contexts=(CONTEXT, other), wanted="terse"))
     draft = draft_of().model_copy(update={"contexts": (CONTEXT.chunk, other.chunk)})

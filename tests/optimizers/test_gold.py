@@ -300,7 +300,7 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("follow_up", {"evidence": "The wheel had burnt."}, "evidence"),
         (
             "follow_up",
-            {"follow_up": "When did the tide mill of Orsle, whose sluice had rotted, stand still?"},
+            {"follow_up": f"{FACT[:-1]} in which year?"},
             "refer back",
         ),
         ("unanswerable", {"question": ASKED}, "nothing was changed"),

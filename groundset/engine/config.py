@@ -139,8 +139,8 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
             hint = _did_you_mean(option_name(name), map(option_name, _known()))
             raise InputError(f"there is no option {option_name(name)}{hint}")
         if recipe not in known[name].owners:
-            owners = " and ".join(known[name].owners)
-            raise InputError(f"{option_name(name)} is an option of the recipe {owners}, not of {recipe}")
+            owners = ", ".join(known[name].owners)
+            raise InputError(f"{option_name(name)}: not an option of the recipe {recipe}, but of {owners}")
     try:
         config = RunConfig(**common, options=RECIPES[recipe].options(**others))
     except ValidationError as error:

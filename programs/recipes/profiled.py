@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from programs.modes import MODES, Mode
 from programs.profiles import ProfileTable, as_profiles
-from programs.recipes.base import Agenda, Material, Options, Recipe
+from programs.recipes.base import Agenda, AnsweredOptions, Material, Recipe
 from programs.recipes.by_clue import ByClue
 from programs.stages.ask_profiled import PROFILED, AskProfiled
 from programs.stages.contexts import Contexts
@@ -26,7 +26,7 @@ from programs.types import Attempt, Observer, Outcome
 from signatures.clues import Clue
 
 
-class ProfiledOptions(Options):
+class ProfiledOptions(AnsweredOptions):
     """The options of ``profiled``."""
 
     max_documents: int | None = Field(
@@ -90,7 +90,7 @@ class Profiled(dspy.Module):
         self.clues = tools.predictor("clues")
         self.distil = Distil(tools, top_k=options.top_k, neighbours=options.neighbours)
         judging = JudgeAndRewrite(tools)
-        finish = Finish(tools, judging, mode.answer(tools), mode.max_rank)
+        finish = Finish(tools, judging, mode.answer(tools), mode.max_rank, options.answer_variants)
         self.ask = AskProfiled(tools, judging, finish, table=table, profiles=options.profiles)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:

@@ -106,7 +106,7 @@ def test_short_run_is_returned(docs: Path, tmp_path: Path) -> None:
         ({"chunker": "clever"}, "chunker clever: choose one of recursive"),
         ({"recipe": "clever"}, "recipe clever: no such recipe; choose one of evolved"),
         ({"critic": "clever"}, "critic clever: no such critic"),
-        ({"max_chunks": 3}, "max_chunks is an option of the recipe multi, not of evolved"),
+        ({"max_chunks": 3}, "max_chunks: not an option of the recipe evolved, but of multi"),
         ({"sise": 3}, "there is no option sise; did you mean size?"),
         ({"min_length": 9999}, "no chunk is left: all .* see min_length"),
         ({"docs": 5}, "docs 5: give a path, or a list of paths"),

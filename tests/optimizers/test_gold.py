@@ -298,11 +298,7 @@ def test_valid_rows_of_all_steps(tmp_path: Path) -> None:
         ("fits", {"kind": "form", "fits": False}, "kind and explanation"),
         ("describe", {"name": "water mill"}, "name"),
         ("follow_up", {"evidence": "The wheel had burnt."}, "evidence"),
-        (
-            "follow_up",
-            {"follow_up": f"{FACT[:-1]} in which year?"},
-            "refer back",
-        ),
+        ("follow_up", {"stand_alone_question": "What had rotted at the tide mill of Orsle?"}, "nothing was changed"),
         ("unanswerable", {"question": ASKED}, "nothing was changed"),
         ("premise", {"kind": ""}, "kind names the difference"),
         ("reword", {"wording": ASKED}, "nothing was changed"),

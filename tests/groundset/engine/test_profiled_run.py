@@ -123,7 +123,7 @@ def test_profile_file_in_a_configuration_is_relative_to_it(docs: Path, tmp_path:
     (folder / "run.toml").write_text('recipe = "profiled"\nprofile-file = "own.json"\nlm = "writer"\n')
     config = make_config({"documents": (docs,)}, folder / "run.toml")
     assert config.to_dict()["profile_file"] == TABLE
-    with pytest.raises(InputError, match="--profile-file is an option of the recipe profiled, not of single"):
+    with pytest.raises(InputError, match="--profile-file: not an option of the recipe single, but of profiled"):
         make_config({"documents": (docs,), "recipe": "single"}, folder / "run.toml")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from groundset.corpus import Counts
 from groundset.engine.compiled import Compiled, StateConsumers, load_compiled
-from groundset.engine.config import make_config
+from groundset.engine.config import RunConfig
 from groundset.engine.models import Open
 from groundset.files import encodable
 from groundset.models.cache import file_sha256
@@ -161,7 +161,7 @@ def _run(foreign: ForeignSet, corpus: RebuiltCorpus, model: Any, embedder: str, 
         chunk_vectors=chunk_vectors,
         documents=corpus.documents,
         settings={
-            "configuration": {**dict.fromkeys(make_config(known).to_dict()), "documents": [], **known},
+            "configuration": {**dict.fromkeys(RunConfig().to_dict()), "documents": [], **known},
             "models": {
                 "lm": _UNKNOWN,
                 "embedder": {"name": embedder, "sha256": model.sha256},

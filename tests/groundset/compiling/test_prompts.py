@@ -142,7 +142,7 @@ def test_missing_requirements_raise_before_any_call(compile_for: Any, compiled: 
     others = [step for step in COMPILABLE if step not in ("reasoning", "sound")]
     assert STRATEGIES["labeled"].steps_of(opened) == others
     assert STRATEGIES["reanchor"].steps_of(opened) == [
-        *("agree", "chunk", "fits", "grounding", "judge", "panel", "relevance", "same"),
+        *("agree", "chunk", "fits", "grounding", "judge", "panel", "premise", "relevance", "resolve", "same"),
     ]
     assert engine.calls == 0
 

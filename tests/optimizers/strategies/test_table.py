@@ -29,7 +29,9 @@ def test_steps_of_strategies() -> None:
     assert STRATEGIES["labeled"].steps_of(with_demos("question", "answer")) == ["answer", "question"]
     assert STRATEGIES["knn"].steps_of(with_demos("question", "judge")) == ["question"]
     assert STRATEGIES["fit-head"].steps_of(with_demos()) == list(FITTED)
-    assert STRATEGIES["reanchor"].steps_of(with_demos()) == sorted(["agree", "fits", "panel", "relevance", *FITTED])
+    assert STRATEGIES["reanchor"].steps_of(with_demos()) == sorted(
+        ["agree", "fits", "panel", "premise", "relevance", "resolve", *FITTED]
+    )
     assert STRATEGIES["fit-ensemble"].steps_of(with_demos()) == ["judge"]
     assert set(STRATEGIES["finetune"].steps_of(with_demos())) == {
         *("pair", "ask", "answer", "open_answer", "sound", "keyphrases", "rewrite", "compress")

@@ -76,6 +76,17 @@ def imported(*files: Path, out: Path, **options: Any) -> list[str]:
     return import_set(files, out, **{**defaults, **options})
 
 
+def test_benchmark_of_auto_rag_eval_becomes_a_run(tmp_path: Path) -> None:
+    rows = [{"context": "The ferry leaves at nine.", "Question": "When does the ferry leave?", "Answer": "at nine"}]
+    file = tmp_path / "benchmark.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    imported(file, out=tmp_path / "run")
+    [sample] = Run(tmp_path / "run")
+    assert (sample.question, sample.answer, sample.contexts[0].text) == (
+        "When does the ferry leave?", "at nine", "The ferry leaves at nine.",
+    )  # fmt: skip
+
+
 def exported(run: Path, out: Path) -> tuple[bytes, bytes]:
     export_run(run, "autorag", out)
     return (out / "qa.parquet").read_bytes(), (out / "corpus.parquet").read_bytes()

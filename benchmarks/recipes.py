@@ -1,4 +1,4 @@
-"""Run every recipe and every evolution, and print what each sample cost.
+"""Run every recipe and every evolution of the mode, and print what each sample cost.
 
     python benchmarks/recipes.py [DOCS] [--lm NAME] [--mode NAME] [--size N] [--out FOLDER]
     python benchmarks/recipes.py --runs RUN [RUN ...]
@@ -18,9 +18,11 @@ from groundset.engine.generation import run_generation
 from groundset.progress import Progress
 from groundset.report.measurements import found_within
 from groundset.run import Run
+from programs.errors import InputError
 from programs.recipes import RECIPES
 from programs.types import Sample
 
+_NEEDS_QUERIES = "like"  # needs queries of a user
 _COLUMNS = ("run", "asked", "made", "attempts", "calls", "tokens", "new tokens", "seconds", "duplicates", "hit@1")
 
 
@@ -28,14 +30,16 @@ def make_runs(arguments: argparse.Namespace) -> Iterator[Path]:
     """Make a run of each recipe, and one of all evolutions, and yield their folders."""
     base = {"documents": tuple(arguments.docs), "lm": arguments.lm, "mode": arguments.mode, "size": arguments.size}
     runs: dict[str, dict[str, Any]] = {name: {"recipe": name} for name in RECIPES}
-    mode = choose_mode(make_config(base)).mode
-    runs["evolutions"] = {
-        "mix": dict.fromkeys(mode.evolutions, 1.0),
-        "size": max(arguments.size, 2 * len(mode.evolutions)),
-    }
+    evolutions = [name for name in choose_mode(make_config(base)).mode.evolutions if name != _NEEDS_QUERIES]
+    runs["evolutions"] = {"mix": dict.fromkeys(evolutions, 1.0), "size": max(arguments.size, 2 * len(evolutions))}
     for name, options in runs.items():
-        folder = arguments.out / name
-        print(*run_generation(make_config({**base, **options}), folder, progress=Progress()).summary, sep="\n")
+        folder, config = arguments.out / name, make_config({**base, **options})
+        try:
+            choose_mode(config)
+        except InputError as error:
+            print(f"{name} is left out: {error}")
+            continue
+        print(*run_generation(config, folder, progress=Progress()).summary, sep="\n")
         yield folder
 
 

@@ -16,9 +16,11 @@ from groundset.report.analysis import RunAnalysis
 from groundset.report.comparison import compare_runs
 from groundset.report.sections.retrieval import section
 from groundset.retrieval.index import round_trip
+from groundset.retrieval.reranker import load_reranker
 from groundset.retrieval_eval.compare import compare
 from groundset.retrieval_eval.configs import retriever_configs
 from groundset.retrieval_eval.report import notes
+from groundset.retrieval_eval.search import SearchOptions
 from groundset.run import Run, save_run
 from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
@@ -246,12 +248,13 @@ def test_comparison_of_retrievers_leaves_it_out(tmp_path: Path) -> None:
     run = Run.loaded(folder)
     config = make_config({"documents": (tmp_path,), "embedder": "words"})
     configs = retriever_configs(config, [], [], [], retrievers=["dense", "bm25"], rankings=(), mixed=True)
-    made = compare(run, configs, vector_store="faiss", load_embedder=Encoder, monitor=Progress(quiet=True))
+    search = SearchOptions(Encoder, load_reranker)
+    made = compare(run, configs, search, monitor=Progress(quiet=True))
     assert [sample.id for sample in made.samples] == ["q-1", "q-3", "q-4"]
     assert "1 unanswerable question left out." in notes(made, config)
     only = Run.loaded(saved(make_run(samples=[make_run().samples[1]]), tmp_path / "only"))
     with pytest.raises(InputError, match="every question is unanswerable"):
-        compare(only, configs, vector_store="faiss", load_embedder=Encoder, monitor=Progress(quiet=True))
+        compare(only, configs, search, monitor=Progress(quiet=True))
 
 
 def test_merge_and_split_keep_it(tmp_path: Path) -> None:

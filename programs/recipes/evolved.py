@@ -69,7 +69,9 @@ class Evolved(dspy.Module):
             for name in self.mode.evolutions
             if (own_checks := EVOLUTIONS[name].own_checks) is not None and wanted.get(name)
         }
-        self.restyle = Restyle(tools, self.judging, max_rank, personas=options.personas, queries=options.like or ())
+        self.restyle = Restyle(
+            tools, self.judging, max_rank, resolved.wanted, personas=options.personas, queries=options.like or ()
+        )
         self.evolve = Evolve(tools, self.judging, self.finish, limited=self.mode.writes_freely)
         if MULTI in self.mode.evolutions:
             self.combine = Combine(

@@ -134,6 +134,11 @@ class MixedOptions(AnsweredOptions):
         shares = {name: round(self.mix[name] / total, 6) for name in EVOLUTIONS if self.mix.get(name)}
         return {**super().compared(), "mix": shares, **{option: _digest(getattr(self, option)) for option in _USERS}}
 
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Return the evolutions of the mix with a weight above 0."""
+        return tuple(name for name, weight in self.mix.items() if weight)
+
     def quotas(self, size: int) -> dict[str, int]:
         """Return how many samples of each evolution of the mix a set of some size has, the simplest evolution first."""
         mix = self.mix or {self.makes or SIMPLE: 1.0}

@@ -168,9 +168,12 @@ class Multi(dspy.Module):
         self.contexts = Contexts(tools)
         mode = MODES[tools.mode]
         self.judging = JudgeAndRewrite(tools)
-        max_rank = options.in_mode(mode).max_rank or 0
+        resolved = options.in_mode(mode)
+        max_rank = resolved.max_rank or 0
         self.finish = Finish(tools, self.judging, mode.answer(tools), max_rank, options.answer_variants)
-        self.restyle = Restyle(tools, self.judging, max_rank, personas=options.personas, queries=options.like or ())
+        self.restyle = Restyle(
+            tools, self.judging, max_rank, resolved.wanted, personas=options.personas, queries=options.like or ()
+        )
         self.combine: Combine | None = None
         if mode.writes_freely:
             self.combine = Combine(

@@ -56,10 +56,13 @@ class Single(dspy.Module):
         mode = MODES[tools.mode]
         self.contexts = Contexts(tools)
         judging = JudgeAndRewrite(tools)
-        max_rank = options.in_mode(mode).max_rank or 0
+        resolved = options.in_mode(mode)
+        max_rank = resolved.max_rank or 0
         finish = Finish(tools, judging, mode.answer(tools), max_rank, options.answer_variants)
         self.seed = Seed(mode.asker(tools, judging, AskOptions(options.candidates, options.answers)), finish)
-        self.restyle = Restyle(tools, judging, max_rank, personas=options.personas, queries=options.like or ())
+        self.restyle = Restyle(
+            tools, judging, max_rank, resolved.wanted, personas=options.personas, queries=options.like or ()
+        )
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run one attempt."""

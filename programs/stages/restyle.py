@@ -1,7 +1,7 @@
 """Stage ``restyle``: reword a finished question, by rule or by the model, and search for it again."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import dspy
 
@@ -34,6 +34,7 @@ class Restyle(dspy.Module):
         tools: Tools,
         judging: JudgeAndRewrite,
         max_rank: int,
+        evolutions: Iterable[str],
         *,
         personas: Sequence[str] = (),
         queries: Sequence[str] = (),
@@ -44,6 +45,7 @@ class Restyle(dspy.Module):
             tools: the tools of the run.
             judging: judges wordings.
             max_rank: the highest accepted rank; 0 records ranks and refuses none.
+            evolutions: the wanted evolutions; the predictors of rewording exist only if one of them needs the model.
             personas: the persons of the evolution ``persona``.
             queries: queries of the user, as examples of style.
         """
@@ -53,8 +55,9 @@ class Restyle(dspy.Module):
         self.max_rank = max_rank
         self.personas = tuple(personas) or PERSONAS
         self.queries = tuple(queries)
-        self.reword = tools.predictor("reword")
-        self.same = tools.predictor("same")
+        if any(EVOLUTIONS[name].style for name in evolutions):
+            self.reword = tools.predictor("reword")
+            self.same = tools.predictor("same")
 
     def forward(self, trail: Trail, draft: Draft | None) -> tuple[Draft | None, ...]:
         """Return the drafts of an attempt in order of preference: in the wanted style, if it wants one, then as is."""

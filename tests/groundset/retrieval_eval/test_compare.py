@@ -267,7 +267,6 @@ def test_reranking(run, folder, tmp_path):
     for plain, reranked in zip(rows[:2], rows[2:], strict=True):
         assert reranked["hit_at_5"] == plain["hit_at_5"]
         assert reranked["hit_at_1"][0] < plain["hit_at_1"][0]  # the weights are random
-        assert reranked["searching_seconds"] > plain["searching_seconds"]
     assert f"Reranking dense with {cross}: " in ran.err
     again = json.loads(run(*arguments)[1].out)["settings"]
     assert [row["reciprocal_rank"] for row in again] == [row["reciprocal_rank"] for row in rows]

@@ -34,5 +34,6 @@ def test_steps_of_strategies() -> None:
     )
     assert STRATEGIES["fit-ensemble"].steps_of(with_demos()) == ["judge"]
     assert set(STRATEGIES["finetune"].steps_of(with_demos())) == {
-        *("pair", "ask", "answer", "open_answer", "sound", "keyphrases", "rewrite", "compress")
+        *("pair", "ask", "answer", "open_answer", "sound", "keyphrases", "rewrite", "compress"),
+        *("follow_up", "unanswerable"),
     }

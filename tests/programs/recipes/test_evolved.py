@@ -266,7 +266,9 @@ def test_garbage_completions_end_in_rejects(make: Make, rubbish: str, wanted: st
 
 
 def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
-    program: Any = RECIPES["evolved"].program(tools_of(demos=demos), EvolvedOptions(answer_variants=1))
+    program: Any = RECIPES["evolved"].program(
+        tools_of(demos=demos), EvolvedOptions(answer_variants=1, mix={"terse": 1.0})
+    )
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {*WRITING.values()} - {"describe", "multi_context", "split"}  # the steps of `multi`
     writing -= {*MODES["free"].steps, "open_answer", "translate"}

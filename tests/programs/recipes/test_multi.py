@@ -73,7 +73,9 @@ def make(
     retriever = ListRetriever(*(context.chunk for context in contexts))
     tools = tools_of(demos=demos, critics=critics, retriever=retriever)
     attempt = Attempt(number=0, contexts=tuple(contexts), wanted=wanted, seed=SEED)
-    outcome, seen = make_attempt(MULTI.program(tools, MultiOptions(**{"draws": 1, **options})), attempt, engine)
+    outcome, seen = make_attempt(
+        MULTI.program(tools, MultiOptions(**{"draws": 1, "mix": {wanted: 1.0}, **options})), attempt, engine
+    )
     return outcome, engine, seen
 
 
@@ -258,7 +260,7 @@ def test_part_about_one_chunk_is_not_reworded(demos: Demos) -> None:
 
 
 def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
-    program: Any = MULTI.program(tools_of(demos=demos), MultiOptions())
+    program: Any = MULTI.program(tools_of(demos=demos), MultiOptions(mix={"terse": 1.0}))
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {"question", "describe", "multi_context", "split", "feedback", "rewrite", "answer", "reword"}
     assert set(steps) == {"chunk", "judge", "grounding", "same", "panel", *writing}

@@ -34,7 +34,7 @@ shares = st.lists(st.integers(1, 20), min_size=1, max_size=5).map(
 
 def make(script, attempt, demos, **tools):
     engine = ScriptedEngine(script)
-    program = SINGLE.program(tools_of(demos=demos, **tools), SingleOptions(candidates=1))
+    program = SINGLE.program(tools_of(demos=demos, **tools), SingleOptions(candidates=1, mix={attempt.wanted: 1.0}))
     outcome, _ = make_attempt(program, attempt, engine)
     return outcome, engine
 

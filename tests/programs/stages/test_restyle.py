@@ -70,7 +70,7 @@ def restyle(
     critics = dict.fromkeys(DECIDING, critic)
     tools = tools_of(retriever=FixedRetriever(rank), critics=critics, demos=demos or {})
     trail, seen = trail_of(Attempt(number=0, contexts=(CONTEXT,), wanted=wanted, seed=seed))
-    stage = Restyle(tools, JudgeAndRewrite(tools), 5, **texts)
+    stage = Restyle(tools, JudgeAndRewrite(tools), 5, [wanted], **texts)
     with dspy.context(lm=engine.lm, adapter=PlainTextAdapter()):
         drafts = stage(trail, draft or draft_of())
     return drafts, trail.outcome(), engine, seen
@@ -219,7 +219,7 @@ def test_other_evolutions_and_missing_drafts_are_left_as_they_are() -> None:
     drafts, *_ = restyle("simple")
     assert drafts == (draft_of(),)
     trail, _ = trail_of(Attempt(number=0, contexts=(CONTEXT,), wanted="terse"))
-    assert Restyle(tools_of(), JudgeAndRewrite(tools_of()), 5)(trail, None) == (None,)
+    assert Restyle(tools_of(), JudgeAndRewrite(tools_of()), 5, ())(trail, None) == (None,)
 
 
 def test_wording_is_written_from_the_chunks_of_the_draft() -> None:
@@ -230,7 +230,7 @@ def test_wording_is_written_from_the_chunks_of_the_draft() -> None:
     trail, _ = trail_of(Attempt(number=0, contexts=(CONTEXT, other), wanted="terse"))
     draft = draft_of().model_copy(update={"contexts": (CONTEXT.chunk, other.chunk)})
     with dspy.context(lm=engine.lm, adapter=PlainTextAdapter()):
-        worded, _ = Restyle(tools, JudgeAndRewrite(tools), 5)(trail, draft)
+        worded, _ = Restyle(tools, JudgeAndRewrite(tools), 5, ["terse"])(trail, draft)
     assert worded is not None
     assert "Topic: Tide mills > Orsle | Sandgate\n" in str(engine.requests[0].messages[-1].parts[0].text)
 

@@ -114,4 +114,4 @@ def test_variants_are_metadata_of_the_draft(demos: Demos) -> None:
 
 def test_recipes_that_check_answers_have_the_option() -> None:
     owners = [name for name, row in RECIPES.items() if "answer_variants" in row.options.model_fields]
-    assert owners == ["evolved", "multi", "single"]
+    assert owners == ["evolved", "multi", "profiled", "single"]

@@ -14,7 +14,8 @@ _ENGLISH = "en"
 # The fields of demos that are in the language of the question; passages and quotes keep theirs.
 _TEXTS = frozenset({
     "question", "answer", "asked_already", "questions", "new_question", "new_answer", "short_question",
-    "better_question",
+    "better_question", "answered_question", "follow_up", "stand_alone_question", "wording", "wordings", "options",
+    "clues", "clue", "example", "description",
 })  # fmt: skip
 _KEPT = frozenset({"", "none", "not stated"})  # completions that steps recognise in English
 

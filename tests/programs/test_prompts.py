@@ -86,3 +86,14 @@ def test_tools_use_an_adapted_prompt() -> None:
     predict = tools_of().with_prompts({"ask": prompt}).predictor("ask")
     assert predict.signature.instructions == prompt.instructions
     assert predict.demos == prompt.demos
+
+
+def test_only_quotes_and_notes_keep_their_language(demos: Demos) -> None:
+    kept: set[str] = set()
+    for name, step in STEPS.items():
+        if writes_questions(step.signature):
+            before = [demo for demo in step.predictor(demos[name]).demos if demo["language"] == "en"]
+            after = adapt(step.predictor(before), "fr", lambda lines: [f"fr {line}" for line in lines]).demos
+            pairs = list(zip(before, after, strict=True))
+            kept |= {name for name in step.signature.output_fields if all(old[name] == new[name] for old, new in pairs)}
+    assert kept == {"evidence", "missing"}

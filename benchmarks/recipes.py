@@ -60,7 +60,9 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _found(samples: Sequence[Sample]) -> str:
-    return f"{found_within(samples, 1).mean():.2f}" if samples else ""
+    """Return the share of answerable questions whose chunk is found first."""
+    answerable = [sample for sample in samples if sample.answerable]
+    return f"{found_within(answerable, 1).mean():.2f}" if answerable else ""
 
 
 def print_table(folders: Iterable[Path]) -> None:

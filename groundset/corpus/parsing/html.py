@@ -69,12 +69,13 @@ def parse_html(data: bytes) -> Parsed:
     asides = [aside.extract() for aside in reversed(content.find_all("aside"))]
     content.extend(reversed(asides))
     split_long_lists(soup, content)
+    captions = [" ".join(each.get_text().split()) for each in content.find_all(["caption", "figcaption"])]
     html = str(content)
     soup.decompose()  # frees memory, because the converter builds its own tree
     markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(html)))
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
-    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None)
+    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None, captions=captions)
 
 
 def html_to_markdown(html: str) -> str:

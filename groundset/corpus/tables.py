@@ -147,7 +147,7 @@ def _shown(text: str) -> str:
 def _labels() -> re.Pattern[str]:
     tables = "|".join(filter(None, (language.table_label for language in LANGUAGES.values())))
     figures = "|".join(filter(None, (language.figure_label for language in LANGUAGES.values())))
-    return re.compile(rf"(?i:(?P<table>{tables})|(?P<figure>{figures}))\s?(?:(?:{_NUMBER})(?:{_AFTER})|:)")
+    return re.compile(rf"(?i:(?P<table>{tables})|(?P<figure>{figures}))\s?(?:(?>{_NUMBER})(?:{_AFTER})|:)")
 
 
 def _place_of_caption(number: int, parts: Sequence[_Part], captions: Mapping[int, _Caption]) -> int:
@@ -172,8 +172,8 @@ def _table(text: str, part: _Part, caption: _Caption | None) -> TableOrFigure:
         rows[0] = Span(caption.start, rows[0].end)
     elif caption:
         rows[-1] = Span(rows[-1].start, caption.end)
-    header = text[part.start : part.lines[0].end].strip()
-    header = header if header.strip("| \t") else ""
+    header = " ".join(text[part.start : part.lines[0].end].split())
+    header = header if header.strip("| ") else ""
     return TableOrFigure("table", tuple(rows), part.start, caption.text if caption else "", header)
 
 

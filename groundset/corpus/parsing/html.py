@@ -139,7 +139,7 @@ def _captions(root: Tag) -> list[str]:
         if caption.name == "caption" and (table := caption.find_parent("table")):
             caption.name = "p"
             table.insert_before(caption.extract())
-    return [" ".join(caption.get_text().split()) for caption in found]
+    return list(filter(None, (" ".join(caption.get_text().split()) for caption in found)))
 
 
 class _FastIndex:

@@ -221,6 +221,16 @@ class TestFiles:
             {"kind": "figure", "caption": "A kiln at night"},
         ]
 
+    def test_html_with_empty_or_stray_captions(self) -> None:
+        rows = "<tr><td>Kiln</td><td>Tons</td></tr><tr><td>Orsle</td><td>3</td></tr>"
+        html = f"<table><caption> </caption>{rows}</table><p>{PROSE}</p><caption>stray</caption>"
+        source = document(html, ".html")
+        assert source.captions == ("stray",)
+        assert [(each.kind, each.caption) for each in tables_and_figures(source)] == [
+            ("table", ""),
+            ("figure", "stray"),
+        ]
+
     def test_docx(self, tmp_path: Path) -> None:
         def paragraph(text: str) -> str:
             return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"

@@ -39,7 +39,10 @@ class PageStart(_Frozen):
 
 
 class Document(_Frozen):
-    """A parsed source text; the ``start`` and ``end`` of its chunks are offsets into ``text``."""
+    """A parsed source text; the ``start`` and ``end`` of its chunks are offsets into ``text``.
+
+    ``captions`` are the paragraphs of ``text`` that its format marks as captions.
+    """
 
     doc_id: str
     path: str
@@ -47,6 +50,7 @@ class Document(_Frozen):
     text: str
     headings: tuple[Heading, ...] = ()
     pages: tuple[PageStart, ...] = ()
+    captions: tuple[str, ...] = ()
     last_modified: datetime | None = None
 
 
@@ -65,9 +69,11 @@ class Chunk(_Frozen):
 
     @property
     def topic(self) -> str:
-        """Return title and headings as one line, as prompts show them."""
+        """Return title and headings as one line, as prompts show them; for a table also its caption and header."""
+        facts = self.metadata if self.metadata.get("kind") == "table" else {}
+        about = [fact for fact in (facts.get("caption"), facts.get("header")) if isinstance(fact, str)]
         parts: list[str] = []
-        for part in (self.title, *self.headings):
+        for part in (self.title, *self.headings, *about):
             cleaned = " ".join(part.split())
             if cleaned and cleaned.casefold() not in {other.casefold() for other in parts}:
                 parts.append(cleaned)

@@ -5,14 +5,16 @@ for ``token``. Embedders and tokenizers are passed in; nothing is downloaded.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from groundset.corpus.structure import HEADING, WORD, Atom, Span, sections, sentence_atoms
+from groundset.corpus.structure import HEADING, WORD, Atom, Kept, Span, sections, sentence_atoms
+from groundset.corpus.tables import tables_and_figures
 from groundset.options import ChunkerName
 from programs.errors import InputError
 from programs.types import Document
@@ -48,8 +50,8 @@ class Chunker:
 def recursive(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
     """Split at headings, then paragraphs, then sentences, then words, only as deep as the size requires."""
     spans: list[Span] = []
-    for section in sections(document, size - overlap):
-        spans += overlapping(pack(section.atoms, size - overlap), overlap)
+    for section in sections(document, size - overlap, _kept(document), size):
+        spans += overlapping(pack(section.atoms, size - overlap), size, overlap)
     return spans
 
 
@@ -57,7 +59,7 @@ def semantic(document: Document, size: int, overlap: int, tools: ChunkingTools) 
     """Split at headings, and where the sentences before and after differ most in meaning."""
     if tools.embed is None:
         raise InputError("the semantic chunker needs an embedder")
-    parts = sections(document, size - overlap)
+    parts = sections(document, size - overlap, _kept(document), size)
     atoms = [atom for section in parts for atom in section.atoms]
     costs = iter(_semantic_costs(document.text, atoms, tools.embed))
     spans: list[Span] = []
@@ -67,30 +69,30 @@ def semantic(document: Document, size: int, overlap: int, tools: ChunkingTools) 
             atom if atom.cost >= WORD else atom._replace(cost=cost)
             for atom, cost in zip(section.atoms, costs, strict=False)
         ]
-        spans += overlapping(pack(priced, size - overlap, _SEMANTIC_FULLNESS), overlap)
+        spans += overlapping(pack(priced, size - overlap, _SEMANTIC_FULLNESS), size, overlap)
     return spans
 
 
 def sentence(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
     """Fill chunks with whole sentences, ignoring headings."""
-    return fill(sentence_atoms(document.text, size), size, overlap)
+    return fill(sentence_atoms(document.text, size, _kept(document)), size, overlap)
 
 
 def word(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
     """Split every ``size`` words."""
-    return _windows([Span(*match.span()) for match in _WORD.finditer(document.text)], size, overlap)
+    return _windows(document, [Span(*match.span()) for match in _WORD.finditer(document.text)], size, overlap)
 
 
 def token(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:
     """Split every ``size`` tokens of the tokenizer; without one, words and punctuation marks are tokens."""
     if tools.tokenizer is None:
-        return _windows([Span(*match.span()) for match in _TOKEN.finditer(document.text)], size, overlap)
+        return _windows(document, [Span(*match.span()) for match in _TOKEN.finditer(document.text)], size, overlap)
     # An embedder's tokenizer truncates texts to the model's length, so use a copy without limits.
     tokenizer = Tokenizer.from_str(tools.tokenizer.to_str())
     tokenizer.no_truncation()
     tokenizer.no_padding()
     offsets = tokenizer.encode(document.text, add_special_tokens=False).offsets
-    return _windows([Span(*offset) for offset in offsets if offset[0] < offset[1]], size, overlap)
+    return _windows(document, [Span(*offset) for offset in offsets if offset[0] < offset[1]], size, overlap)
 
 
 CHUNKERS: Mapping[ChunkerName, Chunker] = {
@@ -102,11 +104,42 @@ CHUNKERS: Mapping[ChunkerName, Chunker] = {
 }
 
 
-def _windows(units: Sequence[Span], size: int, overlap: int) -> list[Span]:
-    step = size - overlap
-    # Stop at the first window that reaches the end.
-    starts = range(0, max(1, len(units) - overlap), step) if units else range(0)
-    return [Span(units[start].start, units[min(start + size, len(units)) - 1].end) for start in starts]
+def _kept(document: Document) -> list[tuple[Span, ...]]:
+    return [each.rows for each in tables_and_figures(document)]
+
+
+def _windows(document: Document, units: Sequence[Span], size: int, overlap: int) -> list[Span]:
+    """Group units into windows of ``size``; windows end before tables that they would cut, and overlap less there."""
+    kept = list(_kept_units(_kept(document), units, size))
+
+    def cut_by(position: int) -> Span | None:
+        index = bisect_left(kept, position, key=lambda each: each.start) - 1
+        return kept[index] if index >= 0 and kept[index].end > position else None
+
+    spans: list[Span] = []
+    start = end = 0
+    while end < len(units):
+        end = min(start + size, len(units))
+        if inside := cut_by(end):
+            end = inside.start
+        spans.append(Span(units[start].start, units[end - 1].end))
+        start = end - overlap
+        following = bisect_left(kept, end, key=lambda each: each.start)
+        if following < len(kept) and kept[following].start == end:
+            start = max(start, kept[following].end - size)
+        if inside := cut_by(start):
+            start = inside.end
+    return spans
+
+
+def _kept_units(kept: Kept, units: Sequence[Span], size: int) -> Iterator[Span]:
+    """Yield the kept parts, or their rows if they are too long, as ranges of at most ``size`` units."""
+    for rows in kept:
+        for part in (Span(rows[0].start, rows[-1].end),), rows:
+            ranges = [Span(*(bisect_left(units, each, key=lambda unit: unit.start) for each in row)) for row in part]
+            if len(part) > 1 or ranges[0].end - ranges[0].start <= size:
+                yield from (each for each in ranges if 0 < each.end - each.start <= size)
+                break
 
 
 def _semantic_costs(text: str, atoms: Sequence[Atom], embed: Embed) -> list[float]:
@@ -165,19 +198,27 @@ def fill(atoms: Sequence[Atom], size: int, overlap: int) -> list[Span]:
         if last + 1 == len(atoms):
             break
         following = last + 1
-        while following - 1 > first and atoms[last].end - atoms[following - 1].start <= overlap:
+        # Repeat no more than leaves room for the next atom.
+        while (
+            following - 1 > first
+            and atoms[last].end - atoms[following - 1].start <= overlap
+            and atoms[last + 1].end - atoms[following - 1].start <= size
+        ):
             following -= 1
         first = following
     return spans
 
 
-def overlapping(groups: Sequence[Sequence[Atom]], overlap: int) -> list[Span]:
-    """Turn groups into spans that repeat the last atoms of the previous group, up to ``overlap`` characters."""
+def overlapping(groups: Sequence[Sequence[Atom]], size: int, overlap: int) -> list[Span]:
+    """Turn groups into spans that repeat the last atoms of the previous group, up to ``overlap`` characters.
+
+    A span with repeated atoms is at most ``size`` long.
+    """
     spans: list[Span] = []
     previous: Sequence[Atom] = ()
     for group in groups:
         start, end = group[0].start, group[-1].end
-        earlier = [atom.start for atom in previous if start - atom.start <= overlap]
+        earlier = [atom.start for atom in previous if start - atom.start <= overlap and end - atom.start <= size]
         spans.append(Span(min([start, *earlier]), end))
         previous = group
     return spans

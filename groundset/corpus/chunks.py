@@ -10,6 +10,7 @@ from typing import Any
 from groundset.corpus.chunkers import Chunker, ChunkingTools, trim
 from groundset.corpus.listings import text_spans
 from groundset.corpus.structure import Span, heading_end, heading_paths, is_short_line
+from groundset.corpus.tables import TableOrFigure, described, tables_and_figures
 from programs.types import Chunk, Document
 
 _NOT_SPACE = re.compile(r"\S")
@@ -29,11 +30,12 @@ def chunk_document(
         spans = [Span(spans[i].start, spans[min(i + merge, len(spans)) - 1].end) for i in range(0, len(spans), merge)]
         joined += _join_short(document, spans, min_length, paths if chunker.by_section else None)
     kept = [span for span in joined if span.end - span.start >= min_length]
-    chunks = [_chunk(document, span, number, paths.of(span)) for number, span in enumerate(kept, 1)]
+    found = tables_and_figures(document)
+    chunks = [_chunk(document, span, number, paths.of(span), found) for number, span in enumerate(kept, 1)]
     return chunks, len(joined) - len(kept)
 
 
-def _chunk(document: Document, span: Span, number: int, path: _Path) -> Chunk:
+def _chunk(document: Document, span: Span, number: int, path: _Path, found: Sequence[TableOrFigure]) -> Chunk:
     return Chunk(
         chunk_id=f"{document.doc_id}-{number:04d}",
         doc_id=document.doc_id,
@@ -43,7 +45,7 @@ def _chunk(document: Document, span: Span, number: int, path: _Path) -> Chunk:
         start=span.start,
         end=span.end,
         text=document.text[span.start : span.end],
-        metadata=_pages(document, span),
+        metadata=_pages(document, span) | described(found, span),
     )
 
 

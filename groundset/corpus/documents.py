@@ -97,6 +97,7 @@ def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
         text=parsed["text"],
         headings=parsed["headings"],
         pages=parsed["pages"],
+        captions=parsed["captions"],
         last_modified=datetime.fromtimestamp(status.st_mtime, UTC),
     )
 

@@ -1,8 +1,9 @@
 """Split documents into atoms, the smallest parts of chunks, each with the cost of a cut after it."""
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import reduce
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ _CODE = 1.5
 WORD = 3.0
 HEADING = 20.0
 
-_FENCE = re.compile(r"\s*(```+|~~~+)")
+FENCE = re.compile(r"\s*(```+|~~~+)")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\[\^?\w{1,4}\]:?)\s")
 _UNDERLINE = re.compile(r"\n[ \t]*([=\-~^\"*+#])\1{2,}[ \t]*(?=\n|\Z)")
 # A block that introduces the next one: it ends with a colon, or is a short line without final punctuation.
@@ -52,6 +53,10 @@ class Atom(NamedTuple):
     cost: float
 
 
+# Parts that should stay whole, in order and apart, each as the rows between which it can be cut.
+Kept = Sequence[Sequence[Span]]
+
+
 class Section(NamedTuple):
     """The text from a heading to the next one; ``path`` holds the indexes of its ancestors and itself."""
 
@@ -59,20 +64,27 @@ class Section(NamedTuple):
     atoms: list[Atom]
 
 
-def sections(document: Document, size: int) -> list[Section]:
-    """Split a document at its headings, and every section into atoms of at most ``size`` characters."""
+def sections(document: Document, size: int, kept: Kept = (), kept_size: int = 0) -> list[Section]:
+    """Split a document at its headings, and every section into atoms of at most ``size`` characters.
+
+    A part in ``kept`` of at most ``kept_size`` characters is one atom.
+    """
     text, headings = document.text, document.headings
     found: list[Section] = []
+
+    def atoms_of(start: int, end: int) -> list[Atom]:
+        return list(_around(text, Span(start, end), partial(_atoms, text, size), kept, size, kept_size))
+
     starts = [heading.start for heading in headings]
     if not starts or text[: starts[0]].strip():
-        found.append(Section((), list(_atoms(text, 0, starts[0] if starts else len(text), size))))
+        found.append(Section((), atoms_of(0, starts[0] if starts else len(text))))
     paths = heading_paths(headings)
     atoms: list[Atom] = []
     for index, (start, end) in enumerate(pairwise([*starts, len(text)])):
         body = heading_end(text, start)
         before = len(atoms)
         atoms.append(Atom(start, body, HEADING))
-        atoms += _atoms(text, body, end, size)
+        atoms += atoms_of(body, end)
         orphan: list[Atom] = []
         if index + 1 < len(headings) and text.startswith(headings[index + 1].text, end):
             # A short line before an unmarked heading is probably a heading that the parser missed.
@@ -115,31 +127,57 @@ def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
     return paths
 
 
-def sentence_atoms(text: str, size: int) -> list[Atom]:
-    """Split a text into sentences, paragraph by paragraph, and sentences longer than ``size`` further."""
-    return [
-        piece
-        for block in _blocks(text, 0, len(text))
-        for start, end in sentence_spans(text[block.start : block.end])
-        for piece in _fit(text, Atom(block.start + start, block.start + end, _SENTENCE), size)
-    ]
+def sentence_atoms(text: str, size: int, kept: Kept = ()) -> list[Atom]:
+    """Split a text into sentences, paragraph by paragraph, and sentences longer than ``size`` further.
+
+    A part in ``kept`` of at most ``size`` characters is one atom.
+    """
+
+    def sentences(start: int, end: int) -> Iterator[Atom]:
+        for block in blocks(text, start, end):
+            for first, last in sentence_spans(text[block.start : block.end]):
+                yield from _fit(text, Atom(block.start + first, block.start + last, _SENTENCE), size)
+
+    return list(_around(text, Span(0, len(text)), sentences, kept, size, size))
 
 
-def _atoms(text: str, start: int, end: int, size: int) -> Iterator[Atom]:
-    for block in _blocks(text, start, end):
+def _around(
+    text: str, span: Span, split: Callable[[int, int], Iterator[Atom]], kept: Kept, size: int, kept_size: int
+) -> Iterator[Atom]:
+    """Yield the atoms of the kept parts of a span, and those that ``split`` makes of the text between them."""
+    position = span.start
+    first = bisect_right(kept, span.start, key=lambda rows: rows[-1].end)
+    for rows in kept[first : bisect_left(kept, span.end, key=lambda rows: rows[0].start)]:
+        start, end = rows[0].start, rows[-1].end
+        is_short = end - start <= kept_size
+        if not is_short and len(rows) == 1:
+            continue
+        yield from split(position, max(position, start))
+        # A heading that is the caption was yielded before.
+        pieces = [Atom(max(position, start), end, PARAGRAPH)]
+        if not is_short:
+            clipped = [Span(max(position, rows[0].start), rows[0].end), *rows[1:]]
+            pieces = [piece for row in clipped for piece in _fit(text, Atom(*row, _ROW), size)]
+        yield from [*pieces[:-1], pieces[-1]._replace(cost=PARAGRAPH)]
+        position = end
+    yield from split(position, span.end)
+
+
+def _atoms(text: str, size: int, start: int, end: int) -> Iterator[Atom]:
+    for block in blocks(text, start, end):
         atoms = [piece for atom in _block_atoms(text, block) for piece in _fit(text, atom, size)]
         yield from atoms[:-1]
         introduces = _INTRODUCES.match(text[block.start : block.end].strip())
         yield atoms[-1]._replace(cost=_INTRODUCTION if introduces else PARAGRAPH)
 
 
-def _blocks(text: str, start: int, end: int) -> Iterator[Span]:
-    """Split at empty lines, but not inside fenced code."""
+def blocks(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the paragraphs of a part of a text: split at empty lines, but not inside fenced code."""
     fence = ""
     first: int | None = None
     for line in line_spans(text, Span(start, end)):
         content = text[line.start : line.end]
-        mark = _FENCE.match(content)
+        mark = FENCE.match(content)
         if mark and not fence:
             fence = mark.group(1)
         elif mark and mark.group(1).startswith(fence):
@@ -166,7 +204,7 @@ def line_spans(text: str, block: Span) -> Iterator[Span]:
 def _block_atoms(text: str, block: Span) -> list[Atom]:
     lines = list(line_spans(text, block))
     contents = [text[line.start : line.end] for line in lines]
-    if _FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
+    if FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
         return [Atom(*line, _CODE) for line in lines]
     if len(lines) > 1 and all("|" in content for content in contents):
         # The first row needs its header.

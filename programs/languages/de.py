@@ -48,6 +48,8 @@ LANGUAGE = Language(
         "literatur|literaturverzeichnis|quellen|quellenverzeichnis|einzelnachweise|fußnoten|anmerkungen|belege|weblinks|"
         "siehe auch|weiterführende literatur|inhalt|inhaltsverzeichnis|navigationsmenü"
     ),
+    table_label=r"tabelle|tab\.",
+    figure_label=r"abbildung|abb\.|bild",
     past=whole_words("wurde", "war", as_written=True),
     modal=whole_words("kann", "muss", "darf", as_written=True),
     disclaiming=re.compile(r"\bhaft", re.IGNORECASE),

@@ -26,6 +26,8 @@ LANGUAGE = Language(
         "referencias|notas|notas y referencias|bibliografía|fuentes|véase también|enlaces externos|"
         "lecturas recomendadas|índice|contenido"
     ),
+    table_label=r"tabla|cuadro",
+    figure_label=r"figura|fig\.",
     past=whole_words("fue", "era", as_written=True),
     modal=whole_words("puede", "debe", as_written=True),
     definite_start=re.compile("(?:El|La|Los|Las) [a-zß-ÿ]"),

@@ -28,6 +28,8 @@ LANGUAGE = Language(
         "références|notes et références|notes|bibliographie|sources|voir aussi|liens externes|pour aller plus loin|"
         "articles connexes|sommaire|table des matières"
     ),
+    table_label=r"tableau",
+    figure_label=r"figure|fig\.",
     past=whole_words("fut", "était", as_written=True),
     modal=whole_words("peut", "doit", as_written=True),
     definite_start=re.compile("(?:Le|La|Les) [a-zß-ÿ]"),

@@ -135,6 +135,7 @@ class Words:
         boilerplate: web page boilerplate, and headings of sections without running text.
         citation: bibliographic references.
         listings: headings, in lower case, of sections that list sources, links or contents.
+        table_label, figure_label: the words that begin a caption, before its number.
         past, modal: verbs in the past tense; modal verbs.
         disclaiming: prefixes of words in disclaimers and licences.
         definite_start: a definite article and a word in lower case.
@@ -165,6 +166,8 @@ class Words:
     boilerplate: Pattern = ANY_PAGE_FURNITURE
     citation: Pattern = ANY_REFERENCES
     listings: frozenset[str] = frozenset()
+    table_label: str = ""
+    figure_label: str = ""
     past: Pattern = NEVER
     modal: Pattern = NEVER
     disclaiming: Pattern = NEVER

@@ -19,11 +19,11 @@ def parse_file(request: dict[str, str]) -> dict[str, Any]:
     """Parse the file ``path`` as a file with the suffix ``suffix``; argument and result are JSON.
 
     Returns:
-        ``text``, ``title``, ``headings`` and ``pages`` of a :class:`~groundset.corpus.parsing.text.Parsed`, or
-        ``refused``, the reason why the file cannot be parsed.
+        The fields of a :class:`~groundset.corpus.parsing.text.Parsed`, or ``refused``, the reason why the file cannot
+        be parsed.
     """
     try:
-        text, title, headings, pages = parse(Path(request["path"]).read_bytes(), request["suffix"])
+        text, title, headings, pages, captions = parse(Path(request["path"]).read_bytes(), request["suffix"])
     except UnparsableError as error:
         return {"refused": str(error)}
     except RecursionError:
@@ -36,6 +36,7 @@ def parse_file(request: dict[str, str]) -> dict[str, Any]:
         "title": title,
         "headings": [heading.model_dump() for heading in headings],
         "pages": [start.model_dump() for start in pages],
+        "captions": list(captions),
     }
 
 

@@ -69,12 +69,13 @@ def parse_html(data: bytes) -> Parsed:
     asides = [aside.extract() for aside in reversed(content.find_all("aside"))]
     content.extend(reversed(asides))
     split_long_lists(soup, content)
+    captions = _captions(content)
     html = str(content)
     soup.decompose()  # frees memory, because the converter builds its own tree
     markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(html)))
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
-    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None)
+    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None, captions=captions)
 
 
 def html_to_markdown(html: str) -> str:
@@ -126,6 +127,19 @@ def _main_content(root: Tag) -> Tag:
         if len(found) == 1 and len(found[0].get_text()) >= _MIN_MAIN * total:
             return found[0]
     return root
+
+
+def _captions(root: Tag) -> list[str]:
+    """Return the captions of tables and figures; those of tables become paragraphs before them.
+
+    Inside a table without a head, the converter would not make the first row its header.
+    """
+    found = root.find_all(["caption", "figcaption"])
+    for caption in found:
+        if caption.name == "caption" and (table := caption.find_parent("table")):
+            caption.name = "p"
+            table.insert_before(caption.extract())
+    return list(filter(None, (" ".join(caption.get_text().split()) for caption in found)))
 
 
 class _FastIndex:

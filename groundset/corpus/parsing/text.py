@@ -12,12 +12,16 @@ from programs.types import Heading, PageStart
 
 
 class Parsed(NamedTuple):
-    """A parsed document: text, title (None without one), headings in order, and page starts if it has pages."""
+    """A parsed document: text, title (None without one), headings in order, page starts if it has pages, and captions.
+
+    ``captions`` are the paragraphs that its format marks as captions.
+    """
 
     text: str
     title: str | None
     headings: Sequence[Heading]
     pages: Sequence[PageStart] = ()
+    captions: Sequence[str] = ()
 
 
 class UnparsableError(Exception):

@@ -71,6 +71,8 @@ WORDS = Language(
         "footnotes|endnotes|notes and references|references and notes|further reading|external links|see also|contents|"
         "table of contents|navigation|navigation menu"
     ),
+    table_label=r"table|tab\.",
+    figure_label=r"figure|fig\.",
     past=whole_words("was", "were", "had", "[a-z]+ed", as_written=True),
     modal=whole_words("may|should|must|can|could|will|would|might", as_written=True),
     disclaiming=re.compile(r"\b(?:liab|warrant|responsib|permission|reserved|informational|constitute)", re.IGNORECASE),

@@ -51,10 +51,14 @@ def repeat(piece: str, before: str = "", after: str = "") -> Callable[[int], str
 def markdown(piece: str, before: str = "", after: str = "") -> Callable[[int], Document]:
     @cache
     def make(size: int) -> Document:
-        text, title, headings, _ = parse_markdown(repeat(piece, before, after)(size))
-        headings = tuple(headings)
+        parsed = parse_markdown(repeat(piece, before, after)(size))
         return Document(
-            doc_id="d", path="p", title=title or "", text=text, headings=headings, last_modified=datetime.now(UTC)
+            doc_id="d",
+            path="p",
+            title=parsed.title or "",
+            text=parsed.text,
+            headings=tuple(parsed.headings),
+            last_modified=datetime.now(UTC),
         )
 
     return make
@@ -119,6 +123,24 @@ def test_listings(piece: str) -> None:
     assert growth(cut, markdown(piece), 60_000) < 3
 
 
+@pytest.mark.parametrize(
+    ("piece", "before"),
+    [
+        ("| a | b |\n", "| a | b |\n|---|---|\n"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\n", ""),
+        ("## Abc\n\nTable 1: A\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n", ""),
+        ("Table 1: A\n", ""),
+        ("Figure 1: A\n\n![a](b)\n\n", ""),
+        ("![", ""),
+        ("|-", "|\n"),
+    ],
+    ids=["rows", "tables", "sections", "captions", "figures", "pictures", "dashes"],
+)
+@pytest.mark.parametrize("chunker", ["recursive", "word"])
+def test_tables(piece: str, before: str, chunker: str) -> None:
+    assert growth(lambda document: cut(document, chunker, 300), markdown(piece, before), 40_000) < 3
+
+
 def test_heading_after_a_long_text() -> None:
     make = markdown("word ", "# Abc\n\n", "\n\n# Def\n\nEnd.")
     assert growth(lambda document: cut(document, "word", 10), make, 500_000) < 3
@@ -133,8 +155,10 @@ def test_heading_after_a_long_text() -> None:
         repeat("<meta "),
         repeat("<tr><td>abc</td></tr>", "<table><thead>", "</thead></table>"),
         repeat(" ", "<p>a", "b and some text"),
+        repeat("<table><caption>a</caption><tr><td>b</td></tr></table>"),
+        repeat("<caption>a</caption>", "<table><tr><td>b</td></tr>"),
     ],
-    ids=["menus", "asides", "open tags", "encodings", "head of a table", "spaces"],
+    ids=["menus", "asides", "open tags", "encodings", "head of a table", "spaces", "tables", "captions"],
 )
 def test_html(make: Make) -> None:
     assert growth(lambda text: parse_html(text.encode()), make, 20_000) < 3

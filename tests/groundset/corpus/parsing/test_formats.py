@@ -25,6 +25,7 @@ def test_parse_file_returns_text_title_and_headings(tmp_path: Path) -> None:
         "title": "Mills",
         "headings": [{"level": 1, "text": "Mills", "start": 0}],
         "pages": [],
+        "captions": [],
     }
 
 

@@ -1,7 +1,8 @@
 """Evolution ``keywords``: the question as a keyword query, by rule.
 
 The words that say what is asked for ("when", "how many") come first, then the content words in their order. Questions
-with a negation or a formula have no keywords, because content words alone would ask for something else.
+with a negation or a formula have no keywords, because content words alone would ask for something else, nor have those
+that do not begin with words which say what is asked for.
 """
 
 import random
@@ -22,7 +23,7 @@ def keywords(question: str, language: Language, rng: random.Random) -> str | Non
         return None
     wanted = tokens(language.asking_words(question))
     words = [word for word in tokens(question) if word not in wanted and language.content_words(word)]
-    return " ".join([*wanted, *words]) if len(words) >= _FEWEST else None
+    return " ".join([*wanted, *words]) if wanted and len(words) >= _FEWEST else None
 
 
 EVOLUTION = Evolution("keywords", "Rewords the question as a keyword query.", restyle=keywords)

@@ -100,6 +100,7 @@ def _tidy(reason: str) -> str:
 
 _TOKENS = 100  # per line; the call gets those of one line more
 _UNDECIDED = 0.5
+_LEAST_SHARE = 0.005  # of a no
 _REFUSING = {"same": 1.0}  # the probability that refuses, for outputs where yes refuses
 # Words that mean no wherever a completion has them, by output: models may write the verdict as NOT APPROVED.
 _DENIALS = {"approved": re.compile(r"\b(?:not\W+(?:yet\W+)?(?:approved|yes)|disapproved?)\b", re.IGNORECASE)}
@@ -237,9 +238,9 @@ def _evidence(text: str, questions: Mapping[str, Any]) -> Evidence | None:
 
 
 def _denied(text: str, title: str, verdict: VerdictLine | None, denial: re.Pattern[str]) -> dict[str, VerdictLine]:
-    """Return the verdict no, by title, if a completion denies the output or is not at all sure of its no."""
+    """Return the verdict no, by title, if a completion denies the output in other words than the verdict."""
     if verdict is not None and verdict.label == "no":
-        return {title: verdict._replace(confidence=max(1, verdict.confidence))}  # at 0 it would count as a yes
+        return {}
     reason, denials = denial.subn("", re.sub(rf"\b{title}\s*:", "", _THOUGHT.sub("", text)))
     return {title: VerdictLine("no", _DEFAULT_CONFIDENCE, _tidy(reason))} if denials else {}
 
@@ -250,7 +251,8 @@ def _answer(question: Mapping[str, Any], verdict: VerdictLine | None) -> dict[st
         if verdict is None:
             return {"noul": _UNDECIDED}
         share = verdict.confidence / 200
-        probability = _UNDECIDED + (share if verdict.label == "yes" else -share)
+        # Even an unsure no must not reach the threshold of 0.5.
+        probability = _UNDECIDED + (share if verdict.label == "yes" else -max(share, _LEAST_SHARE))
         return {"noul": probability, "reason": verdict.reason}
     if verdict is None:
         return {"probabilities": dict.fromkeys(keys, 1 / len(keys)), "confidence": 0.0}

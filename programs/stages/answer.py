@@ -109,9 +109,7 @@ class AnswerByReading(_AnswerStage):
         """Return whether some of a question's chunks support all of its answer."""
         passage = critic_passage(self.tools.critics["grounding"], contexts)
         return all(
-            self.tools.decide(
-                "grounding", self.grounding, passage=passage, question=judged.question, answer=part
-            ).good
+            self.tools.decide("grounding", self.grounding, passage=passage, question=judged.question, answer=part).good
             for part in self._parts(trail, judged.focus.answer)
         )
 

@@ -66,9 +66,7 @@ class Combine(dspy.Module):
                 return draft
         return None
 
-    def _write(
-        self, trail: Trail
-    ) -> Iterator[tuple[int, Focus, tuple[Context, ...], Mapping[str, Sequence[str]]]]:
+    def _write(self, trail: Trail) -> Iterator[tuple[int, Focus, tuple[Context, ...], Mapping[str, Sequence[str]]]]:
         """Yield the questions that pass simple checks, with the chunks of their evidence, and the evidence by chunk."""
         first = trail.attempt.number
         kinds = [KINDS[(first + place) % len(KINDS)] for place in range(min(self.candidates, len(KINDS)))]

@@ -254,7 +254,7 @@ def test_answer_is_mended_when_a_passage_is_left_out(demos: Demos, *, supported:
     }
     if not supported:
         script["answer"][-1] = "the shipwright Anna Brock"
-    outcome, engine, critic = run(
+    outcome, engine, _ = run(
         script, "multi_context", demos=demos, contexts=(*two(), third), bad=bad, recipe="multi", llm=True
     )
     (draft,) = outcome.drafts

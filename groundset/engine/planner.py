@@ -140,8 +140,10 @@ class Planner:
                     return None
                 self._reopened = self._visited
                 self._repeated, self._postponed = self._postponed, []
-            if self._repeated:
-                return self._plan_again(self._repeated.pop(0), round_)
+            while self._repeated:
+                number = self._repeated.pop(0)
+                if self._is_repeatable(number):
+                    return self._plan_again(number, round_)
             key = self._agenda.keys[index]
             drawn = self._drawn.get(key, [])
             if drawn and drawn[-1] >= decided:
@@ -224,6 +226,15 @@ class Planner:
         self._tried[wanted] += 1
         self._plans.append(_Plan(key, attempt))
         return attempt
+
+    def _is_repeatable(self, number: int) -> bool:
+        """Return whether the agenda would still offer the key of a postponed attempt, were it not for that attempt.
+
+        A recipe with one sample per chunk does not if another attempt gave one.
+        """
+        key, attempt = self._plans[number]
+        others = [self._past(other)._replace(exhausted=False) for other in self._drawn[key] if other != number]
+        return bool(self._agenda.offers(key, attempt.round, others))
 
     def _plan_again(self, number: int, round_: int) -> Attempt:
         """Return the attempt that decides a postponed one again; it takes its place in the past of its key."""

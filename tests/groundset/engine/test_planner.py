@@ -327,6 +327,22 @@ def test_a_draft_that_is_postponed_again_is_decided_when_the_next_quota_ends():
     assert limited.is_full
 
 
+def test_key_with_a_sample_is_not_repeated_if_it_may_have_one_only():
+    class Once(FakeAgenda):
+        def offers(self, key, round_, past):
+            offers = dict.fromkeys(KINDS[:2], (context(key),))
+            return {} if any(entry.accepted for entry in past) else offers
+
+    planner = Planner([PlannedRequest(0, Once(3), {"simple": 1, "reasoning": 9})], 0, encode, window=1, mix_rounds=2)
+    given = {0: "simple", 4: "reasoning"}  # the first question of c0, the second one of c2; c1 has two postponed ones
+    repeats = []
+    while (attempt := planner.next()) is not None:
+        repeats.append(attempt.repeats)
+        accepted = "simple" if attempt.repeats is not None else given.get(attempt.number)
+        planner.follow(Verdict(accepted, False, (), accepted is None))
+    assert repeats == [None] * 5 + [1], "c2 has a sample since, and c1 has one after its first repeat"
+
+
 def test_a_larger_request_uses_postponed_drafts_first():
     smaller, larger = {"simple": 1, "reasoning": 1}, {"simple": 1, "reasoning": 3}
     planner = planner_for(FakeAgenda(9), smaller)

@@ -62,11 +62,7 @@ class Distil(dspy.Module):
             "kept": [context.chunk.chunk_id for context in kept],
             "missing": missing,
         }
-        trail.record(_STEP, 0, output, good=reason is None, reason=reason)
-        if reason is not None:
-            trail.refuse(_STEP, reason, question=clue.clue)
-            return ()
-        return kept
+        return kept if trail.check(_STEP, 0, output, reason, question=clue.clue) else ()
 
     def _search(self, trail: Trail, clue: Clue) -> Sequence[Context]:
         """Return the hits and the chunk of the clue with their neighbours.

@@ -79,7 +79,7 @@ def gold_with_passages(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gol
 
 
 def numbered_passages(source: Source, kind: type[_Several]) -> Iterator[tuple[_Several, list[str], str]]:
-    """Yield the gold rows of a kind whose chunks are all known, with their passages, apart and as prompts show them."""
+    """Yield the gold rows whose chunks are all known, with their passages as a list and as the text of a prompt."""
     for row in source.gold_of(kind):
         if all(chunk in source.texts for chunk in row.chunks):
             passages = [plain(source.texts[chunk]) for chunk in row.chunks]

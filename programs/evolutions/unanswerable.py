@@ -1,4 +1,4 @@
-"""Evolution ``unanswerable``: a question on the matter of the passage that no chunk of the corpus answers."""
+"""Evolution ``unanswerable``: a question on the subject of the passage that no chunk of the corpus answers."""
 
 import dspy
 

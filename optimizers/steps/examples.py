@@ -158,5 +158,5 @@ def balanced(rows: Rows, true: Callable[[dspy.Example], bool], others: float = 0
         whole = min(len(part) / share for part, share in zip(both, (1 - others, others), strict=True))
         for part, share in zip(both, (1 - others, others), strict=True):
             count = int(whole * share)
-            kept += [part[place * len(part) // count] for place in range(count)]
+            kept += [part[index * len(part) // count] for index in range(count)]
     return kept

@@ -66,7 +66,7 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     words = set(language.content_words(written))
     topics = example.topic.split(" | ")
     subjects = [f"{topic} {fact}" for topic, fact in zip(topics, example.facts, strict=False)]
-    unnamed = [place for place, text in enumerate(subjects, 1) if not words & set(language.content_words(text))]
+    unnamed = [index for index, text in enumerate(subjects, 1) if not words & set(language.content_words(text))]
     problem = f"It names nothing of fact {unnamed[0]}." if unnamed else ""
     return score_verdict(judges.judge(example.passage, written), problem)
 

@@ -49,7 +49,7 @@ class AskFreely(dspy.Module):
         del wanted
         names = list(KINDS)
         first = trail.attempt.round * self.candidates
-        kinds = dict.fromkeys(names[(first + place) % len(names)] for place in range(self.candidates))
+        kinds = dict.fromkeys(names[(first + index) % len(names)] for index in range(self.candidates))
         return tuple(Focus(sentence="", answer="", kind=kind) for kind in kinds), False
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:

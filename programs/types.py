@@ -287,7 +287,7 @@ class Sample(_Frozen):
 
     @property
     def conversation(self) -> list[dict[str, str]] | None:
-        """Return the chat messages whose last one the question is the stand-alone form of; None for other questions."""
+        """Return the chat messages whose last one is the follow-up of this question, None for other questions."""
         messages = self.metadata.get("conversation")
         try:  # imported samples may have any value here
             return [{key: str(message[key]) for key in ("role", "content")} for message in messages or ()] or None

@@ -28,10 +28,7 @@ class _AnswerStage(dspy.Module):
             reason = f"not found in the passage: {expected!r} was expected"
         elif not agrees:
             reason = f"another answer than expected: {output['answer']!r}, not {expected!r}"
-        trail.record("answer", judged.number, output, good=reason is None, reason=reason)
-        if reason:
-            trail.refuse("answer", reason, question=judged.question)
-        return reason is None
+        return trail.check("answer", judged.number, output, reason, question=judged.question)
 
     def _check_support(self, trail: Trail, judged: Judged, passage: str, answer: str, *, brief: bool) -> Decision:
         """Let the critic decide whether a passage supports an answer; refuse the question if it does not.

@@ -35,14 +35,18 @@ class ModelClient:
         self._lm = _client(spec, settings, self._transport, seconds)
         self.model: str = self._lm.model
 
-    def ask(self, request: "Request", seconds: float | None = None) -> "Response":
-        """Send one request; ``seconds`` replaces the time limit of the client.
+    def ask(self, request: "Request") -> "Response":
+        """Send one request, with the time limit also for servers that send single bytes; otherwise as ``send``."""
+        return within(self._seconds, lambda: self.send(request))
+
+    def send(self, request: "Request") -> "Response":
+        """Send one request.
 
         Raises:
             LMError: the server gave no answer.
             UnusableAnswerError: the answer is late, too long or invalid; also as the cause of an ``LMError``.
         """
-        response: Response = within(self._seconds if seconds is None else seconds, lambda: self._lm(request))
+        response: Response = self._lm(request)
         _check(response)
         return response
 

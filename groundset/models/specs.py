@@ -28,7 +28,7 @@ from programs.untrusted import opened, small_text
 
 _GGUF_MAGIC = b"GGUF"
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
-_SERVERS_FILE = re.compile(r"openai/(?P<model>[^@]+)@(?P<file>.+\.txt)", re.IGNORECASE)
+SERVERS_FILE = re.compile(r"openai/(?P<model>[^@]+)@(?P<file>(?!\w+://).+\.txt)", re.IGNORECASE)
 _MAX_SERVERS_FILE = 1 << 20  # bytes
 _MAX_FILE_NAME = 256  # Path.exists fails for longer names on some systems
 _HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
@@ -151,7 +151,7 @@ def parse_spec(text: str | Sequence[str]) -> ModelSpec:
         return named
     if server := _SERVER.fullmatch(text):
         return OpenAISpec(server["model"], _base_url(server["url"]))
-    if listed := _SERVERS_FILE.fullmatch(text):
+    if listed := SERVERS_FILE.fullmatch(text):
         return ServersSpec(listed["model"], (), (Path(listed["file"]).expanduser().absolute(),))
     if text.startswith("openai/") and "@" in text:
         raise UnknownModelError(

@@ -82,8 +82,11 @@ def _client(
 
 
 def _check(response: "Response") -> None:
-    """Raise an ``UnusableAnswerError`` for an impossible token count or log-probability."""
+    """Raise an ``UnusableAnswerError`` for no completion, or an impossible token count or log-probability."""
     usage = response.usage
+    # DSPy accepts any JSON as an empty answer; a reasoning model may not have written text yet.
+    if not (response.message.text or usage.output_tokens or any(response.provider_data.get("choices") or ())):
+        raise UnusableAnswerError("does not answer like a model server; check the address")
     for count in (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens):
         if count is not None and not 0 <= count <= _MAX_TOKENS:
             raise UnusableAnswerError("reports an impossible token count")

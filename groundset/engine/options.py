@@ -101,9 +101,7 @@ class RunOptions(ChunkingOptions):
     parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English, or none.", min_length=1)
     seed: int = option(0, "Seed of all random choices.", ge=0, lt=2**63)
     workers: int = option(1, "Parallel attempts, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW)
-    timeout: float = option(
-        600, "Seconds to wait for an answer of a model server.", metavar="SECONDS", gt=0, le=86_400
-    )
+    timeout: float = option(600, "Seconds to wait for an answer of a model server.", metavar="SECONDS", gt=0, le=86_400)
     retries: int = option(
         2, "How often to send a request again to a model server that fails, after a pause.", metavar="N", ge=0, le=1000
     )

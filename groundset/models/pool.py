@@ -1,7 +1,7 @@
 """The servers of one model: which one gets the next request, and which are left out for a while.
 
-A server that fails is left out, the longer the more often it has failed in a row. After that it gets one request, before
-which it is checked like at the start, and the others only when it has answered.
+A server that fails is left out, the longer the more often it has failed in a row. Then it is checked like at the start
+and gets one request; it gets others when it has answered.
 """
 
 import threading

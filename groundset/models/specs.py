@@ -9,7 +9,8 @@
 | `openai/<model>@<file>.txt` | several such servers of one model: a file of base URLs, one per line |
 | `provider/model` | any other DSPy/LiteLLM string: a hosted model |
 
-Several specifications of one model on servers are one model too. API keys come from the environment only. Unknown names never fall back to a hosted model.
+Several specifications of one model on servers are one model too. API keys come from the environment only. Unknown
+names never fall back to a hosted model.
 """
 
 import ipaddress
@@ -181,9 +182,10 @@ def _parse_servers(texts: Sequence[str]) -> ModelSpec:
             raise UnknownModelError(f"{text!r} beside other models: only openai/<model>@<base url> can be repeated")
         if spec.name != specs[0].name:
             raise UnknownModelError(f"{texts[0]!r} and {text!r}: all servers must serve the same model")
+        model = spec.model
         servers += [spec] if isinstance(spec, OpenAISpec) else []
         files += [] if isinstance(spec, OpenAISpec) else spec.files
-    return ServersSpec(spec.model, tuple(servers), tuple(files))
+    return ServersSpec(model, tuple(servers), tuple(files))
 
 
 def is_loopback(host: str) -> bool:

@@ -198,7 +198,7 @@ def _is_passing(error: Exception) -> bool:
     """Return whether the same request may succeed on the same server later."""
     if isinstance(error, UnreachableModelError):
         return not isinstance(error, UnsuitableServerError)
-    return is_retryable_lm_error(error)
+    return bool(is_retryable_lm_error(error))
 
 
 def _pause_after(error: Exception) -> float | None:

@@ -351,7 +351,9 @@ def test_run_without_any_server_ends_and_is_continued(run_with_server, serving, 
         for server in (first, second):
 
             def fails_later(handler, answer, server=server):
-                server.fault = (lambda handler, answer: handler.send_error(500)) if len(server.texts) > 3 else server.fault
+                server.fault = (
+                    (lambda handler, answer: handler.send_error(500)) if len(server.texts) > 3 else server.fault
+                )
                 handler.server.answered = True
                 handler._send(200, json.loads(answer))
 

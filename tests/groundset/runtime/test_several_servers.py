@@ -1,7 +1,6 @@
 """One model on several servers over real HTTP on loopback, and what servers do wrong."""
 
 import hashlib
-import os
 import socket
 import struct
 import threading
@@ -323,7 +322,9 @@ def test_no_server_can_be_used(start: Servers) -> None:
     servers = start(2)
     for server in servers:
         server.status = 401
-    with pytest.raises(UnreachableModelError, match=rf"{place(servers[0])}.*; .*{place(servers[1])}.*API key") as caught:
+    with pytest.raises(
+        UnreachableModelError, match=rf"{place(servers[0])}.*; .*{place(servers[1])}.*API key"
+    ) as caught:
         opened(*servers)
     assert caught.value.exit_code == 2
 
@@ -337,7 +338,7 @@ def test_file_of_servers_is_read_again_while_running(
 
     def write(text: str) -> None:
         (tmp_path / "new").write_text(text)
-        os.replace(tmp_path / "new", file)
+        (tmp_path / "new").replace(file)
 
     write(f"# one machine\n\nhttp://{place(first)}/v1/\n")
     with open_lm(f"openai/tiny@{file}", notify=notes.append) as model:

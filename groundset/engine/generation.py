@@ -131,6 +131,8 @@ def run_generation(
         if models.critic_name is not None:
             store.critic_calls.prepare()
             journals.critic.attach(store.critic_calls, store.servers)
+        for journal in journals:
+            stack.callback(journal.close)
         write_record(store, "running")
         prepare = partial(prepare_engine, chosen, recipe, store, models, compiled, openers, progress, stop, clock)
         with stop_on_signals(stop, progress.note, again):

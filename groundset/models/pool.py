@@ -167,9 +167,11 @@ class ServerPool:
             return {server: server.reason for server in self._servers if server.faults}
 
     def close(self) -> None:
-        """Close the connections."""
-        for server in self._servers:
-            server.client.close()
+        """Close the clients, except of servers whose answers may still come late."""
+        with self._changed:
+            for server in self._servers:
+                if not server.running:
+                    server.client.close()
 
     def _check_at_start(self) -> None:
         checked = check_all([server.spec for server in self._servers])

@@ -185,7 +185,7 @@ class _Call:
                 self._results.put((number, result))
                 return
         if isinstance(result, Response) and not self._has_answer:
-            with suppress(RunError):  # the run was closed meanwhile
+            with suppress(RunError):  # the run may just be closing; the call will then be made again
                 self._journal.put(self._digest, record_of(result, time.monotonic() - began))
 
 

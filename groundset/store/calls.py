@@ -5,6 +5,7 @@ A separate judging model has its own table, which is created only if there is on
 
 import json
 import math
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, NamedTuple
@@ -122,6 +123,12 @@ class CallTable:
             f"INSERT OR IGNORE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?)",
             (digest, json.dumps(record, ensure_ascii=False), *(record[column] for column in columns)),
         )
+
+    def put_late(self, digest: str, record: dict[str, Any]) -> None:
+        """Store a call that finished after the database was closed, if its file is still there."""
+        if self._database.path.is_file():
+            with closing(Database(self._database.path)) as database:
+                CallTable(database, self._name).put(digest, record)
 
     def totals(self) -> CallTotals:
         """Return the sums over all calls; zeros if the run has no such table."""

@@ -6,6 +6,8 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -369,6 +371,31 @@ def test_run_without_any_server_ends_and_is_continued(run_with_server, serving, 
         assert run_with_server("--out", out, *lm).status == 0
         record = json.loads((out / "run.json").read_text())
         assert len(first.texts) + len(second.texts) - before == record["calls"] - paid, "nothing is paid twice"
+
+
+def test_answer_that_comes_after_the_run_has_failed_is_stored(run_with_server, serving, tmp_path):
+    out, gate = tmp_path / "run", threading.Event()
+    with serving() as server:
+
+        def hang(handler, answer):
+            gate.wait(20)
+            handler._send(200, json.loads(answer))
+
+        server.fault = hang
+        failed = run_with_server("--out", out, "--lm", server.spec, "--timeout", 3)
+        assert failed.status == 1
+        assert failed.err.splitlines()[-1].endswith("did not answer within 3 seconds")
+        assert json.loads((out / "run.json").read_text())["calls"] == 0
+        server.fault = None
+        gate.set()
+        for _ in range(100):
+            with RunStore.read(out) as store:
+                if stored := store.calls.totals().calls:
+                    break
+            time.sleep(0.05)
+        assert stored == len(server.texts) == 1
+        assert run_with_server("--out", out, "--lm", server.spec).status == 0
+        assert len(set(server.texts)) == len(server.texts), "nothing is paid twice"
 
 
 def test_servers_of_a_config_file(run_with_server, serving, tmp_path, monkeypatch):

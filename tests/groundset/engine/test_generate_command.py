@@ -321,7 +321,7 @@ def test_run_continues_on_other_servers_of_the_same_model(run_with_server, servi
         result = run_with_server("--out", out, "--size", 4, *several, "--workers", 4)
         assert result.status == 0, result.err
         hosts = [f"127.0.0.1:{server.server_port}" for server in (first, second)]
-        assert f"{hosts[0]} is left out: no model server" in result.err
+        assert f"{hosts[0]} is left out: the model server at http://{hosts[0]}/v1 closed the connection" in result.err
     record = json.loads((out / "run.json").read_text())
     assert record["configuration"]["lm"] == [first.spec, second.spec]
     assert record["configuration"]["critic_lm"] is None

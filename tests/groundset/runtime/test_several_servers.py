@@ -129,6 +129,7 @@ def test_request_moves_to_another_server_at_once(start: Servers, fault: str) -> 
     [note] = notes
     assert note.startswith(f"{place(bad)} is left out: ")
     assert place(bad) in note.partition(": ")[2]
+    assert ("closed the connection before it had answered" in note) == ("closes" in fault)
     assert journal.counted == {place(bad): [0, 1], place(good): [2, 0]}
     assert good.ids[0] == bad.ids[0].replace("-1", "-2")  # type: ignore[union-attr]
 

@@ -304,11 +304,10 @@ def _connection_failure(spec: OpenAISpec | HostedSpec, error: BaseException) -> 
         return f"no model server {where}: unknown host; check the address"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return f"no secure connection to the model server {where}; check its certificate, or use http"
-    broken = [str(cause) for cause in causes if isinstance(cause, httpx.RemoteProtocolError)]
-    if any("disconnected" in text or "closed" in text for text in broken):  # httpx has no class of its own for these
+    if any(isinstance(cause, httpx.ReadError) for cause in causes):
         return f"the model server {where} closed the connection before it had answered"
-    if broken:
-        return f"no model server {where}: the answer is not HTTP; check the address"
+    if any(isinstance(cause, httpx.RemoteProtocolError) for cause in causes):
+        return f"the model server {where} closed the connection before it had answered, or it is not HTTP"
     return f"no model server answers {where}; check that it is running, and the address"
 
 

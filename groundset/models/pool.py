@@ -90,11 +90,11 @@ class ServerPool:
             self._servers[0].is_checked = True
 
     def take(self, is_used_up: Callable[[Server], bool], patience: float) -> Server | None:
-        """Wait for a server and return the least busy one; None if there is none for so many seconds.
+        """Wait for a server and return the least busy one; None if all are left out for longer.
 
         Args:
             is_used_up: whether the request has been tried on a server often enough.
-            patience: how long to wait at most, in seconds.
+            patience: how many seconds to wait at most, besides those in which a server is tried by another request.
         """
         deadline = time.monotonic() + patience
         with self._changed:
@@ -108,13 +108,14 @@ class ServerPool:
                     server.running += 1
                     server.is_tried = not server.is_proven
                     return server
-                # Of a server that is being tried, it is not known when it is back.
-                times = {server: deadline if server.is_tried else server.back_at for server in usable}
-                first = min(usable, key=lambda each: times[each], default=None)
-                if first is None or now >= deadline or times[first] > deadline:
+                if any(server.is_tried for server in usable):
+                    self._changed.wait(_LOOK_EVERY)
+                    continue
+                first = min(usable, key=lambda each: each.back_at, default=None)
+                if first is None or first.back_at > deadline:
                     return None
                 self._report_pause(first, first.back_at - now)
-                self._changed.wait(min(_LOOK_EVERY, times[first] - now))
+                self._changed.wait(min(_LOOK_EVERY, first.back_at - now))
 
     def check(self, server: Server) -> None:
         """Check a server that is new or has failed, before it gets a request.
@@ -129,9 +130,11 @@ class ServerPool:
             self._accept(server, served)
 
     def answered(self, server: Server, began: float) -> None:
-        """Note that a server has answered a request sent at ``began``; after a later failure this means nothing."""
+        """Note that a server has answered a request that was sent at ``began``."""
         with self._changed:
             if began < server.failed_at:
+                if server.is_checked:  # it was only busy: after the pause it need not be tried
+                    server.faults = 0
                 return
             if server.out_since is not None:
                 self._notify(f"{server.name} is back after {time.monotonic() - server.out_since:.0f} seconds.")
@@ -160,6 +163,7 @@ class ServerPool:
         with self._changed:
             server.running -= 1
             server.is_tried = False
+            self._changed.notify_all()
 
     def reasons(self) -> dict[Server, str]:
         """Return why servers are left out."""

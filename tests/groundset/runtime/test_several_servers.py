@@ -271,6 +271,32 @@ def test_requests_go_to_the_least_busy_server(start: Servers) -> None:
             thread.join()
 
 
+def test_requests_wait_while_another_one_tries_the_server(start: Servers) -> None:
+    (server,) = start(1)
+    sent = iter(range(10))
+
+    def fault(handler: Any, answer: bytes) -> None:
+        number = next(sent)
+        if number < 2:
+            status(503)(handler, answer)
+        else:
+            time.sleep(1.5 if number == 2 else 0)
+            body(answer)(handler, answer)
+
+    got: dict[str, str] = {}
+    with opened(server, timeout=2.0) as model:
+        server.fault = fault
+        threads = [
+            threading.Thread(target=lambda text=text: got.update({text: ask(model, text)}))
+            for text in ("1?", "2?", "3?")
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert got == {text: right(text) for text in ("1?", "2?", "3?")}
+
+
 @pytest.mark.parametrize(("retries", "calls"), [(0, 1), (1, 2)])
 def test_run_ends_when_all_servers_stay_out(start: Servers, retries: int, calls: int) -> None:
     servers = start(2)

@@ -39,7 +39,6 @@ _REASONS = {  # messages by type of pydantic error; other messages are its own
     "string_type": "must be a text",
     "string_too_short": "must not be empty",
     "tuple_type": "must be a text or a list of texts",
-    "too_short": "must not be empty",
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",

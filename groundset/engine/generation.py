@@ -126,7 +126,6 @@ def run_generation(
                 grow(store, config, growth)
         clock = Clock(store, started)
         clock.note()
-        store.servers.prepare()
         journals.generator.attach(store.calls, store.servers)
         if models.critic_name is not None:
             store.critic_calls.prepare()

@@ -17,7 +17,7 @@ def _as_several(value: Any) -> Any:
 
 
 def _filled(value: tuple[str, ...]) -> tuple[str, ...]:
-    if not all(value):
+    if not value or not all(value):
         raise ValueError("must not be empty")
     return value
 
@@ -52,7 +52,6 @@ class RunOptions(ChunkingOptions):
         "of their base URLs: openai/<model>@<file>.",
         metavar="MODEL",
         show_default=DEFAULT_LM,
-        min_length=1,
     )
     mode: str | None = option(
         None,

@@ -66,12 +66,9 @@ class ServerTable:
         """Use the table in ``database``."""
         self._database = database
 
-    def prepare(self) -> None:
-        """Create the table if it is missing."""
-        self._database.execute(SERVERS_SCHEMA)
-
     def count(self, server: str, *, calls: int, failures: int, seconds: float) -> None:
-        """Add to the counts of a server."""
+        """Add to the counts of a server; the table is created with the first."""
+        self._database.execute(SERVERS_SCHEMA)
         self._database.execute(
             "INSERT INTO servers VALUES (?, ?, ?, ?) ON CONFLICT (server) DO UPDATE SET calls = calls + "
             "excluded.calls, failures = failures + excluded.failures, seconds = seconds + excluded.seconds",

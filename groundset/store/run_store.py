@@ -8,7 +8,7 @@
 | steps | the record of every step, committed as it happens |
 | calls | finished language model calls by digest, which a continued run reuses |
 | critic_calls | the calls of a separate judging model, if there is one |
-| servers | counts of the servers of language models |
+| servers | counts of the servers of language models, if there are any |
 | samples, rejects | accepted samples and rejects, in order of decision |
 | reviews | verdicts of reviewers; created with the first review |
 | sessions | one row for each process that worked on the run |

@@ -43,6 +43,28 @@ def write_config(file: Path, options: dict[str, str]) -> Path:
     return file
 
 
+@pytest.mark.parametrize(
+    ("lm", "message"),
+    [
+        ([], r"^--lm \[\]: must not be empty$"),
+        ([""], r"^--lm \[''\]: must not be empty$"),
+        (3, r"^--lm 3: must be a text or a list of texts$"),
+        ([3], r"^--lm \[3\]: must be a text$"),
+    ],
+)
+def test_wrong_types_of_a_model(lm, message):
+    with pytest.raises(InputError, match=message):
+        make_config({"documents": DOCS, "lm": lm})
+
+
+def test_several_servers_are_read_back(tmp_path):
+    specs = ["openai/m@http://a/v1", "openai/m@servers.txt"]
+    config = make_config({"documents": DOCS, "lm": specs}).anchored()
+    assert config.to_dict()["lm"] == [specs[0], f"openai/m@{Path('servers.txt').absolute()}"]
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": config.to_dict()}))
+    assert make_config({}, tmp_path / "run.json").lm == config.lm
+
+
 def path_options(config: RunConfig) -> dict[str, str]:
     return {name: config.to_dict()[name] for name in PATHS}
 

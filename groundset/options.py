@@ -38,6 +38,7 @@ _REASONS = {  # messages by type of pydantic error; other messages are its own
     "extra_forbidden": "there is no such option",
     "string_type": "must be a text",
     "string_too_short": "must not be empty",
+    "tuple_type": "must be a text or a list of texts",
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",

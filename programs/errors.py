@@ -41,6 +41,10 @@ class UnreachableModelError(ModelError, InputError):
     exit_code = 2
 
 
+class UnsuitableServerError(UnreachableModelError):
+    """A server refuses the key or does not have the model, so that trying it again does not help."""
+
+
 class DamagedModelError(ModelError, InputError):
     """A folder does not contain a loadable model; the message names the file. Exit status 2."""
 

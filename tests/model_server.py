@@ -20,14 +20,20 @@ class ModelServer(ThreadingHTTPServer):
         keys: the keys that came.
         status: what calls are answered with, from now on.
         answer: writes a completion for a system text and the last turn of a user, if it is not None.
+        fault: is called with the handler and the bytes of the answer instead of sending it, if it is not None.
+        ids: the ids of the calls that came.
+        models: the models that are listed.
     """
 
-    def __init__(self, answer: Callable[[str, str], str] | None = None) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, answer: Callable[[str, str], str] | None = None, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.texts: list[str] = []
         self.keys: set[str | None] = set()
         self.status = 200
         self.answer = answer
+        self.fault: Callable[[Any, bytes], None] | None = None
+        self.ids: list[str | None] = []
+        self.models = [MODEL]
 
     @property
     def spec(self) -> str:
@@ -38,13 +44,15 @@ class _Handler(BaseHTTPRequestHandler):
     server: ModelServer
 
     def do_GET(self) -> None:
-        self._send(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+        self._send(200, {"object": "list", "data": [{"id": name} for name in self.server.models]})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = json.dumps(body["messages"])
-        if (body.get("max_tokens") != 1 and body.get("max_completion_tokens") != 1) or body.get("logprobs"):
+        is_call = (body.get("max_tokens") != 1 and body.get("max_completion_tokens") != 1) or body.get("logprobs")
+        if is_call:
             self.server.texts.append(text)
+            self.server.ids.append(self.headers.get("X-Request-Id"))
         said = hashlib.sha256(text.encode()).hexdigest()
         content = f"What is {said}?"
         if self.server.answer and len(body["messages"]) > 1:
@@ -59,7 +67,10 @@ class _Handler(BaseHTTPRequestHandler):
             choice["logprobs"] = {"content": [{"token": " yes", "logprob": -0.1, "bytes": None, "top_logprobs": top}]}
         usage = {"prompt_tokens": 12, "completion_tokens": 6, "total_tokens": 18}
         told = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice]}
-        self._send(self.server.status, {**told, "usage": usage})
+        if is_call and self.server.fault is not None:
+            self.server.fault(self, json.dumps({**told, "usage": usage}).encode())
+        else:
+            self._send(self.server.status, {**told, "usage": usage})
 
     def _send(self, status: int, body: dict[str, Any]) -> None:
         self.server.keys.add(self.headers.get("Authorization"))
@@ -75,8 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(answer: Callable[[str, str], str] | None = None) -> Iterator[ModelServer]:
+def serving(answer: Callable[[str, str], str] | None = None, port: int = 0) -> Iterator[ModelServer]:
     """Serve until the block ends."""
-    server = ModelServer(answer)
+    server = ModelServer(answer, port)
     with served(server):
         yield server

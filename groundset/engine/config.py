@@ -24,7 +24,7 @@ from groundset.engine.compiled import CHAMPION, NONE, SHIPPED
 from groundset.engine.options import RunOptions
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.hub import PREFIX
-from groundset.models.specs import parse_spec
+from groundset.models.specs import SERVERS_FILE, parse_spec
 from groundset.options import ChunkingOptions, option_name, recipe_options, wrong_options
 from groundset.retrieval.stores import STORES
 from programs.critics.states import folder_of
@@ -36,6 +36,7 @@ from programs.recipes.base import Options, Recipe
 from programs.recipes.mixed import is_text_file
 from programs.untrusted import MAX_ROW, small_text
 
+_MODELS = ("lm", "critic_lm")
 _NAMES_OR_PATHS = ("lm", "critic_lm", "compiled", "embedder", "vector_store")
 FREE = "free"  # default for unmeasured models; served models are usually larger than 1B
 MODE_FILE = "mode.json"  # beside the compiled states of a model
@@ -88,6 +89,9 @@ class RunConfig(RunOptions):
         """Return all options, including the recipe's, as JSON values that ``--config`` can read."""
         options = self.model_dump(mode="json")
         recipe_options: dict[str, Any] = options.pop("options")
+        for name in _MODELS:  # a list only of several servers
+            specs = options[name]
+            options[name] = specs if len(specs) > 1 else specs[0] if specs else None
         return options | recipe_options
 
     def corpus_options(self) -> CorpusOptions:
@@ -129,7 +133,7 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
     if recipe not in RECIPES:
         raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")
     common = {name: value for name, value in combined.items() if name in RunConfig.model_fields}
-    for model in ("lm", "critic_lm"):
+    for model in _MODELS:
         if model in combined and model not in options:
             common[f"{model}_file"] = file
     others = {name: value for name, value in combined.items() if name not in common}
@@ -213,14 +217,17 @@ def _anchored(options: dict[str, Any], file: Path) -> dict[str, Any]:
     return {**options, **_paths_from(folder, options)}
 
 
-def _paths_from(folder: Path, options: Mapping[str, Any]) -> dict[str, str]:
+def _paths_from(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that may hold a path or a name, with paths made absolute."""
-    found = {}
-    for name in _NAMES_OR_PATHS:
-        value = options.get(name)
+
+    def anchored(name: str, value: Any) -> Any:
+        if isinstance(value, list | tuple) and name in _MODELS:
+            return tuple(anchored(name, each) for each in value)
         if isinstance(value, str) and (path := _path_in(name, value, folder)).strip():
-            found[name] = f"{value.removesuffix(path)}{(folder / Path(path).expanduser()).absolute()}"
-    return found
+            return f"{value.removesuffix(path)}{(folder / Path(path).expanduser()).absolute()}"
+        return value
+
+    return {name: anchored(name, options[name]) for name in _NAMES_OR_PATHS if name in options}
 
 
 def _path_in(option: str, value: str, folder: Path) -> str:
@@ -228,7 +235,9 @@ def _path_in(option: str, value: str, folder: Path) -> str:
     if option == "vector_store":
         kind, _, path = value.partition(":")
         return path if kind in STORES and STORES[kind].takes_folder else ""
-    if option in ("lm", "critic_lm"):
+    if option in _MODELS:
+        if listed := SERVERS_FILE.fullmatch(value):
+            return listed["file"]
         is_path = value.lower().endswith(".gguf") and not value.startswith(PREFIX)
     elif option == "compiled":
         is_path = value not in (SHIPPED, CHAMPION, NONE)
@@ -284,7 +293,7 @@ def choose_mode(config: RunConfig) -> ChosenMode:
     if config.mode:
         why = "named"
     elif state:
-        why = f"the mode of {config.lm}"
+        why = f"the mode of {', '.join(config.lm)}"
     else:
         why = "the mode of models that are not in the catalogue"
     critic = config.critic or (state.critic if state else mode.critic)

@@ -126,10 +126,12 @@ def run_generation(
                 grow(store, config, growth)
         clock = Clock(store, started)
         clock.note()
-        journals.generator.attach(store.calls)
+        journals.generator.attach(store.calls, store.servers)
         if models.critic_name is not None:
             store.critic_calls.prepare()
-            journals.critic.attach(store.critic_calls)
+            journals.critic.attach(store.critic_calls, store.servers)
+        for journal in journals:
+            stack.callback(journal.close)
         write_record(store, "running")
         prepare = partial(prepare_engine, chosen, recipe, store, models, compiled, openers, progress, stop, clock)
         with stop_on_signals(stop, progress.note, again):
@@ -171,7 +173,7 @@ def _check_names(config: RunConfig) -> None:
     from groundset.retrieval.stores import check_store
     from programs.critics.registry import check_critic
 
-    check_critic(config.deciding, None if config.panel else config.critic_lm)
+    check_critic(config.deciding, None if config.panel else ", ".join(config.critic_lm) or None)
     check_store(config.vector_store)
 
 
@@ -196,13 +198,13 @@ def _with_lm_names(identity: Identity, config: RunConfig) -> Identity:
     """Add the language models whose weights are known before they are opened."""
     known: dict[str, ModelName | None] = {}
     for option, spec in (("lm", config.lm), ("critic_lm", config.critic_lm)):
-        name = None if spec is None else _name_lm(spec)
-        if spec is None or name is not None:
+        name = _name_lm(spec) if spec else None
+        if not spec or name is not None:
             known[option] = name
     return with_models(identity, **known)
 
 
-def _name_lm(spec: str) -> ModelName | None:
+def _name_lm(spec: tuple[str, ...]) -> ModelName | None:
     """Return the name and hash of a language model, None if it has to be fetched first."""
     from groundset.models.hub import HubSpec, fetched_sha256
     from groundset.models.specs import LocalSpec, parse_spec

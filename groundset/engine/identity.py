@@ -26,7 +26,7 @@ _COMPARED_OTHERWISE = {
     "documents", "chunks",  # by their bytes
     "lm", "critic_lm", "embedder", "parser", "compiled",  # by the hash of their weights or files
     "chunk_size", "merge", "min_length", "options",  # by their resolved values
-    "workers", "vector_store",  # do not affect results
+    "workers", "vector_store", "timeout", "retries",  # do not affect results
     "size",  # may grow, see groundset.engine.growth
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from groundset.engine.config import RunConfig
 from groundset.engine.identity import Identity, ModelName, with_models
 from groundset.engine.stop import StoppableJournal
 from groundset.models.pull import ensure_available
-from groundset.models.specs import LocalSpec, ModelSpec, OpenAISpec, parse_spec
+from groundset.models.specs import LocalSpec, ModelSpec, OpenAISpec, ServersSpec, parse_spec
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 
@@ -41,7 +41,7 @@ class Journals(NamedTuple):
 class _LazyModel:
     """A language model that is opened on first access."""
 
-    def __init__(self, text: str, spec: ModelSpec | None, open_model: Open) -> None:
+    def __init__(self, text: str | tuple[str, ...], spec: ModelSpec | None, open_model: Open) -> None:
         """Fetch the weights if necessary; ``spec`` is None for scripted models."""
         if spec is not None:
             spec = ensure_available(spec)  # before documents are read, which can take minutes
@@ -107,20 +107,22 @@ class RunModels:
                         adapters={} if judges else self.adapters,
                         verbose=verbose,
                         notify=note,
+                        timeout=config.timeout,
+                        retries=config.retries,
                     )
                 )
 
             return open_model
 
-        def named(text: str, file: Path | None, journal: StoppableJournal, *, judges: bool) -> _LazyModel:
+        def named(texts: tuple[str, ...], file: Path | None, journal: StoppableJournal, *, judges: bool) -> _LazyModel:
             option = "--critic-lm" if judges else "--lm"
-            spec = _spec_of(text, file, option) if openers.language_model is None else None
-            return _LazyModel(text, spec, open_with(journal, judges))
+            spec = _spec_of(texts, file, option) if openers.language_model is None else None
+            return _LazyModel(texts[0] if len(texts) == 1 else texts, spec, open_with(journal, judges))
 
         self._note = note
         self._model = named(config.lm, config.lm_file, journals.generator, judges=False)
         self._judging = self._model
-        if config.critic_lm is not None:
+        if config.critic_lm:
             self._judging = named(config.critic_lm, config.critic_lm_file, journals.critic, judges=True)
         self.take({})
         note(f"Loading the embedding model {config.embedder}.")
@@ -175,9 +177,12 @@ class RunModels:
         )
 
 
-def _spec_of(text: str, file: Path | None, option: str) -> ModelSpec:
+def _spec_of(texts: tuple[str, ...], file: Path | None, option: str) -> ModelSpec:
     """Parse a model; API keys are not sent to a remote address that comes from a file."""
-    spec = parse_spec(text)
-    if isinstance(spec, OpenAISpec) and file is not None and not spec.is_local:
-        return replace(spec, takes_key=False, option=option)
+    spec = parse_spec(texts)
+    if isinstance(spec, OpenAISpec) and file is not None:
+        return spec.from_file(option)
+    if isinstance(spec, ServersSpec):
+        servers = spec.servers if file is None else tuple(server.from_file(option) for server in spec.servers)
+        return replace(spec, servers=servers, option=option)
     return spec

@@ -5,8 +5,25 @@ The command line, the Python parameters, ``--config``, the documentation and the
 """
 
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
 
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, WINDOW, ChunkingOptions, option
+
+
+def _as_several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _filled(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value or not all(value):
+        raise ValueError("must not be empty")
+    return value
+
+
+Models = Annotated[tuple[str, ...], BeforeValidator(_as_several), AfterValidator(_filled)]
+"""A language model: one specification, or several of one model on servers."""
 
 
 class RunOptions(ChunkingOptions):
@@ -28,11 +45,13 @@ class RunOptions(ChunkingOptions):
     )
     size: int | None = option(None, "How many samples to make.", show_default="20; roundtrip: one for each chunk", ge=1)
     recipe: str = option("evolved", "The program that makes the samples.")
-    lm: str = option(
-        DEFAULT_LM,
+    lm: Models = option(
+        (DEFAULT_LM,),
         "The language model: a name from `groundset models list`, a .gguf file, hf/<owner>/<repo>/<file>.gguf, "
-        "openai/<model>@<base url> or provider/model.",
-        min_length=1,
+        "openai/<model>@<base url> or provider/model. Repeat it for several servers of one model, or name a .txt file "
+        "of their base URLs: openai/<model>@<file>.",
+        metavar="MODEL",
+        show_default=DEFAULT_LM,
     )
     mode: str | None = option(
         None,
@@ -46,12 +65,11 @@ class RunOptions(ChunkingOptions):
         "Judges the questions: head (fast), lm, ensemble, or verdict (gives reasons).",
         show_default="head; verdict in mode free",
     )
-    critic_lm: str | None = option(
-        None,
+    critic_lm: Models = option(
+        (),
         "Another language model for the critics lm, ensemble and verdict, and for --panel; named like --lm.",
         metavar="MODEL",
         show_default="the model of --lm",
-        min_length=1,
     )
     panel: bool = option(
         False,
@@ -82,4 +100,8 @@ class RunOptions(ChunkingOptions):
     parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English, or none.", min_length=1)
     seed: int = option(0, "Seed of all random choices.", ge=0, lt=2**63)
     workers: int = option(1, "Parallel attempts, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW)
+    timeout: float = option(600, "Seconds to wait for an answer of a model server.", metavar="SECONDS", gt=0, le=86_400)
+    retries: int = option(
+        2, "How often to send a request again to a model server that fails, after a pause.", metavar="N", ge=0, le=1000
+    )
     vector_store: str = option("faiss", "The vector store: faiss, qdrant or qdrant:FOLDER.", min_length=1)

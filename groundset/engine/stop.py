@@ -57,6 +57,18 @@ class Calls(Protocol):
         """Store a finished call."""
         ...
 
+    def put_late(self, digest: str, record: dict[str, Any]) -> None:
+        """Store a call that finished after the run was closed."""
+        ...
+
+
+class Servers(Protocol):
+    """The counts of servers of a run store."""
+
+    def count(self, server: str, *, calls: int, failures: int, seconds: float) -> None:
+        """Add to the counts of a server."""
+        ...
+
 
 class StoppableJournal:
     """A journal that ends attempts between calls, and always stores a finished call.
@@ -68,10 +80,16 @@ class StoppableJournal:
         """Build a journal without a store."""
         self._stop = stop
         self._calls: Calls | None = None
+        self._servers: Servers | None = None
+        self._is_closed = False
 
-    def attach(self, calls: Calls) -> None:
-        """Store calls in this journal from now on."""
-        self._calls = calls
+    def attach(self, calls: Calls, servers: Servers) -> None:
+        """Store calls in this journal, and the counts of servers, from now on."""
+        self._calls, self._servers = calls, servers
+
+    def close(self) -> None:
+        """Store calls as late ones from now on; called before the store is closed."""
+        self._is_closed = True
 
     def get(self, digest: str) -> dict[str, Any] | None:
         """Return the record of a finished call, None if the call has to be made."""
@@ -83,7 +101,13 @@ class StoppableJournal:
     def put(self, digest: str, record: dict[str, Any]) -> None:
         """Store a finished call."""
         if self._calls:
-            self._calls.put(digest, record)
+            put = self._calls.put_late if self._is_closed else self._calls.put
+            put(digest, record)
+
+    def count(self, server: str, *, calls: int = 0, failures: int = 0, seconds: float = 0.0) -> None:
+        """Add to the counts of a server."""
+        if self._servers and not self._is_closed:
+            self._servers.count(server, calls=calls, failures=failures, seconds=seconds)
 
 
 def quit_hard(number: int) -> None:

@@ -35,14 +35,18 @@ class ModelClient:
         self._lm = _client(spec, settings, self._transport, seconds)
         self.model: str = self._lm.model
 
-    def ask(self, request: "Request", seconds: float | None = None) -> "Response":
-        """Send one request; ``seconds`` replaces the time limit of the client.
+    def ask(self, request: "Request") -> "Response":
+        """Send one request, with the time limit also for servers that send single bytes; otherwise as ``send``."""
+        return within(self._seconds, lambda: self.send(request))
+
+    def send(self, request: "Request") -> "Response":
+        """Send one request.
 
         Raises:
             LMError: the server gave no answer.
             UnusableAnswerError: the answer is late, too long or invalid; also as the cause of an ``LMError``.
         """
-        response: Response = within(self._seconds if seconds is None else seconds, lambda: self._lm(request))
+        response: Response = self._lm(request)
         _check(response)
         return response
 
@@ -78,8 +82,11 @@ def _client(
 
 
 def _check(response: "Response") -> None:
-    """Raise an ``UnusableAnswerError`` for an impossible token count or log-probability."""
+    """Raise an ``UnusableAnswerError`` for no completion, or an impossible token count or log-probability."""
     usage = response.usage
+    # DSPy accepts any JSON as an empty answer; a reasoning model may not have written text yet.
+    if not (response.message.text or usage.output_tokens or any(response.provider_data.get("choices") or ())):
+        raise UnusableAnswerError("does not answer like a model server; check the address")
     for count in (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens):
         if count is not None and not 0 <= count <= _MAX_TOKENS:
             raise UnusableAnswerError("reports an impossible token count")

@@ -6,6 +6,7 @@ are read and decompressed whatever their size.
 
 import contextvars
 import math
+import re
 import threading
 import time
 import zlib
@@ -23,6 +24,10 @@ ANSWER_SECONDS = 600.0  # as in clients of hosted models; a model on a CPU may t
 ANSWER_BYTES = 8 * 2**20  # the longest completions have half a megabyte
 _CONNECT_SECONDS = 10.0
 _COMPRESSED = ("gzip", "x-gzip", "deflate")
+_ID_HEADER = "X-Request-Id"
+_OUR_ID = re.compile(r"[0-9a-f]{64}-\d+")
+REQUEST_ID: contextvars.ContextVar[str] = contextvars.ContextVar("REQUEST_ID", default="")
+"""The id of the request to a model that is being sent: the digest of the call and the number of the try."""
 
 
 class UnusableAnswerError(Exception):
@@ -135,6 +140,9 @@ class BoundedTransport:
         try:
             self._client = httpx.Client(
                 timeout=httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
+                # A new connection for every request: after a second answer to a request, or an answer that was
+                # abandoned, a connection that is kept would give it to the next request.
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
                 headers={"Accept": "*/*", "Accept-Encoding": "identity"},
                 event_hooks={"response": [limit_hook(max_bytes, seconds)]},
             )
@@ -150,12 +158,16 @@ class BoundedTransport:
         """
         from dspy.lm15 import TransportError
 
+        sent = REQUEST_ID.get()
+        headers = [*request.headers, *([(_ID_HEADER, sent)] if sent else ())]
         try:
-            return ReceivedAnswer(
-                self._client.request(request.method, request.url, headers=request.headers, content=request.body or None)
-            )
+            answer = self._client.request(request.method, request.url, headers=headers, content=request.body or None)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TransportError(str(error) or type(error).__name__) from error
+        received = answer.headers.get(_ID_HEADER, "")
+        if received != sent and _OUR_ID.fullmatch(received):  # other servers return ids of their own
+            raise UnusableAnswerError("sent the answer to another request")
+        return ReceivedAnswer(answer)
 
     def get(self, url: str, headers: dict[str, str]) -> httpx.Response:
         """Send a GET request and return the complete response.

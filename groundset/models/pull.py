@@ -50,7 +50,7 @@ def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -
 
 
 def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> OpenableSpec:
-    """Return a specification that can be opened: verified weights, or a model on a server that answers.
+    """Return a specification that can be opened: verified weights, or a model on at least one server that answers.
 
     Weights of the catalogue and files of the Hugging Face Hub are pulled if they are missing.
 
@@ -62,9 +62,9 @@ def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -
         path, sha256 = pull_hub_file(spec, progress=progress)
         return LocalSpec(path, sha256, spec.name)
     if not isinstance(spec, LocalSpec):
-        from groundset.models.servers import check_served
+        from groundset.models.servers import check_any
 
-        check_served(spec)
+        check_any(spec)
     elif spec.name in CATALOGUE:
         pull(spec.name, progress=progress)
     elif not spec.path.is_file() or file_sha256(spec.path) != spec.sha256:

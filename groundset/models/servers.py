@@ -11,8 +11,9 @@ import re
 import socket
 import ssl
 import sys
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,8 +22,8 @@ import httpx
 from groundset import privacy
 from groundset.models.clients import ModelClient
 from groundset.models.http_limits import BoundedTransport, LateAnswerError, UnusableAnswerError, within
-from groundset.models.specs import HostedSpec, ModelSpec, OpenAISpec, parse_spec
-from programs.errors import UnreachableModelError
+from groundset.models.specs import HostedSpec, ModelSpec, OpenAISpec, ServersSpec, parse_spec
+from programs.errors import UnreachableModelError, UnsuitableServerError
 
 _KEY_VARIABLE = "GROUNDSET_API_KEY"  # the only key sent to servers given by their URL
 _LIST_SECONDS = 5.0
@@ -31,6 +32,7 @@ _TOKEN_SECONDS = 30.0  # the server may load the model first
 _NAMED = 5
 _MAX_NAME = 100  # characters of a model name in a message
 _MAX_LINE = 500  # characters of a server's error in a message
+_CHECKS = 16  # servers checked at once
 
 
 def connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def withheld_key_message(spec: ModelSpec) -> str | None:
         return None
     return (
         f"{_KEY_VARIABLE} is not sent to {spec.host}, because a file names this address; "
-        f"name the model with {spec.option} to send it"
+        f"name it with {spec.option} to send it"
     )
 
 
@@ -60,20 +62,106 @@ def check_server(text: str) -> None:
         UnreachableModelError: the model does not answer; the message gives the reason and the fix.
     """
     spec = parse_spec(text)
-    if isinstance(spec, OpenAISpec | HostedSpec):
+    if isinstance(spec, OpenAISpec | HostedSpec | ServersSpec):
+        check_any(spec)
+
+
+def check_any(spec: OpenAISpec | HostedSpec | ServersSpec) -> None:
+    """Check that a model answers on at least one of its servers.
+
+    Raises:
+        UnknownModelError: a file of servers cannot be read.
+        UnreachableModelError: no server can be used; the message gives the reasons and the fix.
+    """
+    if not isinstance(spec, ServersSpec):
         check_served(spec)
+        return
+    checked = check_all(spec.listed())
+    faults = [result for result in checked.values() if isinstance(result, UnreachableModelError)]
+    if len(faults) == len(checked):
+        raise UnreachableModelError(joined_reasons(map(str, faults)))
+
+
+Checked = Sequence[str] | None | UnreachableModelError
+"""The names of the models that a server lists, None without a list, or why it cannot be used."""
+
+
+def check_all(specs: Sequence[OpenAISpec | HostedSpec]) -> Mapping[OpenAISpec | HostedSpec, Checked]:
+    """Check servers of one model, several at once."""
+
+    def check(spec: OpenAISpec | HostedSpec) -> Checked:
+        try:
+            return check_served(spec)
+        except UnreachableModelError as error:
+            return error
+
+    with ThreadPoolExecutor(_CHECKS, "check") as threads:
+        return dict(zip(specs, threads.map(check, specs), strict=True))
+
+
+def joined_reasons(reasons: Iterable[str]) -> str:
+    """Return the reasons why no server can be used, as one line."""
+    found = list(reasons)
+    more = f"; and {len(found) - _NAMED} more servers" if len(found) > _NAMED else ""
+    return "; ".join(found[:_NAMED]) + more
 
 
 @cache
-def check_served(spec: OpenAISpec | HostedSpec) -> None:
-    """Check that a model answers, once per process.
+def check_served(spec: OpenAISpec | HostedSpec) -> Sequence[str] | None:
+    """Check that a model answers, once per process; see :func:`check_again`."""
+    return check_again(spec)
+
+
+def check_again(spec: OpenAISpec | HostedSpec) -> Sequence[str] | None:
+    """Check that a model answers, and return the names of the models that its server lists, None without a list.
 
     Raises:
-        UnreachableModelError: it does not; the message gives the reason and the fix.
+        UnsuitableServerError: the server rejects the key, or does not serve the model.
+        UnreachableModelError: it does not answer; the message gives the reason and the fix.
     """
     served = _list_models(spec) if isinstance(spec, OpenAISpec) else None
-    if reason := _probe_failure(spec, served):
-        raise UnreachableModelError(reason)
+    _probe(spec, served)
+    return served
+
+
+def lists(spec: OpenAISpec | HostedSpec, checked: Checked) -> bool:
+    """Return whether a server lists the model."""
+    return isinstance(checked, list) and _is_served(spec, checked)
+
+
+def serves_another(spec: OpenAISpec, served: Sequence[str] | None, others: Sequence[Sequence[str]]) -> str | None:
+    """Return why a server that accepts a model name serves another model, None if it need not.
+
+    Some servers accept every name, so the list of models decides: it must have the name if the list of another server
+    has it, and else be the list of the others.
+
+    Args:
+        spec: the server.
+        served: the models that it lists.
+        others: the models that other servers of this model list.
+    """
+    if not served or _is_served(spec, served) or not others or list(served) in map(list, others):
+        return None
+    return _not_served(spec, served, is_named=True)
+
+
+def is_unsuitable(error: BaseException) -> bool:
+    """Return whether a server cannot serve any request, for an error of DSPy with a :func:`failure_reason`."""
+    from dspy.utils import exceptions
+
+    return isinstance(
+        error,
+        exceptions.LMAuthError
+        | exceptions.LMBillingError
+        | exceptions.LMConfigurationError
+        | exceptions.LMInvalidRequestError
+        | exceptions.LMUnsupportedFeatureError,
+    )
+
+
+def is_error(record: logging.LogRecord) -> bool:
+    """Filter warnings: DSPy warns about small limits, and about every completion that reaches its limit."""
+    return record.levelno >= logging.ERROR
 
 
 def failure_reason(
@@ -151,36 +239,38 @@ def _list_models(spec: OpenAISpec) -> list[str] | None:
     return [name for name in ids if isinstance(name, str)]
 
 
-def _probe_failure(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None) -> str | None:
-    """Request one token; return why it failed, None if the model answered or was rate-limited."""
+def _probe(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None) -> None:
+    """Request one token; a rate limit is not a failure.
+
+    Raises:
+        UnreachableModelError: the model does not answer.
+    """
     import dspy
     from dspy.lm15 import Config, Message, Request
     from dspy.utils import exceptions
 
-    log = logging.getLogger("dspy.clients.lm")
-    level = log.level
-    log.setLevel(logging.ERROR)  # DSPy warns about the small limit
+    log, quiet = logging.getLogger("dspy.clients.lm"), partial(is_error)  # a separate object, for removeFilter
+    log.addFilter(quiet)
     client = ModelClient(spec, connection(spec), _TOKEN_SECONDS)
     try:
         with dspy.context(disable_history=True):
-            answer = client.ask(
-                Request(model=client.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1))
-            )
+            client.ask(Request(model=client.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1)))
     except exceptions.LMRateLimitError:
-        return None
+        return
     except (exceptions.LMError, UnusableAnswerError) as error:
         if _timed_out(error):
             late = LateAnswerError(_TOKEN_SECONDS)
-            return f"{_server_name(spec)} {late}; if the model takes longer to load, load it first"
-        if isinstance(error, exceptions.LMInvalidRequestError) and served and not _is_served(spec, served):
-            return _not_served(spec, served, is_named=True)
-        return failure_reason(spec, error, served)
+            reason: str | None = f"{_server_name(spec)} {late}; if the model takes longer to load, load it first"
+        elif isinstance(error, exceptions.LMInvalidRequestError) and served and not _is_served(spec, served):
+            reason = _not_served(spec, served, is_named=True)
+        else:
+            reason = failure_reason(spec, error, served)
+        if reason is None:  # only this request was rejected
+            return
+        raise (UnsuitableServerError if is_unsuitable(error) else UnreachableModelError)(reason) from error
     finally:
-        log.setLevel(level)
+        log.removeFilter(quiet)
         client.close()
-    # DSPy accepts any JSON as an empty answer; a reasoning model may not have written text yet.
-    has_answer = answer.message.text or answer.usage.output_tokens or any(answer.provider_data.get("choices") or ())
-    return None if has_answer else _unexpected_answer(spec)
 
 
 def _is_served(spec: OpenAISpec | HostedSpec, served: Sequence[str]) -> bool:
@@ -214,8 +304,10 @@ def _connection_failure(spec: OpenAISpec | HostedSpec, error: BaseException) -> 
         return f"no model server {where}: unknown host; check the address"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return f"no secure connection to the model server {where}; check its certificate, or use http"
+    if any(isinstance(cause, httpx.ReadError) for cause in causes):
+        return f"the model server {where} closed the connection before it had answered"
     if any(isinstance(cause, httpx.RemoteProtocolError) for cause in causes):
-        return f"no model server {where}: the answer is not HTTP; check the address"
+        return f"the model server {where} closed the connection before it had answered, or it is not HTTP"
     return f"no model server answers {where}; check that it is running, and the address"
 
 

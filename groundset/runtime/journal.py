@@ -21,7 +21,11 @@ class CallJournal(Protocol):
         ...
 
     def put(self, digest: str, record: dict[str, Any]) -> None:
-        """Store a finished call durably before returning."""
+        """Store a finished call durably before returning, unless there is one with this digest."""
+        ...
+
+    def count(self, server: str, *, calls: int = 0, failures: int = 0, seconds: float = 0.0) -> None:
+        """Add answers with their duration, or requests without an answer, to the counts of a server."""
         ...
 
 
@@ -45,7 +49,10 @@ class MemoryJournal:
 
     def put(self, digest: str, record: dict[str, Any]) -> None:
         """Store a finished call."""
-        self._records[digest] = record
+        self._records.setdefault(digest, record)
+
+    def count(self, server: str, *, calls: int = 0, failures: int = 0, seconds: float = 0.0) -> None:
+        """Do nothing: only runs report on servers."""
 
 
 def digest_of(request: Request) -> str:
@@ -65,6 +72,22 @@ def digest_of(request: Request) -> str:
 def evaluated_tokens(usage: Usage) -> int:
     """Return the number of prompt tokens that were not in the prefix cache."""
     return max(0, (usage.input_tokens or 0) - (usage.cache_read_tokens or 0))
+
+
+def record_of(response: Response, seconds: float) -> dict[str, Any]:
+    """Return a finished call as it is stored in a journal."""
+    usage = response.usage
+    return {
+        "response": {
+            "text": _storable(response.message.text or ""),
+            "finish_reason": response.finish_reason,
+            "logprobs": _logprobs_to_json(response),
+        },
+        "prompt_tokens": usage.input_tokens or 0,
+        "evaluated_tokens": evaluated_tokens(usage),
+        "completion_tokens": usage.output_tokens or 0,
+        "seconds": round(seconds, 4),
+    }
 
 
 class JournaledEngine:
@@ -101,18 +124,7 @@ class JournaledEngine:
         started = time.perf_counter()
         response = self._inner.complete(request)
         seconds = time.perf_counter() - started
-        usage = response.usage
-        record = {
-            "response": {
-                "text": _storable(response.message.text or ""),
-                "finish_reason": response.finish_reason,
-                "logprobs": _logprobs_to_json(response),
-            },
-            "prompt_tokens": usage.input_tokens or 0,
-            "evaluated_tokens": evaluated_tokens(usage),
-            "completion_tokens": usage.output_tokens or 0,
-            "seconds": round(seconds, 4),
-        }
+        record = record_of(response, seconds)
         self._journal.put(digest, record)
         with self._lock:
             self._usage["calls"] += 1

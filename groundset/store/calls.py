@@ -5,6 +5,7 @@ A separate judging model has its own table, which is created only if there is on
 
 import json
 import math
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, NamedTuple
@@ -17,6 +18,10 @@ from programs.errors import InputError
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS {} (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
     evaluated_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID
+"""
+SERVERS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS servers (server TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL,
+    seconds REAL NOT NULL) WITHOUT ROWID
 """
 CALLS, CRITIC_CALLS = "calls", "critic_calls"
 CALLS_SCHEMA, CRITIC_CALLS_SCHEMA = _SCHEMA.format(CALLS), _SCHEMA.format(CRITIC_CALLS)
@@ -36,6 +41,45 @@ class _Call(BaseModel):
     prompt_tokens: _Tokens
     evaluated_tokens: _Tokens
     completion_tokens: _Tokens
+
+
+class ServerCounts(NamedTuple):
+    """The requests to one server, over all processes of a run.
+
+    Attributes:
+        server: its host and port, or the name of a hosted model.
+        calls: the number of its answers, late ones included.
+        failures: the number of requests that it did not answer, or not in time.
+        seconds: the duration of its answers.
+    """
+
+    server: str
+    calls: int
+    failures: int
+    seconds: float
+
+
+class ServerTable:
+    """The counts of the servers of language models."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the table in ``database``."""
+        self._database = database
+
+    def count(self, server: str, *, calls: int, failures: int, seconds: float) -> None:
+        """Add to the counts of a server; the table is created with the first."""
+        self._database.execute(SERVERS_SCHEMA)
+        self._database.execute(
+            "INSERT INTO servers VALUES (?, ?, ?, ?) ON CONFLICT (server) DO UPDATE SET calls = calls + "
+            "excluded.calls, failures = failures + excluded.failures, seconds = seconds + excluded.seconds",
+            (server, calls, failures, seconds),
+        )
+
+    def counts(self) -> list[ServerCounts]:
+        """Return the counts of all servers by name; none if the run has no such table."""
+        if not self._database.has_table("servers"):
+            return []
+        return list(self._database.read(_server, "SELECT * FROM servers ORDER BY server"))
 
 
 class CallTotals(NamedTuple):
@@ -77,9 +121,15 @@ class CallTable:
             (digest, json.dumps(record, ensure_ascii=False), *(record[column] for column in columns)),
         )
 
+    def put_late(self, digest: str, record: dict[str, Any]) -> None:
+        """Store a call that finished after the database was closed, if its file is still there."""
+        if self._database.path.is_file():
+            with closing(Database(self._database.path)) as database:
+                CallTable(database, self._name).put(digest, record)
+
     def totals(self) -> CallTotals:
         """Return the sums over all calls; zeros if the run has no such table."""
-        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (self._name,)):
+        if not self._database.has_table(self._name):
             return CallTotals(0, 0, 0, 0, 0.0)
         [row] = self._database.read(
             _totals,
@@ -93,6 +143,13 @@ def _call(record: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(record)
     _Call.model_validate(found)
     return found
+
+
+def _server(*row: Any) -> ServerCounts:
+    counts = ServerCounts(*row)
+    if not math.isfinite(counts.seconds):
+        raise ValueError("the duration of the calls is not finite")
+    return counts
 
 
 def _totals(*row: Any) -> CallTotals:
@@ -119,6 +176,9 @@ class CallFile:
     def put(self, digest: str, record: dict[str, Any]) -> None:
         """Store a finished call; it is committed when this returns."""
         self._calls.put(digest, record)
+
+    def count(self, server: str, *, calls: int = 0, failures: int = 0, seconds: float = 0.0) -> None:
+        """Do nothing: only runs report on servers."""
 
     def __enter__(self) -> "CallFile":
         """Open or create the file.

@@ -56,6 +56,10 @@ class Database:
         with self._guarded():
             self._connection.executemany(statement, rows)
 
+    def has_table(self, name: str) -> bool:
+        """Return whether there is a table of that name."""
+        return bool(self.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
+
     def each(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query without holding them all in memory."""
         with self._guarded():

@@ -51,8 +51,8 @@ class _Configuration(_Meta):
     documents: list[_Text] | None = None
     chunks: _Text | None = None
     recipe: str | None = None
-    lm: _Text | None = None
-    critic_lm: _Text | None = None
+    lm: _Text | list[_Text] | None = None
+    critic_lm: _Text | list[_Text] | None = None
     embedder: _Text | None = None
     parser: _Text | None = None
     chunker: str | None = None

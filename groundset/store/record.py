@@ -100,7 +100,8 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
 
     ``counts`` has the step records (``tried``) and refused candidates (``refused``) of each step; a step that refuses
     before it records anything counts as refusing only. A run with a ``lineage`` does not repeat the cost and counts of
-    its parents. ``critic_calls`` are the calls and tokens of a separate judging model.
+    its parents. ``critic_calls`` are the calls and tokens of a separate judging model, and
+    ``servers`` the answers and failures of each server.
     """
     calls = store.calls.totals()
     started, seconds = store.spent()
@@ -125,6 +126,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "completion_tokens": calls.completion_tokens,
         "call_seconds": round(calls.seconds, 2),
         "critic_calls": critic_calls(store),
+        "servers": [{**each._asdict(), "seconds": round(each.seconds, 2)} for each in store.servers.counts()],
         "seconds": round(seconds, 2),
         "started": started,
         "critic": store.required("models", "critic").get("compiled"),

@@ -8,6 +8,7 @@
 | steps | the record of every step, committed as it happens |
 | calls | finished language model calls by digest, which a continued run reuses |
 | critic_calls | the calls of a separate judging model, if there is one |
+| servers | counts of the servers of language models, if there are any |
 | samples, rejects | accepted samples and rejects, in order of decision |
 | reviews | verdicts of reviewers; created with the first review |
 | sessions | one row for each process that worked on the run |
@@ -25,7 +26,14 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from groundset.files import json_text, whole_file
-from groundset.store.calls import CALLS_SCHEMA, CRITIC_CALLS, CRITIC_CALLS_SCHEMA, CallTable
+from groundset.store.calls import (
+    CALLS_SCHEMA,
+    CRITIC_CALLS,
+    CRITIC_CALLS_SCHEMA,
+    SERVERS_SCHEMA,
+    CallTable,
+    ServerTable,
+)
 from groundset.store.database import Database, check_integrity
 from groundset.store.folder import FolderLock, check_files, database_path, make_folder
 from groundset.store.items import ItemTable
@@ -66,6 +74,7 @@ class RunStore:
         folder: the run folder.
         calls: the journal of language model calls.
         critic_calls: the journal of a separate judging model.
+        servers: the counts of the servers of both.
         attempts: plans, steps, outcomes and verdicts.
         results: samples and rejects.
         reviews: reviews of samples and rejects.
@@ -77,6 +86,7 @@ class RunStore:
         self.folder = folder
         self.calls = CallTable(database)
         self.critic_calls = CallTable(database, CRITIC_CALLS)
+        self.servers = ServerTable(database)
         self.attempts = AttemptTable(database)
         self.results = ResultTable(database)
         self.reviews = ReviewTable(database)
@@ -191,7 +201,7 @@ class RunStore:
                 raise InputError(f"{self._database.path} was not made by groundset")
             if version != _VERSION:
                 raise InputError(f"{self._database.path} was made by another version of groundset")
-            check_integrity(self._database, _STATEMENTS, [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA])
+            check_integrity(self._database, _STATEMENTS, [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA, SERVERS_SCHEMA])
         except BaseException:
             self.close()
             raise

@@ -46,7 +46,7 @@ _MASKS = (
     (re.compile(r"Took .*?, (?=[\d,]+ language)"), "Took <time>, "),
     (re.compile(r"\d+\.\d+ s\b"), "<time>"),
     (re.compile(r"(?m)^.*seconds per sample.*$"), "<time>"),
-    (re.compile(r"http://127\.0\.0\.1:\d+"), "<server>"),
+    (re.compile(r"(?:http://)?127\.0\.0\.1:\d+"), "<server>"),
 )
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 

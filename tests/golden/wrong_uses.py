@@ -7,6 +7,9 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
     "generate": (
         "DOCS", "MISSING --out NEW", "EMPTY --out NEW", "DOCS --out NEW --size 0", "DOCS --out NEW --size many",
         "DOCS --out NEW --lm nobody-knows-this", "DOCS --out NEW --lm openai/scripted@ftp://here",
+        "DOCS --out NEW --lm openai/one@http://here/v1 --lm openai/other@http://there/v1",
+        "DOCS --out NEW --lm openai/one@http://here/v1 --lm nope.gguf", "DOCS --out NEW --lm openai/one@MISSING.txt",
+        "DOCS --out NEW --timeout 0", "DOCS --out NEW --retries -1",
         "DOCS --out NEW --mix nope=1", "DOCS --out NEW --mode nope", "DOCS --out NEW --chunk-size 0",
         "DOCS --out NEW --splits train=0.5,test=0.6", "DOCS --out NEW --critic nope",
         "DOCS --out NEW --language German",

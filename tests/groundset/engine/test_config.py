@@ -29,7 +29,7 @@ def test_run_record_is_accepted_as_configuration(tmp_path):
     original = make_config({"documents": DOCS, "size": 3, "chunk_size": 500, "lm": "own.gguf"}).anchored()
     (tmp_path / "run.json").write_text(json.dumps({"configuration": original.to_dict(), "status": "x"}))
     assert make_config({}, tmp_path / "run.json").to_dict() == original.to_dict()
-    assert original.lm == str(Path("own.gguf").absolute())
+    assert original.lm == (str(Path("own.gguf").absolute()),)
 
 
 PATHS = {"compiled": "states", "vector_store": "qdrant:vectors", "embedder": "./emb", "lm": "own.gguf"}
@@ -43,8 +43,30 @@ def write_config(file: Path, options: dict[str, str]) -> Path:
     return file
 
 
+@pytest.mark.parametrize(
+    ("lm", "message"),
+    [
+        ([], r"^--lm \[\]: must not be empty$"),
+        ([""], r"^--lm \[''\]: must not be empty$"),
+        (3, r"^--lm 3: must be a text or a list of texts$"),
+        ([3], r"^--lm \[3\]: must be a text$"),
+    ],
+)
+def test_wrong_types_of_a_model(lm, message):
+    with pytest.raises(InputError, match=message):
+        make_config({"documents": DOCS, "lm": lm})
+
+
+def test_several_servers_are_read_back(tmp_path):
+    specs = ["openai/m@http://a/v1", "openai/m@servers.txt"]
+    config = make_config({"documents": DOCS, "lm": specs}).anchored()
+    assert config.to_dict()["lm"] == [specs[0], f"openai/m@{Path('servers.txt').absolute()}"]
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": config.to_dict()}))
+    assert make_config({}, tmp_path / "run.json").lm == config.lm
+
+
 def path_options(config: RunConfig) -> dict[str, str]:
-    return {name: getattr(config, name) for name in PATHS}
+    return {name: config.to_dict()[name] for name in PATHS}
 
 
 def expected_paths(folder: Path) -> dict[str, str]:
@@ -61,8 +83,8 @@ def test_config_file_paths_are_relative_to_the_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["hf/org/tiny-GGUF/tiny.gguf", "hf/org/tiny-GGUF/tiny.gguf@v1"])
 def test_hub_file_is_not_resolved_as_path(tmp_path, name):
-    assert make_config({}, write_config(tmp_path / "run.toml", {"lm": name})).lm == name
-    assert make_config({"documents": DOCS, "lm": name}).anchored().lm == name
+    assert make_config({}, write_config(tmp_path / "run.toml", {"lm": name})).lm == (name,)
+    assert make_config({"documents": DOCS, "lm": name}).anchored().lm == (name,)
 
 
 def test_command_line_paths_are_made_absolute(tmp_path, monkeypatch):

@@ -173,6 +173,6 @@ def test_critic_texts_and_key_go_to_the_critic_server(
         places = [f"127.0.0.1:{server.server_port}" for server in (writer, judge)]
     output = console.getvalue()
     assert [f"Texts go to {place}." in output for place in places] == [True, True]
-    assert ("name the model with --critic-lm to send it" in output) is by_file
+    assert ("name it with --critic-lm to send it" in output) is by_file
     record = (tmp_path / "run" / "run.json").read_text()
     assert json.loads(record)["models"]["critic_lm"] == {"name": "openai/tiny@server", "sha256": None}

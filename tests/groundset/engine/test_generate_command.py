@@ -6,6 +6,8 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -299,3 +301,135 @@ def test_mismatched_options_are_refused_before_loading(run, docs, tmp_path, monk
     assert "--seed 0 (now 5), --candidates 2 (now 9)" in result.err
     assert result.err.count("\n") == 1
     assert (tmp_path / "run" / "run.json").read_bytes() == before
+
+
+def servers_of(out: Path) -> dict[str, dict[str, float]]:
+    return {each.pop("server"): each for each in json.loads((out / "run.json").read_text())["servers"]}
+
+
+def test_run_continues_on_other_servers_of_the_same_model(run_with_server, serving, tmp_path):
+    with serving() as one:
+        assert run_with_server("--out", tmp_path / "whole", "--lm", one.spec).status == 0
+    out, file = tmp_path / "run", tmp_path / "servers.txt"
+    with serving() as first, serving() as second:
+
+        def reset(handler, answer):
+            handler.close_connection = True
+
+        first.fault = lambda handler, answer: (setattr(first, "fault", reset), first.fault(handler, answer))
+        several = ("--lm", first.spec, "--lm", second.spec)
+        result = run_with_server("--out", out, "--size", 4, *several, "--workers", 4)
+        assert result.status == 0, result.err
+        hosts = [f"127.0.0.1:{server.server_port}" for server in (first, second)]
+        assert f"{hosts[0]} is left out: the model server at http://{hosts[0]}/v1 closed the connection" in result.err
+    record = json.loads((out / "run.json").read_text())
+    assert record["configuration"]["lm"] == [first.spec, second.spec]
+    assert record["configuration"]["critic_lm"] is None
+    counts = servers_of(out)
+    assert sum(each["calls"] for each in counts.values()) == record["calls"]
+    assert counts[hosts[0]]["failures"] >= 1
+    assert counts[hosts[1]]["failures"] == 0
+    with serving() as third:
+        file.write_text(f"http://127.0.0.1:9/v1\nhttp://127.0.0.1:{third.server_port}/v1\n")
+        again = run_with_server("--out", out, "--lm", f"openai/tiny@{file}", "--timeout", 60, "--retries", 0)
+        assert again.status == 0, again.err
+        assert "127.0.0.1:9 is left out: no model server answers at http://127.0.0.1:9/v1;" in again.err
+        assert servers_of(out)[f"127.0.0.1:{third.server_port}"]["calls"] == len(third.texts)
+    assert len(servers_of(out)) == 3
+    assert len((out / "samples.jsonl").read_text().splitlines()) == 8
+
+
+def test_samples_do_not_depend_on_the_number_of_servers(run_with_server, serving, tmp_path):
+    with serving() as first, serving() as second:
+        for name, servers in (("one", (first,)), ("two", (first, second))):
+            lm = [part for server in servers for part in ("--lm", server.spec)]
+            assert run_with_server("--out", tmp_path / name, *lm).status == 0
+    assert (tmp_path / "one" / "samples.jsonl").read_text() == (tmp_path / "two" / "samples.jsonl").read_text()
+
+
+def test_run_without_any_server_ends_and_is_continued(run_with_server, serving, tmp_path):
+    out = tmp_path / "run"
+    with serving() as first, serving() as second:
+        for server in (first, second):
+
+            def fails_later(handler, answer, server=server):
+                server.fault = (
+                    (lambda handler, answer: handler.send_error(500)) if len(server.texts) > 3 else server.fault
+                )
+                handler.server.answered = True
+                handler._send(200, json.loads(answer))
+
+            server.fault = fails_later
+        lm = ("--lm", first.spec, "--lm", second.spec)
+        failed = run_with_server("--out", out, *lm, "--retries", 0)
+        assert failed.status == 1
+        assert failed.err.count("failed with status 500") >= 1
+        assert json.loads((out / "run.json").read_text())["status"] == "failed"
+        paid = json.loads((out / "run.json").read_text())["calls"]
+        first.fault = second.fault = None
+        before = len(first.texts) + len(second.texts)
+        assert run_with_server("--out", out, *lm).status == 0
+        record = json.loads((out / "run.json").read_text())
+        assert len(first.texts) + len(second.texts) - before == record["calls"] - paid, "nothing is paid twice"
+
+
+def test_answer_that_comes_after_the_run_has_failed_is_stored(run_with_server, serving, tmp_path):
+    out, gate = tmp_path / "run", threading.Event()
+    with serving() as server:
+
+        def hang(handler, answer):
+            gate.wait(20)
+            handler._send(200, json.loads(answer))
+
+        server.fault = hang
+        failed = run_with_server("--out", out, "--lm", server.spec, "--timeout", 3)
+        assert failed.status == 1
+        assert failed.err.splitlines()[-1].endswith("did not answer within 3 seconds")
+        assert json.loads((out / "run.json").read_text())["calls"] == 0
+        server.fault = None
+        gate.set()
+        for _ in range(100):
+            with RunStore.read(out) as store:
+                if stored := store.calls.totals().calls:
+                    break
+            time.sleep(0.05)
+        assert stored == len(server.texts) == 1
+        assert run_with_server("--out", out, "--lm", server.spec).status == 0
+        assert len(set(server.texts)) == len(server.texts), "nothing is paid twice"
+
+
+def test_servers_of_a_config_file(run_with_server, serving, tmp_path, monkeypatch):
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
+    (tmp_path / "settings").mkdir()
+    config = tmp_path / "settings" / "groundset.toml"
+    with serving() as first, serving() as second:
+        (tmp_path / "settings" / "servers.txt").write_text(f"http://127.0.0.1:{second.server_port}/v1\n")
+        config.write_text(f'lm = ["{first.spec}", "openai/tiny@servers.txt"]\n')
+        result = run_with_server("--out", tmp_path / "run", "--config", config)
+        assert result.status == 0, result.err
+        assert first.keys == second.keys == {"Bearer mine"}, "both are on this machine"
+        monkeypatch.setattr(OpenAISpec, "is_local", False)  # treat the servers as remote
+        for server in (first, second):
+            server.keys.clear()
+        servers.check_served.cache_clear()
+        assert run_with_server("--out", tmp_path / "other", "--config", config).status == 0
+        assert first.keys == second.keys == {"Bearer none"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--lm", "openai/a@http://x/v1", "--lm", "openai/b@http://y/v1"), "all servers must serve the same model"),
+        (("--lm", "openai/a@missing.txt"), "missing.txt cannot be read: No such file or directory"),
+        (("--lm", "openai/a@localhost:8000"), "base URL must start with http"),
+        (("--lm", ""), "--lm"),
+        (("--timeout", 0), "--timeout 0: must be more than 0"),
+        (("--timeout", "soon"), "--timeout soon: must be a number"),
+        (("--retries", -1), "--retries -1: must be at least 0"),
+    ],
+)
+def test_wrong_servers_are_one_line(run_with_server, tmp_path, options, message):
+    result = run_with_server("--out", tmp_path / "run", *options)
+    assert result.status == 2
+    assert message in result.err.splitlines()[-1]
+    assert not (tmp_path / "run").exists()

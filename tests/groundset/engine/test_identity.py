@@ -84,7 +84,7 @@ def test_mismatch_names_exactly_the_changed_options(docs, tmp_path):
 
 
 def test_identity_covers_all_options_except_known_ones(docs):
-    known = {"lm", "lm_file", "critic_lm", "critic_lm_file"}
+    known = {"lm", "lm_file", "critic_lm", "critic_lm_file", "timeout", "retries"}
     known |= {"chunks", "embedder", "parser", "compiled", "workers", "vector_store", "options", "size"}
     config = make_config({"documents": (docs,)})
     options = set(type(config.options).model_fields) - {"ask"}

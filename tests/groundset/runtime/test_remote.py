@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,8 +14,7 @@ from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMError
 
 from groundset.engine.engine import fatal_error
-from groundset.models import servers
-from groundset.runtime import lms
+from groundset.models import pool, servers
 from groundset.runtime.journal import MemoryJournal
 from groundset.runtime.lms import open_lm
 from programs.critics.logprobs import LogprobCritic
@@ -129,14 +129,18 @@ def test_lm_critic_uses_log_probabilities_of_a_server(server: Server) -> None:
 
 def test_requested_pause_is_made_and_reported(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     notices: list[str] = []
-    slept: list[float] = []
-    monkeypatch.setattr(lms.time, "sleep", slept.append)
+    monkeypatch.setattr(pool, "_MIN_REPORTED_PAUSE", 1.5)
     with open_lm(spec(server), notify=notices.append) as model:
-        server.answers = [(429, {"Retry-After": "40"}, {"error": {"message": "slow down"}}), (503, {}, {})]
+        server.answers = [(429, {"Retry-After": "2"}, {"error": {"message": "slow down"}}), (503, {}, {})]
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
+        began = time.monotonic()
         assert model.lm(request).message.text == "When was the bridge opened?"
-    assert slept == [40.0, 2.0]
-    assert notices == ["Waiting 40 seconds, as requested by openai/tiny."]
+        assert 4.0 <= time.monotonic() - began < 8.0, "2 seconds as requested, then 2 after the second failure"
+    place = f"the model server at http://127.0.0.1:{server.server_port}/v1"
+    assert notices == [
+        f"Waiting 2 seconds: {place} limits the rate of requests (429); try again in 2 seconds.",
+        f"Waiting 2 seconds: {place} is busy or still loading the model (503); try again later.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,7 @@ def test_invalid_answer_is_not_journaled(
     server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str
 ) -> None:
     journal = MemoryJournal()
-    monkeypatch.setattr(lms.time, "sleep", lambda seconds: pytest.fail("slept"))
+    monkeypatch.setattr(pool.ServerPool, "_report_pause", lambda *arguments: pytest.fail("waited"))
     with open_lm(spec(server), journal=journal) as model:
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
         server.answers = [answer]
@@ -169,13 +173,13 @@ def test_invalid_answer_is_not_journaled(
         assert failed is not None
         assert failed.exit_code == 1
         assert re.search(f"^the model server at http://127.0.0.1:{server.server_port}/v1.*{reason}", str(failed))
+    with open_lm(spec(server), journal=journal) as model:
         assert model.lm(request).message.text == "When was the bridge opened?"
 
 
 def test_missing_answer_times_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lms, "ANSWER_SECONDS", 0.3)
     done = threading.Event()
-    with open_lm(spec(server)) as model:
+    with open_lm(spec(server), timeout=0.3) as model:
         monkeypatch.setattr(Handler, "_send", lambda *_: done.wait(10))
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
         with pytest.raises(LMError, match=r"did not answer within 0\.3 seconds"):

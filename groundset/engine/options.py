@@ -6,7 +6,7 @@ The command line, the Python parameters, ``--config``, the documentation and the
 
 from pathlib import Path
 
-from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, WINDOW, ChunkingOptions, option
+from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, MAX_WORKERS, ChunkingOptions, option
 
 
 class RunOptions(ChunkingOptions):
@@ -81,5 +81,11 @@ class RunOptions(ChunkingOptions):
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", min_length=1)
     parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English, or none.", min_length=1)
     seed: int = option(0, "Seed of all random choices.", ge=0, lt=2**63)
-    workers: int = option(1, "Parallel attempts, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW)
+    workers: int = option(
+        1,
+        "Parallel attempts, up to 256; about half of the missing samples run at once at most, but at least 8. With 1, "
+        "a local model makes the same run again, to the byte.",
+        ge=1,
+        le=MAX_WORKERS,
+    )
     vector_store: str = option("faiss", "The vector store: faiss, qdrant or qdrant:FOLDER.", min_length=1)

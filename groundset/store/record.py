@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from groundset import __version__
 from groundset.files import json_text, write_rows, write_text
-from groundset.options import WINDOW
 from groundset.store.meta import check_meta
 from groundset.store.run_store import RunStore
 from programs.errors import DamagedRunError, InputError, RunError
@@ -136,7 +135,6 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "chunks": chunks,
         "corpus": store.meta("corpus"),
         "skipped": store.meta("skipped"),
-        "window": WINDOW,
         "agenda": store.meta("agenda"),
         "tracked": store.meta("tracked"),
         "lineage": store.meta("lineage"),

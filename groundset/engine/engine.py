@@ -25,9 +25,9 @@ from groundset.store.run_store import RunStore
 from programs.errors import EngineError, GroundsetError
 from programs.types import Attempt, Observer, Outcome, Program, Reject, StepRecord
 
-Ending = Literal["complete", "short", "interrupted"]
+Ending = Literal["complete", "short", "budget", "interrupted"]
 
-# How long a run waits for calls in flight when it ends, and when the user stops it.
+# How long a run waits for calls in flight when it ends, and when a signal stops it.
 GRACE_SECONDS = 60.0
 HASTY_GRACE_SECONDS = 5.0
 _TICK_SECONDS = 0.5
@@ -253,7 +253,7 @@ class RunEngine:
 
     def _end_attempts(self) -> None:
         """Stop attempts in flight after their running calls, and wait for them for a limited time."""
-        grace = HASTY_GRACE_SECONDS if self._stop.requested else GRACE_SECONDS
+        grace = HASTY_GRACE_SECONDS if self._stop.signal is not None else GRACE_SECONDS
         self._stop.request()
         futures = [future for _, future in self._running.values()]
         self.has_ended = not wait(futures, grace).not_done

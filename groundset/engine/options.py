@@ -88,4 +88,19 @@ class RunOptions(ChunkingOptions):
         ge=1,
         le=MAX_WORKERS,
     )
+    budget_calls: int | None = option(
+        None,
+        "End the run after this many language model calls, counted over all processes; a larger budget continues it.",
+        ge=1,
+        exclude=True,
+    )
+    budget_tokens: int | None = option(
+        None, "The same for prompt and generated tokens; calls in flight may exceed it.", ge=1, exclude=True
+    )
+    price: str | None = option(
+        None,
+        "The prices of a million prompt and generated tokens, such as 0.5,1.5, in any currency, to show costs.",
+        metavar="IN,OUT",
+        exclude=True,
+    )
     vector_store: str = option("faiss", "The vector store: faiss, qdrant or qdrant:FOLDER.", min_length=1)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from groundset.store.run_store import RunStore
 
@@ -44,46 +44,6 @@ class Stop:
         """
         if self._event.is_set():
             raise RunStoppedError
-
-
-class Calls(Protocol):
-    """The calls of a run store."""
-
-    def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the record of a finished call, or None."""
-        ...
-
-    def put(self, digest: str, record: dict[str, Any]) -> None:
-        """Store a finished call."""
-        ...
-
-
-class StoppableJournal:
-    """A journal that ends attempts between calls, and always stores a finished call.
-
-    The language model is opened before the run is created, so the store is attached later.
-    """
-
-    def __init__(self, stop: Stop) -> None:
-        """Build a journal without a store."""
-        self._stop = stop
-        self._calls: Calls | None = None
-
-    def attach(self, calls: Calls) -> None:
-        """Store calls in this journal from now on."""
-        self._calls = calls
-
-    def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the record of a finished call, None if the call has to be made."""
-        record = self._calls.get(digest) if self._calls else None
-        if record is None:
-            self._stop.check()
-        return record
-
-    def put(self, digest: str, record: dict[str, Any]) -> None:
-        """Store a finished call."""
-        if self._calls:
-            self._calls.put(digest, record)
 
 
 def quit_hard(number: int) -> None:

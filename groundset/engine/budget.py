@@ -2,10 +2,10 @@
 
 import threading
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from groundset.engine.stop import Stop
-from groundset.store.calls import CallTotals
+from groundset.store.calls import CallTable, CallTotals
 
 
 class Budget:
@@ -47,18 +47,6 @@ class Budget:
             self._used["tokens"] += record["prompt_tokens"] + record["completion_tokens"]
 
 
-class Calls(Protocol):
-    """The calls of a run store."""
-
-    def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the record of a finished call, or None."""
-        ...
-
-    def put(self, digest: str, record: dict[str, Any]) -> None:
-        """Store a finished call."""
-        ...
-
-
 class StoppableJournal:
     """A journal that ends attempts between calls, and always stores a finished call.
 
@@ -68,15 +56,16 @@ class StoppableJournal:
     def __init__(self, budget: Budget) -> None:
         """Build a journal without a store."""
         self._budget = budget
-        self._calls: Calls | None = None
+        self._calls: CallTable | None = None
+        self._stored: set[str] = set()  # most calls are new, and need no query
 
-    def attach(self, calls: Calls) -> None:
+    def attach(self, calls: CallTable) -> None:
         """Store calls in this journal from now on."""
-        self._calls = calls
+        self._calls, self._stored = calls, calls.digests()
 
     def get(self, digest: str) -> dict[str, Any] | None:
         """Return the record of a finished call, None if the call has to be made."""
-        record = self._calls.get(digest) if self._calls else None
+        record = self._calls.get(digest) if self._calls and digest in self._stored else None
         if record is None:
             self._budget.claim()
         return record
@@ -85,4 +74,5 @@ class StoppableJournal:
         """Store a finished call."""
         if self._calls:
             self._calls.put(digest, record)
+            self._stored.add(digest)
         self._budget.count(record)

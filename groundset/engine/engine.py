@@ -1,6 +1,5 @@
 """The run engine: attempts in threads, decisions strictly in the order of attempts."""
 
-import itertools
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -23,7 +22,7 @@ from groundset.engine.stop import Clock, RunStoppedError, Stop
 from groundset.models.servers import first_line
 from groundset.store.run_store import RunStore
 from programs.errors import EngineError, GroundsetError
-from programs.types import Attempt, Observer, Outcome, Program, Reject, StepRecord
+from programs.types import Attempt, Outcome, Program, Reject, StepRecord
 
 Ending = Literal["complete", "short", "budget", "interrupted"]
 
@@ -192,20 +191,20 @@ class RunEngine:
         """Run the program on one attempt, in a thread of the pool."""
         self._stop.check()
         self._store.attempts.begin(attempt)
-        with dspy.context(lm=self._runner.lm, adapter=self._runner.adapter, **UNTRACED):
-            outcome = self._runner.program(attempt=attempt, observer=self._observer(attempt.number))
-        self._store.attempts.finish(attempt.number, outcome)
-        return outcome
-
-    def _observer(self, number: int) -> Observer:
-        seqs = itertools.count()
+        records: list[StepRecord] = []
 
         def observe(record: StepRecord) -> None:
-            self._store.attempts.add_step(number, next(seqs), record)
+            records.append(record)
             self._watcher.step(record)
             self._stop.check()
 
-        return observe
+        try:
+            with dspy.context(lm=self._runner.lm, adapter=self._runner.adapter, **UNTRACED):
+                outcome = self._runner.program(attempt=attempt, observer=observe)
+        finally:
+            self._store.attempts.add_steps(attempt.number, records)
+        self._store.attempts.finish(attempt.number, outcome)
+        return outcome
 
     def _wait(self) -> None:
         """Wait until another attempt has finished or progress is due for an update."""
@@ -231,7 +230,6 @@ class RunEngine:
             del self._running[number]
             if error is None:
                 self._failures.clear()
-            self._clock.note()
             self._watcher.decided(settled)
 
     def _failed_outcome(self, attempt: Attempt, error: BaseException) -> Outcome:

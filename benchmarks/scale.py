@@ -173,13 +173,15 @@ def measure(docs: Path, out: Path, address: str, workers: int, arguments: argpar
     print(f"     all: {first.until(last, workers, arguments.latency)}")
     if gauge.wide is not None and gauge.wide.calls > first.calls:
         print(f"    wide: {first.until(gauge.wide, workers, arguments.latency)}", flush=True)
-    return hashlib.sha256(result.files.samples.read_bytes() + result.files.rejects.read_bytes()).hexdigest()
+    digest = hashlib.sha256(result.files.samples.read_bytes() + result.files.rejects.read_bytes()).hexdigest()
+    print(f"          samples and rejects {digest[:16]}", flush=True)
+    return digest
 
 
 def main() -> None:
     """Measure a run with each number of workers, and compare their samples."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, nargs="+", default=[8, 64])
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 8, 64])
     parser.add_argument("--samples", type=int, default=600)
     parser.add_argument("--latency", type=float, default=0.2)
     arguments = parser.parse_args()

@@ -40,13 +40,13 @@ def whole_folders(targets: Mapping[Path, str]) -> Iterator[list[Path]]:
     Raises:
         InputError: a target cannot be written, or another process is writing it; the message names the folder.
     """
-    places = {target.resolve(): last for target, last in targets.items()}
-    if len(places) < len(targets):
+    resolved = {target.resolve(): last for target, last in targets.items()}
+    if len(resolved) < len(targets):
         raise InputError(f"cannot write {' and '.join(map(str, targets))}: some of them are the same folder")
     with ExitStack() as stack:
-        stack.enter_context(_naming(Path(os.path.commonpath(places))))
+        stack.enter_context(_naming(Path(os.path.commonpath(resolved))))
         asides = {}
-        for target in places:
+        for target in resolved:
             with _naming(target):
                 asides[target] = stack.enter_context(_aside(target))
         yield list(asides.values())
@@ -55,7 +55,7 @@ def whole_folders(targets: Mapping[Path, str]) -> Iterator[list[Path]]:
                 _complete(aside)
         for target, aside in asides.items():
             with _naming(target):
-                _put(aside, target, places[target])
+                _put(aside, target, resolved[target])
 
 
 def check_folder(folder: Path) -> None:
@@ -169,10 +169,10 @@ def _put(aside: Path, target: Path, last: str) -> None:
         if path.name not in kept and not is_leftover(path.name):
             _remove(path)
     for path in sorted(aside.iterdir(), key=lambda path: path.name == last):
-        place = target / path.name
-        if place.is_dir():
-            _remove(place)
-        path.replace(place)
+        destination = target / path.name
+        if destination.is_dir():
+            _remove(destination)
+        path.replace(destination)
 
 
 def _remove(path: Path) -> None:

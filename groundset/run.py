@@ -201,10 +201,10 @@ class Run(Sequence[Sample]):
         other.__dict__ |= known | parts
         return other
 
-    def only(self, places: Iterable[int]) -> Self:
-        """Return a copy of the run with only the samples at ``places``, from 0, in that order."""
-        chosen = list(places)
-        samples = [self.samples[place] for place in chosen]
+    def only(self, indices: Iterable[int]) -> Self:
+        """Return a copy of the run with only the samples at ``indices``, in that order."""
+        chosen = list(indices)
+        samples = [self.samples[index] for index in chosen]
         return self.replace(samples=samples, question_vectors=self.question_vectors[chosen])
 
     def reviewed(self, *, signed: bool = False) -> Self:
@@ -212,14 +212,14 @@ class Run(Sequence[Sample]):
 
         Unreviewed and disputed samples are kept, unless ``signed`` is set.
         """
-        places, samples = [], []
-        for place, sample in enumerate(self.samples):
+        indices, samples = [], []
+        for index, sample in enumerate(self.samples):
             found = self.consensus.get(sample.id)
             verdict = found.verdict if found else None
             if verdict == "good" or (verdict in (None, "disputed") and not signed):
-                places.append(place)
+                indices.append(index)
                 samples.append(corrected(sample, found))
-        return self.only(places).replace(samples=samples)
+        return self.only(indices).replace(samples=samples)
 
     def lineage(self, command: str, **options: Any) -> Lineage:
         """Return the lineage of a run derived from this one by a command."""
@@ -230,14 +230,14 @@ class Run(Sequence[Sample]):
         return len(self.samples)
 
     @overload
-    def __getitem__(self, place: int) -> Sample: ...
+    def __getitem__(self, index: int) -> Sample: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Sample]: ...
+    def __getitem__(self, index: slice) -> Sequence[Sample]: ...
 
-    def __getitem__(self, place: int | slice) -> Sample | Sequence[Sample]:
+    def __getitem__(self, index: int | slice) -> Sample | Sequence[Sample]:
         """Return a sample by its position, or several by a slice."""
-        return self.samples[place]
+        return self.samples[index]
 
     def _read(self, part: Callable[[RunStore], _Value]) -> _Value:
         with self.opened() as store:
@@ -335,7 +335,7 @@ def _fill(store: RunStore, run: Run) -> None:
     store.results.add(zip(run.samples, run.question_vectors, strict=True), run.rejects)
     items = {
         "sample": {sample.id for sample in run.samples},
-        "reject": {str(place) for place in range(1, len(run.rejects) + 1)},
+        "reject": {str(position) for position in range(1, len(run.rejects) + 1)},
     }
     store.reviews.add(*(review for review in run.reviews if review.item in items[review.kind]))
     store.begin_session()

@@ -63,7 +63,7 @@ class GoldRow(BaseModel):
         return ""
 
     def _problems(self) -> Iterator[str]:
-        raise NotImplementedError
+        yield from ()
 
     @model_validator(mode="after")
     def _validate(self) -> Self:
@@ -82,6 +82,14 @@ class SingleChunkGold(GoldRow):
     def sources(self) -> tuple[str, ...]:
         """Return the document."""
         return (self.document,)
+
+
+class SearchedChunkGold(SingleChunkGold):
+    """An expected output about one chunk; the text of the chunk is the passage to search for."""
+
+    def passage_in(self, texts: Mapping[str, str]) -> str:
+        """Return the text of its chunk, empty if that is unknown."""
+        return texts.get(self.chunk, "")
 
 
 class MultiChunkGold(GoldRow):

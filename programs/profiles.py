@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -49,9 +49,13 @@ class _Strict(BaseModel):
 
 
 class ProfileValue(_Strict):
-    """A value of a dimension."""
+    """A value of a dimension.
+
+    ``passages`` declares how many passages the answer needs, where the value says so.
+    """
 
     description: _Description
+    passages: Literal["one", "several"] | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class ProfileDimension(_Strict):
@@ -88,6 +92,22 @@ class ProfileTable(_Strict):
         return "\n".join(
             f"{name}: {value} ({self.parameters[name].values[value].description})" for name, value in profile.items()
         )
+
+    def for_passages(self, profile: Profile, count: int) -> Profile:
+        """Return a profile that is true of a question whose answer needs ``count`` passages.
+
+        A value that declares another number is replaced by the nearest value of its dimension that declares this one.
+        """
+        number = "one" if count == 1 else "several"
+        return {name: self._nearest(self.parameters[name].values, value, number) for name, value in profile.items()}
+
+    @staticmethod
+    def _nearest(values: Mapping[str, ProfileValue], value: str, number: str) -> str:
+        names = list(values)
+        matching = [name for name in names if values[name].passages == number]
+        if values[value].passages in (None, number) or not matching:
+            return value
+        return min(matching, key=lambda name: abs(names.index(name) - names.index(value)))
 
 
 def read_profiles(file: Path) -> ProfileTable:

@@ -81,6 +81,22 @@ class Trail:
             )
         )
 
+    def check(
+        self,
+        step: str,
+        candidate: int,
+        output: dict[str, Any],
+        reason: str | None,
+        *,
+        probability: float | None = None,
+        question: str | None = None,
+    ) -> bool:
+        """Record a check of a candidate, with a reject if there is a reason to refuse it; return whether it passes."""
+        self.record(step, candidate, output, probability=probability, good=reason is None, reason=reason)
+        if reason is not None:
+            self.refuse(step, reason, probability=probability, question=question)
+        return reason is None
+
     def add_focus(self, focus: Focus) -> None:
         """Add a focus that was found during the attempt and asked about."""
         self.new_foci = (*self.new_foci, focus)

@@ -220,17 +220,21 @@ class Attempt(_Frozen):
         number: counts from 0 within a run.
         contexts: one chunk or several, with the foci to ask about; if there are none, the program looks for some.
         wanted: the name of an evolution.
+        others: further evolutions that are possible and missing, the most missing first.
         used_foci: foci of these contexts that earlier attempts asked about.
         round: how often these contexts were drawn before.
         seed: the seed of all sampling.
+        repeats: the number of an earlier attempt, if its stored outcome is to be decided again.
     """
 
     number: int
     contexts: tuple[Context, ...]
     wanted: str
+    others: tuple[str, ...] = ()
     used_foci: tuple[Focus, ...] = ()
     round: int = 0
     seed: int = 0
+    repeats: int | None = None
 
 
 class Outcome(_Frozen):
@@ -283,7 +287,7 @@ class Sample(_Frozen):
 
     @property
     def conversation(self) -> list[dict[str, str]] | None:
-        """Return the chat messages whose last one the question is the stand-alone form of; None for other questions."""
+        """Return the chat messages whose last one is the follow-up of this question, None for other questions."""
         messages = self.metadata.get("conversation")
         try:  # imported samples may have any value here
             return [{key: str(message[key]) for key in ("role", "content")} for message in messages or ()] or None

@@ -1,4 +1,4 @@
-"""Step ``ask``: questions about a passage, each with its answer and the words that it rests on."""
+"""Step ``ask``: questions about a passage, each with its answer and evidence."""
 
 import dspy
 from pydantic import BaseModel, ConfigDict

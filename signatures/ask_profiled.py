@@ -1,4 +1,4 @@
-"""Step ``ask_profiled``: a question for a profile, with its answer and the words that it rests on."""
+"""Step ``ask_profiled``: a question for a profile, with its answer and evidence."""
 
 import dspy
 

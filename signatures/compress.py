@@ -1,4 +1,4 @@
-"""Step ``compress``: shorter and more indirect."""
+"""Step ``compress``: a question in fewer words."""
 
 import dspy
 

@@ -1,4 +1,4 @@
-"""Step ``describe``: a phrase that can stand in the place of a name."""
+"""Step ``describe``: a phrase that can replace a name."""
 
 import dspy
 

@@ -1,4 +1,4 @@
-"""Step ``evolve``: a question changed in one way, with its answer and the words that it rests on."""
+"""Step ``evolve``: a question changed in one way, with its answer and evidence."""
 
 import dspy
 

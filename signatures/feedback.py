@@ -1,4 +1,4 @@
-"""Part of step ``rewrite``: what is wrong with a refused question."""
+"""Step ``feedback``: what must change in a refused question."""
 
 import dspy
 

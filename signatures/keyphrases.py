@@ -1,4 +1,4 @@
-"""Step ``keyphrases``: what a chunk is about, in its own words."""
+"""Step ``keyphrases``: phrases of a passage that can be asked about."""
 
 import dspy
 

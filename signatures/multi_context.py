@@ -1,4 +1,4 @@
-"""Step ``multi_context``: a question that compares what several facts tell."""
+"""Step ``multi_context``: a question that compares several facts."""
 
 import dspy
 

@@ -1,4 +1,4 @@
-"""Step ``reasoning``: a name gives way to a description, so that the answer needs one fact more."""
+"""Step ``reasoning``: the kind of a named thing, to replace its name by a description."""
 
 import dspy
 

@@ -1,4 +1,4 @@
-"""Step ``rewrite``: a refused question, mended."""
+"""Step ``rewrite``: a refused question, improved by feedback."""
 
 import dspy
 

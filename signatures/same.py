@@ -1,4 +1,4 @@
-"""Step ``same``: did the evolution change anything?"""
+"""Step ``same``: do two questions ask the same?"""
 
 from typing import Annotated
 

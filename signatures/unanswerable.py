@@ -1,4 +1,4 @@
-"""Step ``unanswerable``: a question on the matter of a passage that the passage does not answer."""
+"""Step ``unanswerable``: a question on the subject of a passage that the passage does not answer."""
 
 import dspy
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 
 from groundset.run import Run
+from groundset.store.tables import Vectors
 from programs.types import Chunk, Document, Retrieval, Sample
 
 MADE = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -52,6 +53,22 @@ def sample(name: str, *contexts: Chunk, **changes: object) -> Sample:
     return Sample(**fields)
 
 
+def run_of(samples: list[Sample], chunks: list[Chunk], documents: list[Document], vectors: Vectors) -> Run:
+    """Return a run in memory; ``vectors`` are of the chunks, and that of a question is the one of its first chunk."""
+    rows = {chunk.chunk_id: row for chunk, row in zip(chunks, vectors, strict=True)}
+    return Run.of(
+        samples=samples,
+        chunks=chunks,
+        documents=documents,
+        chunk_vectors=vectors,
+        question_vectors=np.stack([rows[sample.contexts[0].chunk_id] for sample in samples]),
+        started=MADE,
+        identity=None,
+        settings={},
+        reviews=[],
+    )
+
+
 def evaluation_set(documents: int = 12, chunks: int = 10) -> Run:
     """Return a set whose chunks of a document are alike, with a question about the second of each."""
     sources = [document(f"d{number:02d}", chunks) for number in range(documents)]
@@ -63,17 +80,4 @@ def evaluation_set(documents: int = 12, chunks: int = 10) -> Run:
     asked = [
         sample(f"q-{each.chunk_id}", each, answer=f"number {n}") for n, each in enumerate(found) if n % chunks == 1
     ]
-    places = {chunk.chunk_id: place for place, chunk in enumerate(found)}
-    rows = vectors.astype(np.float32)
-    near = {each.id: rows[places[each.contexts[0].chunk_id]] for each in asked}
-    return Run.of(
-        samples=asked,
-        chunks=found,
-        documents=sources,
-        chunk_vectors=rows,
-        question_vectors=np.stack([near[sample.id] for sample in asked]),
-        started=MADE,
-        identity=None,
-        settings={},
-        reviews=[],
-    )
+    return run_of(asked, found, sources, vectors.astype(np.float32))

@@ -23,7 +23,7 @@ class LabelsFromOptions(CommandOptions):
 
 def from_runs(options: LabelsFromOptions) -> None:
     """Write the labels and print how many there are."""
-    from groundset.compiling.labels import labels_from
+    from groundset.compiling.review_labels import labels_from
     from groundset.files import write_rows
     from groundset.store.record import run_files
 

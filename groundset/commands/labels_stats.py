@@ -22,7 +22,7 @@ class LabelsStatsOptions(CommandOptions):
 
 def stats(options: LabelsStatsOptions) -> None:
     """Print the counts."""
-    from groundset.compiling.labels import count_rows
+    from groundset.compiling.label_counts import count_rows
 
     counted = count_rows(options.files)
     if options.as_json:

@@ -155,8 +155,8 @@ def _print(comparison: "Comparison") -> None:
     if any(result.config.reranker for result in comparison.results):
         print_table(_HEADINGS, rows)
     else:
-        shown = [place for place, heading in enumerate(_HEADINGS) if heading != "reranker"]
-        print_table([_HEADINGS[place] for place in shown], [[row[place] for place in shown] for row in rows])
+        shown = [index for index, heading in enumerate(_HEADINGS) if heading != "reranker"]
+        print_table([_HEADINGS[index] for index in shown], [[row[index] for index in shown] for row in rows])
 
 
 def _names(text: str | None) -> list[str]:

@@ -54,7 +54,7 @@ class _Part(NamedTuple):
 
 
 class _Caption(NamedTuple):
-    """A caption; the kind is None if its words do not tell what it belongs to."""
+    """A caption; the kind is None if its words do not say what it belongs to."""
 
     start: int
     end: int
@@ -71,7 +71,7 @@ def tables_and_figures(document: Document) -> list[TableOrFigure]:
     tables = []
     for number, part in enumerate(parts):
         if part.kind == "table":
-            caption = captions.pop(_place_of_caption(number, parts, captions), None)
+            caption = captions.pop(_caption_index(number, parts, captions), None)
             tables.append(_table(text, part, caption))
     return sorted([*tables, *_figures(text, parts, captions)], key=lambda each: each.rows)
 
@@ -150,15 +150,15 @@ def _labels() -> re.Pattern[str]:
     return re.compile(rf"(?i:(?P<table>{tables})|(?P<figure>{figures}))\s?(?:(?>{_NUMBER})(?:{_AFTER})|:)")
 
 
-def _place_of_caption(number: int, parts: Sequence[_Part], captions: Mapping[int, _Caption]) -> int:
-    """Return the number of the caption before a table, or else after it; -1 if there is none."""
+def _caption_index(table: int, parts: Sequence[_Part], captions: Mapping[int, _Caption]) -> int:
+    """Return the index of the caption before a table, or else after it; -1 if there is none."""
 
-    def is_caption(place: int) -> bool:
-        return place in captions and captions[place].kind != "figure"
+    def is_caption(index: int) -> bool:
+        return index in captions and captions[index].kind != "figure"
 
-    after = number + 1
-    if is_caption(number - 1):
-        return number - 1
+    after = table + 1
+    if is_caption(table - 1):
+        return table - 1
     if not is_caption(after) or parts[after].kind == "heading" or captions[after].start > parts[after].start:
         return -1
     # Between two tables it belongs to the second, unless that one has another caption below.

@@ -113,11 +113,12 @@ def prepare_engine(
     judges = calls_model or config.panel
     by_role = {GENERATOR: model.lm} | ({CRITIC: models.critic_model.lm} if judges else {})
     panel = open_panel(models.critic_model) if config.panel else {}
+    takes_profiles = "profile_file" in recipe.options.model_fields
     tools = replace(
         tools.with_models(by_role),
         critics={**critics, **compiled.finetuned(model.lm), **panel},
         corpus=contexts,
-        profiles=read_profiles(data_path("profiles", "default.json")),
+        profiles=read_profiles(data_path("profiles", "default.json")) if takes_profiles else None,
     )
     program = recipe.program(tools, config.options)
     if config.language and mode.writes_freely:

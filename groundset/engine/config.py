@@ -310,8 +310,8 @@ def _state_of(config: RunConfig) -> ModeState | None:
     except GroundsetError:  # reported when the model is opened
         return None
     named = () if config.compiled in (SHIPPED, CHAMPION, NONE) else (Path(config.compiled).expanduser(),)
-    for place in (*named, data_path("compiled")):
-        file = place / folder / MODE_FILE
+    for states in (*named, data_path("compiled")):
+        file = states / folder / MODE_FILE
         if file.is_file():
             try:
                 return ModeState.model_validate_json(small_text(file, MAX_ROW))

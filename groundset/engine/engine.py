@@ -178,6 +178,8 @@ class RunEngine:
         """Start attempts while threads are free and the planner has one."""
         busy = sum(not future.done() for _, future in self._running.values())
         while busy < workers and not self._stop.requested and (attempt := self._planner.next()) is not None:
+            if attempt.repeats is not None:
+                self._store.attempts.repeat(attempt, attempt.repeats)
             finished = self._store.attempts.outcome(attempt)
             if finished is None:
                 future = pool.submit(partial(self._run_attempt, attempt))

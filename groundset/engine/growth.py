@@ -16,7 +16,7 @@ class Request(NamedTuple):
 
     Attributes:
         first: the number of the first attempt planned for it.
-        size: how many samples; None for one for each key of the agenda.
+        size: how many samples; None requests one for each key of the agenda.
         options: the options in ``Recipe.growing``.
     """
 

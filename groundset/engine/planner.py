@@ -46,10 +46,9 @@ class Settlement(NamedTuple):
     rejects: tuple[Reject, ...]
 
 
-class _Drawn(NamedTuple):
-    number: int
-    wanted: str
-    contexts: tuple[Context, ...]
+class _Plan(NamedTuple):
+    key: str
+    attempt: Attempt
 
 
 class Planner:
@@ -58,7 +57,8 @@ class Planner:
     The first draft of an outcome that passes is accepted. Two steps refuse drafts here: ``duplicate``, and ``mix`` for
     an evolution or question kind over quota. Documents and model may not yield every evolution and kind, so quotas of a
     mix with simple questions end once every chunk has been drawn ``mix_rounds`` times. Good drafts over quota are
-    postponed until then, not rejected.
+    postponed until then, not rejected: when all earlier attempts are decided, outcomes with postponed drafts are
+    decided again, each as an attempt of its own that needs no calls. A new request does the same.
     """
 
     def __init__(
@@ -88,9 +88,13 @@ class Planner:
         self._mix_rounds = mix_rounds
         self._language = language
         self._start = self._visited = 0
-        self._planned = 0
+        self._plans: list[_Plan] = []
         self._tried: Counter[str] = Counter()
-        self._drawn: dict[str, list[_Drawn]] = {}
+        self._drawn: dict[str, list[int]] = {}  # numbers of attempts by key
+        self._reopened = -1  # the visit at which postponed attempts were last decided again
+        self._postponed: list[int] = []
+        self._repeated: list[int] = []  # postponed attempts to decide again now
+        self._last_repeat = -1
         self._verdicts: list[Verdict] = []
         self._horizon = 0  # verdicts before it may be used by the next plan
         self._known = 0  # verdicts that were counted
@@ -121,27 +125,45 @@ class Planner:
 
     def follow(self, verdict: Verdict) -> None:
         """Apply the verdict on the earliest undecided attempt."""
+        if verdict.postponed:
+            self._postponed.append(len(self._verdicts))
         self._verdicts.append(verdict)
 
     def next(self) -> Attempt | None:
         """Return the next attempt, None if a verdict is needed first or nothing is left to ask."""
-        while self._later and self._later[0].first <= self._planned:
+        while self._later and self._later[0].first <= len(self._plans):
             self._start_request(self._later.pop(0))
-        if self._horizon > len(self._verdicts):
+        decided = len(self._verdicts)
+        if max(self._horizon - 1, self._last_repeat) >= decided:
             return None
         while not self.used_up:
             round_, index = divmod((self._start + self._visited) % self._turns, len(self._agenda.keys))
+            if index == 0 and self._quotas_end_at(round_) and self._reopened != self._visited:
+                if len(self._plans) > decided:
+                    return None
+                self._reopened = self._visited
+                self._repeated, self._postponed = self._postponed, []
+            while self._repeated:
+                number = self._repeated.pop(0)
+                if self._is_repeatable(number):
+                    return self._plan_again(number, round_)
             key = self._agenda.keys[index]
             drawn = self._drawn.get(key, [])
-            if drawn and drawn[-1].number >= len(self._verdicts):
+            if drawn and drawn[-1] >= decided:
                 return None
             self._visited += 1
             self._count_accepted()
-            past = [self._past(each) for each in drawn]
+            past = [self._past(number) for number in drawn]
             offers = self._below_quota(self._agenda.offers(key, round_, past), round_)
             if offers:
                 return self._plan(key, round_, offers, past)
         return None
+
+    def _quotas_end_at(self, round_: int) -> bool:
+        """Return whether the quotas of evolutions or those of kinds end with the start of a round."""
+        return (round_ == self._mix_rounds and self._shares.get("simple", 0) > 0) or (
+            round_ == KEPT_ROUNDS and bool(self._limits)
+        )
 
     @property
     def _turns(self) -> int:
@@ -152,13 +174,14 @@ class Planner:
         self._start += self._visited
         if self._start >= len(self._agenda.keys):
             self._start = 0
-        self._visited = 0
+        self._visited, self._reopened = 0, -1
         self._agenda, self._shares = request.agenda, request.shares
+        self._repeated, self._postponed = [*self._repeated, *self._postponed], []
 
-    def _past(self, drawn: _Drawn) -> Past:
-        verdict = self._verdicts[drawn.number]
-        foci = verdict.used_foci or tuple(focus for context in drawn.contexts for focus in context.foci)
-        return Past(drawn.wanted, foci, verdict.accepted, verdict.exhausted, verdict.postponed)
+    def _past(self, number: int) -> Past:
+        attempt, verdict = self._plans[number].attempt, self._verdicts[number]
+        foci = verdict.used_foci or tuple(focus for context in attempt.contexts for focus in context.foci)
+        return Past(attempt.wanted, foci, verdict.accepted, verdict.exhausted, verdict.postponed)
 
     def _count_accepted(self) -> None:
         """Count the accepted samples of verdicts before the horizon."""
@@ -179,35 +202,58 @@ class Planner:
         """Choose the evolution with the most missing samples per attempt already spent on it.
 
         Attempts in flight count as spent, so a window of attempts is divided in proportion, and an evolution that keeps
-        failing leaves room for the others. Every attempt starts with a plain question, which is kept when the evolution
-        fails, so every attempt counts as spent on the simplest evolution.
+        failing leaves room for the others. One that has all its samples if those in flight succeed comes after them.
+        Every attempt starts with a plain question, which is kept when the evolution fails, so every attempt counts as
+        spent on the simplest evolution.
         """
         simplest = next(iter(self._shares))
+        in_flight = Counter(plan.attempt.wanted for plan in self._plans[self._known :])
 
-        def need(evolution: str) -> float:
-            spent = self._planned if evolution == simplest else self._tried[evolution]
-            return (self._shares[evolution] - self._known_accepted[evolution]) / (1 + spent)
+        def need(evolution: str) -> tuple[bool, float]:
+            spent = len(self._plans) if evolution == simplest else self._tried[evolution]
+            missing = self._shares[evolution] - self._known_accepted[evolution]
+            return missing > in_flight[evolution], missing / (1 + spent)
 
         offered = [evolution for evolution in self._shares if evolution in offers]
-        wanted = max(reversed(offered), key=need)
+        wanted, *others = sorted(reversed(offered), key=need, reverse=True)
         attempt = Attempt(
-            number=self._planned,
+            number=len(self._plans),
             contexts=offers[wanted],
             wanted=wanted,
+            others=tuple(others),
             used_foci=tuple(focus for each in past for focus in each.foci),
             round=round_,
             seed=attempt_seed(self._seed, key, round_),
         )
-        self._drawn.setdefault(key, []).append(_Drawn(self._planned, wanted, attempt.contexts))
+        self._drawn.setdefault(key, []).append(attempt.number)
         self._tried[wanted] += 1
-        self._planned += 1
+        self._plans.append(_Plan(key, attempt))
+        self._move_horizon()
+        return attempt
+
+    def _is_repeatable(self, number: int) -> bool:
+        """Return whether the agenda would still offer the key of a postponed attempt, were it not for that attempt.
+
+        A recipe with one sample per chunk does not if another attempt gave one.
+        """
+        key, attempt = self._plans[number]
+        others = [self._past(other)._replace(exhausted=False) for other in self._drawn[key] if other != number]
+        return bool(self._agenda.offers(key, attempt.round, others))
+
+    def _plan_again(self, number: int, round_: int) -> Attempt:
+        """Return the attempt that decides a postponed one again; it takes its place in the past of its key."""
+        key, postponed = self._plans[number]
+        attempt = postponed.model_copy(update={"number": len(self._plans), "round": round_, "repeats": number})
+        drawn = self._drawn[key]
+        drawn[drawn.index(number)] = self._last_repeat = attempt.number
+        self._plans.append(_Plan(key, attempt))
         self._move_horizon()
         return attempt
 
     def _move_horizon(self) -> None:
         """Set the horizon of the next plan; it never goes back, also when a request for more widens the window."""
         window = window_of(sum(self._shares.values()) - self._known_accepted.total())
-        self._horizon = max(self._horizon, self._planned - window + 1)
+        self._horizon = max(self._horizon, len(self._plans) - window + 1)
 
     def decide(self, attempt: Attempt, outcome: Outcome) -> Settlement:
         """Accept one question of the earliest undecided attempt, or none."""

@@ -101,7 +101,7 @@ def quiet_client(seconds: float, max_bytes: int) -> Iterator[None]:
 
 
 def _ignore_pauses(response: Any) -> None:
-    """Remove the headers that make the client wait silently for any time."""
+    """Remove the headers that make the client wait silently for an arbitrary time."""
     for name in ("Retry-After", "RateLimit"):
         response.headers.pop(name, None)
 

@@ -71,9 +71,9 @@ class RunAnalysis(Run):
         return self.settings["compiled"].get("judge") or {}
 
     @cached_property
-    def places(self) -> dict[str, int]:
+    def index_of(self) -> dict[str, int]:
         """Return the index of each chunk by id."""
-        return {chunk.chunk_id: place for place, chunk in enumerate(self.chunks)}
+        return {chunk.chunk_id: index for index, chunk in enumerate(self.chunks)}
 
     @cached_property
     def document_texts(self) -> frozenset[str]:
@@ -139,13 +139,13 @@ class RunAnalysis(Run):
         if not len(questions) or questions.shape[1] != chunks.shape[1]:
             return None
         known = [
-            [self.places[chunk.chunk_id] for chunk in sample.contexts if chunk.chunk_id in self.places]
+            [self.index_of[chunk.chunk_id] for chunk in sample.contexts if chunk.chunk_id in self.index_of]
             for sample in self.answerable
         ]
         if not all(known):
             return None
         pairs = zip(questions, known, strict=True)
-        return np.array([(unit(chunks[places]) @ question).mean() for question, places in pairs], dtype=float)
+        return np.array([(unit(chunks[indices]) @ question).mean() for question, indices in pairs], dtype=float)
 
 
 class ReportSection(NamedTuple):

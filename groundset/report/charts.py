@@ -95,15 +95,13 @@ def histogram_chart(
 
 def points(key: str, layers: Sequence[tuple[str, NDArray[Any]]]) -> Markup:
     """Draw a scatter plot of layers: the first in grey, the others each with a marker and colour."""
-    many = sum(len(places) for _, places in layers) > _MANY_POINTS
+    many = sum(len(xy) for _, xy in layers) > _MANY_POINTS
     with _drawing(3.6) as (figure, axes):
-        for (name, places), look in zip(layers, _LOOKS, strict=False):
-            if not len(places):
+        for (name, xy), look in zip(layers, _LOOKS, strict=False):
+            if not len(xy):
                 continue
             smaller = {"s": 2.5, "linewidths": 0.4 if look["marker"] == "x" else 0} if many else {}
-            axes.scatter(
-                places[:, 0], places[:, 1], label=f"{name} ({len(places):,})", rasterized=many, **{**look, **smaller}
-            )
+            axes.scatter(xy[:, 0], xy[:, 1], label=f"{name} ({len(xy):,})", rasterized=many, **{**look, **smaller})
         axes.set(xticks=[], yticks=[], xlabel="first principal component", ylabel="second")
         axes.spines[["top", "right"]].set_visible(True)
         figure.legend(loc="outside upper left", ncols=1, frameon=False, labelcolor=_INK, markerscale=3 if many else 1.2)
@@ -141,8 +139,8 @@ def intervals(key: str, labels: Sequence[str], found: Sequence[tuple[float, floa
     """Draw labelled values with their intervals, from the top, and a line at zero."""
     with _drawing(0.7 + _BAR * len(labels)) as (figure, axes):
         middle, low, high = (np.array(part, dtype=float) for part in zip(*found, strict=True))
-        places = _rows(axes, labels, _LONGEST_FREE)
-        axes.errorbar(middle, places, xerr=[middle - low, high - middle], fmt="o", color=_FIRST, capsize=3)
+        positions = _rows(axes, labels, _LONGEST_FREE)
+        axes.errorbar(middle, positions, xerr=[middle - low, high - middle], fmt="o", color=_FIRST, capsize=3)
         axes.axvline(0, color=_PALE, linewidth=1)
         axes.set_xlabel(across)
         return _svg(figure, key)
@@ -173,15 +171,15 @@ def _drawing(height: float) -> Iterator[tuple[Any, Any]]:
 
 def _rows(axes: Any, labels: Sequence[str], longest: int) -> NDArray[Any]:
     """Put the labels on the y axis, from the top, and return their positions."""
-    places = np.arange(len(labels))
-    axes.set_yticks(places, [cut(printable(label), longest) for label in labels])
+    positions = np.arange(len(labels))
+    axes.set_yticks(positions, [cut(printable(label), longest) for label in labels])
     axes.invert_yaxis()
-    return places
+    return positions
 
 
-def _name_line(axes: Any, place: float, name: str, *, up: float) -> None:
+def _name_line(axes: Any, position: float, name: str, *, up: float) -> None:
     at = {"xycoords": ("data", "axes fraction"), "xytext": (3, up), "textcoords": "offset points"}
-    axes.annotate(name, (place, 1), color=_INK, **at)
+    axes.annotate(name, (position, 1), color=_INK, **at)
 
 
 def _svg(figure: Any, key: str) -> Markup:

@@ -196,20 +196,20 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
     values = [[measure.values(run, size) for run in runs] for measure in MEASURES]
     tested, untested = [], []
     for measure, (before, *others) in zip(MEASURES, values, strict=True):
-        for place, after in enumerate(others, 1):
+        for index, after in enumerate(others, 1):
             if before is None or after is None:
                 continue
             key = measure.comparison_key
-            if key and (key(runs[0]) or {}) != key(runs[place]):
-                untested.append(f"{measure.name} of {names[place]} is not tested: {measure.mismatch_reason}.")
+            if key and (key(runs[0]) or {}) != key(runs[index]):
+                untested.append(f"{measure.name} of {names[index]} is not tested: {measure.mismatch_reason}.")
                 continue
             contrast = contrast_shares if measure.kind == "share" else contrast_values
             if found := contrast(before, after):
-                tested.append((measure, place, found))
+                tested.append((measure, index, found))
     differences = [
-        RunDifference(measure, place, found, p, p < ALPHA and not found.low <= 0 <= found.high,
+        RunDifference(measure, index, found, p, p < ALPHA and not found.low <= 0 <= found.high,
                       found.detectable(len(tested)))
-        for (measure, place, found), p in zip(tested, holm([found.p for *_, found in tested]), strict=True)
+        for (measure, index, found), p in zip(tested, holm([found.p for *_, found in tested]), strict=True)
     ]  # fmt: skip
     notes = [
         *_corpora(names, runs),
@@ -293,7 +293,7 @@ def _summary(measure: Measure, values: Values | None) -> dict[str, Any] | None:
 
 
 def _distinct(run: RunAnalysis, size: int) -> str:
-    found, total = distinct([run.samples[place].question for place in drawn(len(run.samples), size)], 2)
+    found, total = distinct([run.samples[index].question for index in drawn(len(run.samples), size)], 2)
     return percent(found / total) if total else UNKNOWN
 
 

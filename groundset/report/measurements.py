@@ -63,11 +63,11 @@ def overlaps(samples: Sequence[Sample]) -> Values:
 
     languages = Languages(LANGUAGES)
     shares = np.zeros(len(samples))
-    for place, sample in enumerate(samples):
+    for index, sample in enumerate(samples):
         words = languages[sample.language].content_words
         question = set(words(sample.question))
         passage = {word for chunk in sample.contexts for word in words(plain(chunk.text))}
-        shares[place] = len(question & passage) / len(question) if question else 0.0
+        shares[index] = len(question & passage) / len(question) if question else 0.0
     return shares
 
 

@@ -156,7 +156,7 @@ def compare(
         DamagedRunError: the vectors of the run do not have the dimension of its embedder.
     """
     left_out = sum(not sample.answerable for sample in run.samples)
-    run = run.only(place for place, sample in enumerate(run.samples) if sample.answerable)
+    run = run.only(index for index, sample in enumerate(run.samples) if sample.answerable)
     if not run.samples:
         raise InputError(f"{run.folder}: every question is unanswerable, so there is nothing to be found")
     samples = list(run.samples)
@@ -200,11 +200,11 @@ def _measure(config: RetrieverConfig, search: RetrieverSearch, passages: Sequenc
     return Result(config, len(chunks), findings, left_out, searched.embedding, searched.searching)
 
 
-def _finding(chunks: Sequence[Chunk], places: Sequence[int], groups: Sequence[frozenset[int]]) -> Finding:
-    ranks = [next((rank for rank, place in enumerate(places, 1) if place in group), None) for group in groups]
+def _finding(chunks: Sequence[Chunk], indices: Sequence[int], groups: Sequence[frozenset[int]]) -> Finding:
+    ranks = [next((rank for rank, index in enumerate(indices, 1) if index in group), None) for group in groups]
     found = [rank for rank in ranks if rank is not None]
     return Finding(
-        first=chunks[places[0]] if places else None,
-        score=int(bool(places) and any(places[0] in group for group in groups)),
+        first=chunks[indices[0]] if indices else None,
+        score=int(bool(indices) and any(indices[0] in group for group in groups)),
         rank=max(found) if len(found) == len(ranks) else None,
     )

@@ -52,19 +52,19 @@ class PassageFinder:
         """Index ``chunks``."""
         self._texts = [" ".join(chunk.text.split()) for chunk in chunks]
         self._spans: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for place, chunk in enumerate(chunks):
-            self._spans[chunk.doc_id].append((chunk.start, chunk.end, place))
+        for index, chunk in enumerate(chunks):
+            self._spans[chunk.doc_id].append((chunk.start, chunk.end, index))
 
     def find(self, passage: Passage) -> frozenset[int]:
         """Return the indices of the chunks that contain a passage; empty if none does."""
         shares = {
-            place: min(end, passage.end) - max(start, passage.start)
-            for start, end, place in self._spans[passage.doc_id]
+            index: min(end, passage.end) - max(start, passage.start)
+            for start, end, index in self._spans[passage.doc_id]
             if start < passage.end and passage.start < end
         }
         if shares:
             half = (passage.end - passage.start) / 2
-            most = max(shares, key=lambda place: shares[place])
-            return frozenset(place for place, share in shares.items() if share >= half) or frozenset([most])
+            most = max(shares, key=lambda index: shares[index])
+            return frozenset(index for index, share in shares.items() if share >= half) or frozenset([most])
         sentence = " ".join(passage.text.split())
-        return frozenset(place for place, text in enumerate(self._texts) if passage.is_sentence and sentence in text)
+        return frozenset(index for index, text in enumerate(self._texts) if passage.is_sentence and sentence in text)

@@ -25,10 +25,10 @@ def read_rankings(file: Path, samples: Sequence[Sample], chunks: Sequence[Chunk]
     Raises:
         InputError: a line is malformed, or has a question or chunk that is not in the run.
     """
-    places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
+    indices = {chunk.chunk_id: index for index, chunk in enumerate(chunks)}
     known = {sample.id for sample in samples}
     try:
-        found = (_read_lines if file.suffix.lower() == ".jsonl" else _read_trec)(file, known, places)
+        found = (_read_lines if file.suffix.lower() == ".jsonl" else _read_trec)(file, known, indices)
     except OSError as error:
         raise InputError(f"--ranking {file}: {error.strerror or error}") from error
     if not found:
@@ -36,18 +36,18 @@ def read_rankings(file: Path, samples: Sequence[Sample], chunks: Sequence[Chunk]
     return [found.get(sample.id, [])[:depth] for sample in samples]
 
 
-def _read_lines(file: Path, known: set[str], places: Mapping[str, int]) -> dict[str, Ranking]:
+def _read_lines(file: Path, known: set[str], indices: Mapping[str, int]) -> dict[str, Ranking]:
     found: dict[str, Ranking] = {}
     for where, fields in jsonl_rows(file):
         name, ids = required(where, fields, "id"), fields.get("chunk_ids")
         if not isinstance(ids, list):
             raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
         _check(where, name, known, "question")
-        found[name] = list(dict.fromkeys(places[_check(where, str(chunk), places, "chunk")] for chunk in ids))
+        found[name] = list(dict.fromkeys(indices[_check(where, str(chunk), indices, "chunk")] for chunk in ids))
     return found
 
 
-def _read_trec(file: Path, known: set[str], places: Mapping[str, int]) -> dict[str, Ranking]:
+def _read_trec(file: Path, known: set[str], indices: Mapping[str, int]) -> dict[str, Ranking]:
     scored: defaultdict[str, dict[int, tuple[float, int]]] = defaultdict(dict)
     for number, line in numbered_lines(file):
         where = f"{file}, line {number}"
@@ -61,14 +61,14 @@ def _read_trec(file: Path, known: set[str], places: Mapping[str, int]) -> dict[s
             raise InputError(f"{where}: {_COLUMNS} columns are expected (question Q0 chunk rank score tag)")
         name, chunk = unquote(fields[0]), unquote(fields[2])
         _check(where, name, known, "question")
-        place = places[_check(where, chunk, places, "chunk")]
+        index = indices[_check(where, chunk, indices, "chunk")]
         try:
             rank, score = int(fields[3]), float(fields[4])
         except ValueError as error:
             raise InputError(f"{where}: rank and score must be numbers") from error
         if math.isnan(score):
             raise InputError(f"{where}: rank and score must be numbers")
-        scored[name].setdefault(place, (-score, rank))
+        scored[name].setdefault(index, (-score, rank))
     # As trec_eval does, by score; the rank decides between equal scores.
     return {name: sorted(found, key=found.__getitem__) for name, found in scored.items()}
 

@@ -26,7 +26,7 @@ def to_dict(comparison: Comparison, config: RunConfig) -> dict[str, Any]:
                 "reranker": result.config.reranker or None,
                 "chunker": result.config.chunker,
                 "size": result.config.size,
-                "own": place == 0,
+                "own": index == 0,
                 "chunks": result.chunks,
                 **{name: _rounded(estimate) for name, estimate in result.estimates(comparison.units).items()},
                 "median_rank": result.median_rank,
@@ -34,7 +34,7 @@ def to_dict(comparison: Comparison, config: RunConfig) -> dict[str, Any]:
                 "embedding_seconds": None if result.embedding is None else round(result.embedding, 3),
                 "searching_seconds": round(result.searching, 3),
             }
-            for place, result in enumerate(comparison.results)
+            for index, result in enumerate(comparison.results)
         ],
         "differences": [
             {

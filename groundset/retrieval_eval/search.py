@@ -175,13 +175,13 @@ class RetrieverSearch:
         started = time.monotonic()
         texts, scores = [chunk.text for chunk in self.chunks(config)], self._pair_scores[name]
         ranked = list(zip(self._questions, before.rankings, strict=True))
-        pairs = dict.fromkeys((question, texts[place]) for question, ranking in ranked for place in ranking[:depth])
+        pairs = dict.fromkeys((question, texts[index]) for question, ranking in ranked for index in ranking[:depth])
         new = [pair for pair in pairs if pair not in scores]
         with self._monitor.phase(f"Reranking {config.retriever} with {name}", len(new)) as advance:
             scores.update(zip(new, self._rerankers[name].score(new, on_done=advance).tolist(), strict=True))
 
         def rerank(question: str, ranking: Ranking) -> Ranking:
-            return sorted(ranking[:depth], key=lambda place: -scores[question, texts[place]]) + ranking[depth:]
+            return sorted(ranking[:depth], key=lambda index: -scores[question, texts[index]]) + ranking[depth:]
 
         rankings = [rerank(question, ranking) for question, ranking in ranked]
         return before._replace(rankings=rankings, searching=before.searching + time.monotonic() - started)

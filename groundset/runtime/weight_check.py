@@ -97,7 +97,7 @@ def load(files: list[str]) -> str:
         config=Config(max_tokens=1, temperature=0.0, extensions={"adapter": "0"} if adapters else None),
     )
     try:
-        engine = EmbeddedEngine(path, adapters={str(place): file for place, file in enumerate(adapters)})
+        engine = EmbeddedEngine(path, adapters={str(index): file for index, file in enumerate(adapters)})
         engine.complete(request)
     except (EngineError, LM15Error) as error:
         reason = str(error) or type(error).__name__

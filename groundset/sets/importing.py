@@ -127,12 +127,12 @@ def _check(foreign: ForeignSet, *, unanswered: bool) -> None:
 
 def _unique(kind: str, rows: Iterable[tuple[str, ForeignChunk | ForeignQuestion]]) -> dict[str, str]:
     """Return the file and row of each id; raise InputError for a duplicate."""
-    places: dict[str, str] = {}
+    first_used: dict[str, str] = {}
     for name, row in rows:
-        if name in places:
-            raise InputError(f"{row.where}: duplicate {kind} id {name}; first used in {places[name]}")
-        places[name] = row.where
-    return places
+        if name in first_used:
+            raise InputError(f"{row.where}: duplicate {kind} id {name}; first used in {first_used[name]}")
+        first_used[name] = row.where
+    return first_used
 
 
 def _run(foreign: ForeignSet, corpus: RebuiltCorpus, model: Any, embedder: str, progress: Progress) -> Run:
@@ -143,10 +143,10 @@ def _run(foreign: ForeignSet, corpus: RebuiltCorpus, model: Any, embedder: str, 
         vectors = model.encode_corpus([question.question for question in foreign.questions], on_done=advance)
     compiled = load_compiled("shipped", StateConsumers(_CRITIC, model.sha256))
     samples = [_sample(question, chunks) for question in foreign.questions]
-    unjudged = [place for place, question in enumerate(foreign.questions) if question.probability is None]
-    judged = _judged([samples[place] for place in unjudged], model, compiled, progress)
-    for place, sample in zip(unjudged, judged, strict=True):
-        samples[place] = sample
+    unjudged = [index for index, question in enumerate(foreign.questions) if question.probability is None]
+    judged = _judged([samples[index] for index in unjudged], model, compiled, progress)
+    for index, sample in zip(unjudged, judged, strict=True):
+        samples[index] = sample
     # max_rank 0: samples were not filtered by rank.
     known = {
         "chunks": str(foreign.corpus.absolute()),

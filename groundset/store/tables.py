@@ -79,6 +79,14 @@ class AttemptTable:
         """Store the outcome of an attempt."""
         self._database.execute("UPDATE attempts SET outcome = ? WHERE number = ?", (outcome.model_dump_json(), number))
 
+    def repeat(self, attempt: Attempt, earlier: int) -> None:
+        """Store an attempt with the outcome of an earlier one, whose rejects are stored already."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO attempts (number, contexts, wanted, round, seed, outcome) "
+            "SELECT ?, ?, ?, ?, seed, json_set(outcome, '$.rejects', json('[]')) FROM attempts WHERE number = ?",
+            (*_plan(attempt), earlier),
+        )
+
     def outcome(self, attempt: Attempt) -> Outcome | None:
         """Return the stored outcome of an attempt, if an earlier process finished it."""
         found = self._database.read(

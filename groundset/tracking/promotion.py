@@ -72,7 +72,7 @@ def _why_unregistered(store: CompileStore, run_id: str) -> str:
         if entry.run_id == run_id:
             reason = entry.status.lower() + (f": {entry.error}" if entry.error else "")
             return f"{run_id}: compile did not finish ({reason}); only finished compiles can be promoted"
-    if not _is_run(store, run_id):
+    if not _is_generation(store, run_id):
         return f"{run_id}: no such compile; `groundset experiments` lists compiles"
     finished = sorted((entry for entry in found if entry.finished), key=lambda entry: -entry.started)
     newest = ", ".join(f"{entry.step} for {entry.model} ({entry.run_id})" for entry in finished[:_NEWEST])
@@ -80,8 +80,8 @@ def _why_unregistered(store: CompileStore, run_id: str) -> str:
     return f"{run_id} is a run of `groundset generate`; only compiles can be promoted; {hint}"
 
 
-def _is_run(store: CompileStore, run_id: str) -> bool:
-    """Return whether the id belongs to a generated dataset."""
+def _is_generation(store: CompileStore, run_id: str) -> bool:
+    """Return whether the id belongs to a run of `groundset generate`."""
     from mlflow.exceptions import MlflowException
 
     try:

@@ -1,4 +1,4 @@
-"""Compiling the step ``agree``: correct answers comparison_examples with the answers of other readers."""
+"""Compiling the step ``agree``: correct answers paired with the answers of other readers."""
 
 from typing import Literal
 

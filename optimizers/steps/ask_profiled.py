@@ -8,6 +8,7 @@ import dspy
 from optimizers.gold import PassagesGold, Question, Text, reveals_answer
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row, numbered_passages
+from optimizers.steps.worth import score_verdict
 from programs.quotes import find_quotes
 from programs.steps.ask_profiled import STEP, options_of, options_problem
 from programs.steps.question import is_none, tidy_question
@@ -63,10 +64,7 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
         return Scored(0.0, "It has options though the profile wants none." if options else "It has no options.")
     if options and (problem := options_problem(options, answer)):
         return Scored(0.0, f"Its options are wrong: {problem}.")
-    decision = judges.judge(example.passage, question)
-    if not decision.good:
-        return Scored(decision.probability / 4, f"The critic finds it not {decision.weakest}.")
-    return Scored((1 + decision.probability) / 2, "")
+    return score_verdict(judges.judge(example.passage, question))
 
 
 INSTRUCTIONS = (

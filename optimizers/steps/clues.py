@@ -1,18 +1,18 @@
 """Compiling the step ``clues``: chunks with gold clues."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold import Question, SingleChunkGold, Text
+from optimizers.gold import Question, SearchedChunkGold, Text
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import clean_topic, example_row, gold_with_passages
 from programs.features import question_features
 from programs.steps.clues import STEP, tidy_clues
 
 
-class CluesGold(SingleChunkGold):
+class CluesGold(SearchedChunkGold):
     """A clue that a chunk gives rise to."""
 
     step: Literal["clues"]
@@ -20,10 +20,6 @@ class CluesGold(SingleChunkGold):
     clue: Question
     example: Text
     description: Text
-
-    def passage_in(self, texts: Mapping[str, str]) -> str:
-        """Return the text of its chunk, empty if that is unknown."""
-        return texts.get(self.chunk, "")
 
     def _problems(self) -> Iterator[str]:
         if self.example.endswith("?"):

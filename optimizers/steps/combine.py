@@ -7,6 +7,7 @@ import dspy
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.multi_context import MultiContextGold
+from optimizers.steps.worth import score_verdict
 from programs.quotes import find_quotes
 from programs.steps.ask import LENGTHS
 from programs.steps.combine import STEP, numbered_texts
@@ -49,12 +50,8 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
         return Scored(0.0, f"{problem[:1].upper()}{problem[1:]}.")
     quotes = [quote for quote in first.evidence.split("|") if quote.strip()]
     lacking = [passage for passage in example.each if not any(find_quotes(passage, quote) for quote in quotes)]
-    decision = judges.judge(example.passage, focus.wording)
-    if lacking:
-        return Scored(decision.probability / 4, "Its evidence does not lie in every passage.")
-    if not decision.good:
-        return Scored(decision.probability / 4, f"The critic finds it not {decision.weakest}.")
-    return Scored((1 + decision.probability) / 2, "")
+    problem = "Its evidence does not lie in every passage." if lacking else ""
+    return score_verdict(judges.judge(example.passage, focus.wording), problem)
 
 
 INSTRUCTIONS = (

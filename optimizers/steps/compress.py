@@ -1,11 +1,11 @@
 """Compiling the step ``compress``: long questions and shorter equivalents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold import Question, SingleChunkGold
+from optimizers.gold import Question, SearchedChunkGold
 from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row, gold_with_passages, without_repeats
 from optimizers.steps.worth import score_question
@@ -15,16 +15,12 @@ from programs.steps.question import tidy_question
 from programs.text import plain, tokens
 
 
-class CompressGold(SingleChunkGold):
+class CompressGold(SearchedChunkGold):
     """A long question and a shorter equivalent."""
 
     step: Literal["compress"]
     question: Question
     short_question: Question
-
-    def passage_in(self, texts: Mapping[str, str]) -> str:
-        """Return the text of its chunk, empty if that is unknown."""
-        return texts.get(self.chunk, "")
 
     def _problems(self) -> Iterator[str]:
         if 4 * len(self.short_question) > 3 * len(self.question):

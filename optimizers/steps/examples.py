@@ -79,7 +79,7 @@ def gold_with_passages(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gol
 
 
 def numbered_passages(source: Source, kind: type[_Several]) -> Iterator[tuple[_Several, list[str], str]]:
-    """Yield the gold rows of a kind whose chunks are all known, with their passages, apart and as prompts show them."""
+    """Yield the gold rows whose chunks are all known, with their passages as a list and as the text of a prompt."""
     for row in source.gold_of(kind):
         if all(chunk in source.texts for chunk in row.chunks):
             passages = [plain(source.texts[chunk]) for chunk in row.chunks]
@@ -158,5 +158,5 @@ def balanced(rows: Rows, true: Callable[[dspy.Example], bool], others: float = 0
         whole = min(len(part) / share for part, share in zip(both, (1 - others, others), strict=True))
         for part, share in zip(both, (1 - others, others), strict=True):
             count = int(whole * share)
-            kept += [part[place * len(part) // count] for place in range(count)]
+            kept += [part[index * len(part) // count] for index in range(count)]
     return kept

@@ -9,7 +9,7 @@ from pydantic import Field
 from optimizers.gold import MultiChunkGold, Question, Text, reveals_answer
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import clean_topic, example_row
-from optimizers.steps.worth import NEARLY
+from optimizers.steps.worth import score_verdict
 from programs.steps.multi_context import STEP
 from programs.steps.question import tidy_question
 from programs.text import plain
@@ -66,13 +66,9 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     words = set(language.content_words(written))
     topics = example.topic.split(" | ")
     subjects = [f"{topic} {fact}" for topic, fact in zip(topics, example.facts, strict=False)]
-    unnamed = [place for place, text in enumerate(subjects, 1) if not words & set(language.content_words(text))]
-    decision = judges.judge(example.passage, written)
-    if unnamed:
-        return Scored(decision.probability * NEARLY, f"It names nothing of fact {unnamed[0]}.")
-    if not decision.good:
-        return Scored(decision.probability * NEARLY, f"The critic finds it not {decision.weakest}.")
-    return Scored((1 + decision.probability) / 2, "")
+    unnamed = [index for index, text in enumerate(subjects, 1) if not words & set(language.content_words(text))]
+    problem = f"It names nothing of fact {unnamed[0]}." if unnamed else ""
+    return score_verdict(judges.judge(example.passage, written), problem)
 
 
 INSTRUCTIONS = (

@@ -80,12 +80,12 @@ def _is_kind_of(kind: Sequence[str], name: str, text: str, language: Language) -
     if named[-1] == kind[-1]:
         return True
     words = [_content_stem(token, language) for token in tokens(text)]
-    for place in range(len(words) - len(named) + 1):
-        if words[place : place + len(named)] != named:
+    for index in range(len(words) - len(named) + 1):
+        if words[index : index + len(named)] != named:
             continue
-        if place and words[place - 1] == kind[-1]:
+        if index and words[index - 1] == kind[-1]:
             return True
-        after = words[place + len(named) :]
+        after = words[index + len(named) :]
         linked = list(takewhile(lambda word: not word, after))
         if linked and kind[-1] in after[len(linked) : len(linked) + _BETWEEN + 1]:
             return True

@@ -1,16 +1,15 @@
 """Compiling the step ``relevance``: questions with passages that help to answer them or do not."""
 
-from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from optimizers.gold import SingleChunkGold, Text
+from optimizers.gold import SearchedChunkGold, Text
 from optimizers.steps.base import Compiling, Instruction, Rows, Source
 from optimizers.steps.examples import balanced, clean_topic, example_row, gold_with_passages
 from optimizers.steps.worth import score_decision
 from programs.steps.relevance import STEP
 
 
-class RelevanceGold(SingleChunkGold):
+class RelevanceGold(SearchedChunkGold):
     """A question, and whether a chunk helps to answer it."""
 
     step: Literal["relevance"]
@@ -18,13 +17,6 @@ class RelevanceGold(SingleChunkGold):
     question: Text
     relevant: bool
     explanation: Text
-
-    def passage_in(self, texts: Mapping[str, str]) -> str:
-        """Return the text of its chunk, empty if that is unknown."""
-        return texts.get(self.chunk, "")
-
-    def _problems(self) -> Iterator[str]:
-        yield from ()
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:

@@ -1,11 +1,11 @@
 """Compiling the step ``reword``: questions in several styles."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold import Question, SingleChunkGold, Text, reveals_answer, unchanged
+from optimizers.gold import Question, SearchedChunkGold, Text, reveals_answer, unchanged
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import clean_topic, example_row, gold_with_passages
 from optimizers.steps.worth import score_question
@@ -16,7 +16,7 @@ from programs.steps.reword import PERSONA, STEP, Style, wording_fault
 _STYLES = {name: row.style for name, row in EVOLUTIONS.items() if row.style is not None}
 
 
-class RewordGold(SingleChunkGold):
+class RewordGold(SearchedChunkGold):
     """A question and its wording in the style of an evolution, which is its ``kind``."""
 
     step: Literal["reword"]
@@ -32,10 +32,6 @@ class RewordGold(SingleChunkGold):
     def style(self) -> Style:
         """Return the style of the wording."""
         return _STYLES[self.kind]
-
-    def passage_in(self, texts: Mapping[str, str]) -> str:
-        """Return the text of its chunk, empty if that is unknown."""
-        return texts.get(self.chunk, "")
 
     def _problems(self) -> Iterator[str]:
         yield from unchanged(self.question, self.wording)

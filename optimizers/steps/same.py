@@ -1,4 +1,4 @@
-"""Compiling the step ``same``: seed questions comparison_examples with evolved and merely reworded ones."""
+"""Compiling the step ``same``: seed questions paired with evolved and merely reworded ones."""
 
 from typing import Literal
 

@@ -32,7 +32,7 @@ class SoundGold(SingleChunkGold):
             yield "kind names the problem: it must be empty if sound is true and set if sound is false"
 
 
-_TWIN = "-twin"  # suffix of the id of a question corrupted in one or two words
+_CORRUPTED = "-twin"  # suffix of the id of a question corrupted in one or two words
 _KINDS = {
     "context_reference": "alone", "vague": "alone", "unanswerable": "unanswerable", "wrong_premise": "wrong",
     "malformed": "form", "conjoined": "unclear", "gives_away": "gives_away",
@@ -46,18 +46,18 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 
 def _reviewed(rows: Sequence[Label | GoldRow]) -> Sequence[GoldRow]:
-    """Return the reviewed outputs of models, and each gold question that has a corrupted twin, with its twin."""
-    twins = {row.id: row for row in rows if isinstance(row, QuestionLabel)}
+    """Return the reviewed outputs of models, and each gold question that has a corrupted version, with that version."""
+    corrupted = {row.id: row for row in rows if isinstance(row, QuestionLabel)}
     pairs = [
         pair
         for row in rows
-        if isinstance(row, QuestionGold) and row.reply is None and f"{row.id}{_TWIN}" in twins
-        for pair in _twins(row, twins[f"{row.id}{_TWIN}"])
+        if isinstance(row, QuestionGold) and row.reply is None and f"{row.id}{_CORRUPTED}" in corrupted
+        for pair in _pair_of(row, corrupted[f"{row.id}{_CORRUPTED}"])
     ]
     return [*pairs, *(row for row in rows if isinstance(row, SoundGold))]
 
 
-def _twins(good: QuestionGold, corrupted: QuestionLabel) -> Iterator[SoundGold]:
+def _pair_of(good: QuestionGold, corrupted: QuestionLabel) -> Iterator[SoundGold]:
     fields = good.model_dump(exclude={"step", "kind", "reply"})
     yield SoundGold(step="sound", sound=True, kind="", **fields)
     fields |= {"id": corrupted.id, "question": corrupted.question}

@@ -8,7 +8,7 @@ import dspy
 from optimizers.gold import Question, SingleChunkGold, Text, unchanged
 from optimizers.steps.base import Compiling, Finetuning, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
-from optimizers.steps.worth import NEARLY
+from optimizers.steps.worth import score_verdict
 from programs.deciding import without_answer
 from programs.steps.question import tidy_question
 from programs.steps.unanswerable import STEP
@@ -47,10 +47,7 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     question = tidy_question(output.question)
     if not question.endswith("?"):
         return Scored(0.0, "It wrote no question.")
-    decision = without_answer(judges.judge(example.passage, question))
-    if decision.good:
-        return Scored((1 + decision.probability) / 2, "")
-    return Scored(NEARLY * decision.probability, f"The critic finds it not {decision.weakest}.")
+    return score_verdict(without_answer(judges.judge(example.passage, question)))
 
 
 INSTRUCTIONS = (

@@ -60,7 +60,7 @@ def diagnose(question: str, passage: str, decision: Decision, languages: Languag
 
 STRAY = 0.5  # factor for well-formed outputs that are not in the passage
 _LAST_RANK = 5  # default limit of the recipes
-NEARLY = 0.25  # highest score of a rejected question, so that candidates differ even if few questions are accepted
+_NEARLY = 0.25  # highest score of a rejected question, so that candidates differ even if few questions are accepted
 _IS_QUESTION = re.compile(r"\w[^?]*\?$")
 
 
@@ -86,8 +86,15 @@ def _score_question(example: dspy.Example, written: str, judges: Judges, more_pr
         return Scored(0.0, " ".join(problems))
     more = more_problem() if decision.good else ""
     accepted = decision.good and not more
-    value = (1 + decision.probability) / 2 if accepted else decision.probability * NEARLY
+    value = (1 + decision.probability) / 2 if accepted else decision.probability * _NEARLY
     return Scored(value, " ".join([*([more] if more else []), *problems]))
+
+
+def score_verdict(decision: Decision, problem: str = "") -> Scored:
+    """Return 0.5 to 1 for a question that the critic accepts, else up to 0.25; a ``problem`` counts as a rejection."""
+    if decision.good and not problem:
+        return Scored((1 + decision.probability) / 2, "")
+    return Scored(decision.probability * _NEARLY, problem or f"The critic finds it not {decision.weakest}.")
 
 
 def score_question_for_answer(example: dspy.Example, written: str, judges: Judges) -> Scored:

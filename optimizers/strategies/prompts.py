@@ -17,7 +17,8 @@ import dspy
 
 from optimizers.ledger import Candidate, Ledger
 from optimizers.measures import detectable_gain
-from optimizers.report import CompileReport, prompt_report
+from optimizers.prompt_report import prompt_report
+from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
 from optimizers.steps.base import Compiling
 from optimizers.steps.examples import Examples

@@ -79,7 +79,7 @@ class Evolution:
         own_checks: makes and checks its questions itself, for models that write freely.
         answers_seed: whether the seed must pass every check first, because the sample contains it.
         style: how a model rewords a finished question.
-        rank: its place in the table, the simplest evolution first.
+        rank: its position in the table, the simplest evolution first.
     """
 
     name: str

@@ -66,9 +66,7 @@ class Conversation(dspy.Module):
         elif reason is None and not refers_back(follow_up, focus.wording, " ".join(first.values()), language):
             reason = "the follow-up leaves nothing out that the first turn tells"
         output = {"follow_up": follow_up, "question": focus.wording, "answer": focus.answer, "sentence": focus.sentence}
-        trail.record(_STEP, EVOLVED, output, good=reason is None, reason=reason)
-        if reason is not None:
-            trail.refuse(_STEP, reason, question=focus.wording or follow_up or None)
+        if not trail.check(_STEP, EVOLVED, output, reason, question=focus.wording or follow_up or None):
             return None
         messages = [
             {"role": "user", "content": seed.question},
@@ -95,23 +93,16 @@ class Conversation(dspy.Module):
         decision = self.judging.decide(follow_up, judged.contexts)
         independent, probability = decision.values["independent"], 1 - decision.probabilities["independent"]
         reason = "the follow-up can be understood without the first turn" if independent else None
-        output = {"follow_up": follow_up}
-        trail.record(NAME, judged.number, output, probability=probability, good=not independent, reason=reason)
-        if reason is not None:
-            trail.refuse(NAME, reason, probability=probability, question=judged.question)
-        return not independent
+        output, question = {"follow_up": follow_up}, judged.question
+        return trail.check(NAME, judged.number, output, reason, probability=probability, question=question)
 
     def _resolves(self, trail: Trail, judged: Judged, messages: list[dict[str, str]]) -> bool:
         """Return whether the critic finds that the stand-alone question asks the same as the follow-up."""
         conversation = transcript(messages)
         decision = self.tools.decide(_RESOLVE, self.resolve, conversation=conversation, question=judged.question)
-        probability = decision.probability
         reason = None if decision.good else with_reason("the follow-up asks something else", decision.reason)
-        output = {"conversation": conversation}
-        trail.record(_RESOLVE, judged.number, output, probability=probability, good=decision.good, reason=reason)
-        if reason is not None:
-            trail.refuse(_RESOLVE, reason, probability=probability, question=judged.question)
-        return decision.good
+        output, probability = {"conversation": conversation}, decision.probability
+        return trail.check(_RESOLVE, judged.number, output, reason, probability=probability, question=judged.question)
 
 
 EVOLUTION = Evolution(

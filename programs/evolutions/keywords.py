@@ -1,8 +1,8 @@
 """Evolution ``keywords``: the question as a keyword query, by rule.
 
 The words that say what is asked for ("when", "how many") come first, then the content words in their order. Questions
-with a negation or a formula have no keywords, because content words alone would ask for something else, nor have those
-that do not begin with words which say what is asked for.
+with a negation or a formula have no keywords, because content words alone would ask for something else. Questions that
+do not begin with words for what is asked have none either.
 """
 
 import random

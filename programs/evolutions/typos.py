@@ -27,20 +27,20 @@ def with_typos(question: str, language: Language, rng: random.Random) -> str | N
 
 def _mistyped(word: str, rng: random.Random) -> str:
     """Return a word with one error after its first letter."""
-    places = list(range(1, len(word) - 1))
-    rng.shuffle(places)
+    indices = list(range(1, len(word) - 1))
+    rng.shuffle(indices)
     kinds = ["omit", "double", "transpose"]
     rng.shuffle(kinds)
     for kind in kinds:
-        for place in places:
-            first, second = word[place], word[place + 1]
+        for index in indices:
+            first, second = word[index], word[index + 1]
             if first == second:
                 continue  # no visible error
             if kind == "omit":
-                return word[:place] + word[place + 1 :]
+                return word[:index] + word[index + 1 :]
             if kind == "double":
-                return word[:place] + first + word[place:]
-            return word[:place] + second + first + word[place + 2 :]
+                return word[:index] + first + word[index:]
+            return word[:index] + second + first + word[index + 2 :]
     return word[:-1]
 
 

@@ -1,4 +1,4 @@
-"""Evolution ``unanswerable``: a question on the matter of the passage that no chunk of the corpus answers."""
+"""Evolution ``unanswerable``: a question on the subject of the passage that no chunk of the corpus answers."""
 
 import dspy
 
@@ -53,9 +53,8 @@ class Unanswerable(dspy.Module):
             reason = "the passage leaves nothing open"
         elif not question.endswith("?"):
             reason = "no question was written"
-        trail.record(NAME, EVOLVED, {"question": question, "missing": missing}, good=reason is None, reason=reason)
-        if reason is not None:
-            trail.refuse(NAME, reason, question=question or None)
+        output = {"question": question, "missing": missing}
+        if not trail.check(NAME, EVOLVED, output, reason, question=question or None):
             return None
         if not is_in_language(self.tools, trail, question, ""):
             return None
@@ -86,21 +85,14 @@ class Unanswerable(dspy.Module):
         decision = without_answer(self.judging.decide(question, (context,)))
         probability, reason = decision.probability, None if decision.good else decision.refusal
         output = {"question": question, **decision.as_output()}
-        trail.record("judge", EVOLVED, output, probability=probability, good=decision.good, reason=reason)
-        if reason is not None:
-            trail.refuse("judge", reason, probability=probability, question=question)
-            return None
-        return probability
+        passes = trail.check("judge", EVOLVED, output, reason, probability=probability, question=question)
+        return probability if passes else None
 
     def _premise_holds(self, trail: Trail, question: str, context: Context) -> bool:
         passage = critic_passage(self.tools.critics[_PREMISE], (context,))
         decision = self.tools.decide(_PREMISE, self.premise, passage=passage, question=question)
-        probability = decision.probability
         reason = None if decision.good else with_reason("the passage does not bear out its premise", decision.reason)
-        trail.record(_PREMISE, EVOLVED, {}, probability=probability, good=decision.good, reason=reason)
-        if reason is not None:
-            trail.refuse(_PREMISE, reason, probability=probability, question=question)
-        return decision.good
+        return trail.check(_PREMISE, EVOLVED, {}, reason, probability=decision.probability, question=question)
 
     def _is_unanswered(self, trail: Trail, question: str, context: Context) -> bool:
         """Return whether neither the passage nor a chunk that a search finds answers a question."""
@@ -115,8 +107,7 @@ class Unanswerable(dspy.Module):
                 found = decision.reasons.get("answerable", "") if decision.values["answerable"] else None
             if found is not None:
                 reason = with_reason(f"a chunk answers it: {chunk_id}", found)
-                trail.record(_STEP, EVOLVED, {"chunk": chunk_id, "answer": found}, good=False, reason=reason)
-                trail.refuse(_STEP, reason, question=question)
+                trail.check(_STEP, EVOLVED, {"chunk": chunk_id, "answer": found}, reason, question=question)
                 return False
         trail.record(_STEP, EVOLVED, {"chunks": len(read)}, good=True)
         return True

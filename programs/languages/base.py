@@ -16,7 +16,7 @@ class Askable(NamedTuple):
         answer: the answer.
         opening: the words of the question, as far as the sentence determines them.
         score: how promising it is.
-        named: whether a stranger can tell what the question is about, usually by a proper name in it.
+        named: whether a reader without the passage can tell what the question is about, usually by a proper name in it.
         defines: whether the question asks for a definition.
     """
 

@@ -49,7 +49,7 @@ class AskFreely(dspy.Module):
         del wanted
         names = list(KINDS)
         first = trail.attempt.round * self.candidates
-        kinds = dict.fromkeys(names[(first + place) % len(names)] for place in range(self.candidates))
+        kinds = dict.fromkeys(names[(first + index) % len(names)] for index in range(self.candidates))
         return tuple(Focus(sentence="", answer="", kind=kind) for kind in kinds), False
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:
@@ -99,9 +99,7 @@ class AskFreely(dspy.Module):
                 candidate.evidence,
                 kind if kind in KINDS else foci[number].kind,
             )
-            trail.record("ask", number, _output(focus), good=reason is None, reason=reason)
-            if reason is not None:
-                trail.refuse("ask", reason, question=focus.wording or None)
+            if not trail.check("ask", number, _output(focus), reason, question=focus.wording or None):
                 continue
             if not is_in_language(self.tools, trail, focus.wording, focus.answer):
                 continue
@@ -143,9 +141,7 @@ class EvolveFreely(dspy.Module):
         )
         if is_none(written.new_question):
             reason = "the passage does not allow it"
-        trail.record(name, EVOLVED, _output(focus), good=reason is None, reason=reason)
-        if reason is not None:
-            trail.refuse(name, reason, question=focus.wording or None)
+        if not trail.check(name, EVOLVED, _output(focus), reason, question=focus.wording or None):
             return None
         if not is_in_language(self.tools, trail, focus.wording, focus.answer):
             return None

@@ -108,7 +108,7 @@ class Evolved(dspy.Module):
         return trail.outcome(evolved, fallback, used_foci=foci, exhausted=exhausted)
 
     def _write_freely(self, trail: Trail, foci: tuple[Focus, ...]) -> tuple[Draft | None, ...]:
-        """Return the wanted draft; if the evolution fails, one other evolution is tried, then ``simple``.
+        """Return the wanted draft; if the evolution fails, one other missing evolution is tried, then ``simple``.
 
         The seed is answered only in the last case, because evolved questions have their own answers.
         """
@@ -126,9 +126,8 @@ class Evolved(dspy.Module):
         good = next(iter(self.seed.ask.good(trail, foci)), None)
         if good is None:
             return ()
-        others = [name for name in self.evolutions if name not in ("simple", wanted)]
-        applicable = [name for name in others if EVOLUTIONS[name].applies_to(trail.contexts[0])]
-        for name in (wanted, *applicable[:1]):
+        others = [name for name in trail.attempt.others if name in self.evolutions and name != "simple"]
+        for name in (wanted, *others[:1]):
             if (draft := self._evolve(trail, good, name)) is not None:
                 return (draft,)
         return (self.finish(trail, good, "simple"),)

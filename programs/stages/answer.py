@@ -12,6 +12,7 @@ from programs.stages.reading import ReadAnswers
 from programs.steps.answer import ground_truth, tidy_answer
 from programs.tools import Tools
 from programs.trail import Trail
+from programs.types import Context
 
 
 class _AnswerStage(dspy.Module):
@@ -27,10 +28,7 @@ class _AnswerStage(dspy.Module):
             reason = f"not found in the passage: {expected!r} was expected"
         elif not agrees:
             reason = f"another answer than expected: {output['answer']!r}, not {expected!r}"
-        trail.record("answer", judged.number, output, good=reason is None, reason=reason)
-        if reason:
-            trail.refuse("answer", reason, question=judged.question)
-        return reason is None
+        return trail.check("answer", judged.number, output, reason, question=judged.question)
 
     def _check_support(self, trail: Trail, judged: Judged, passage: str, answer: str, *, brief: bool) -> Decision:
         """Let the critic decide whether a passage supports an answer; refuse the question if it does not.
@@ -96,12 +94,24 @@ class AnswerByReading(_AnswerStage):
         output = {"answer": found, "meant": answer}
         if not self._check_found(trail, judged, output, stated=found is not None, agrees=agrees):
             return None
-        critic = self.tools.critics["grounding"]
-        sentences = [] if is_llm_judge(critic) else self.tools.question_language(trail.language).sentences(answer)
-        passage, probability = critic_passage(critic, judged.contexts), 1.0
-        for part in sentences or [answer]:
+        passage, probability = critic_passage(self.tools.critics["grounding"], judged.contexts), 1.0
+        for part in self._parts(trail, answer):
             decision = self._check_support(trail, judged, passage, part, brief=False)
             if not decision.good:
                 return None
             probability = min(probability, decision.probability)
         return answer, probability
+
+    def is_supported(self, trail: Trail, judged: Judged, contexts: tuple[Context, ...]) -> bool:
+        """Return whether some of a question's chunks support all of its answer."""
+        passage = critic_passage(self.tools.critics["grounding"], contexts)
+        return all(
+            self.tools.decide("grounding", self.grounding, passage=passage, question=judged.question, answer=part).good
+            for part in self._parts(trail, judged.focus.answer)
+        )
+
+    def _parts(self, trail: Trail, answer: str) -> list[str]:
+        """Return the parts of an answer that the critic judges one by one."""
+        if is_llm_judge(self.tools.critics["grounding"]):
+            return [answer]
+        return self.tools.question_language(trail.language).sentences(answer) or [answer]

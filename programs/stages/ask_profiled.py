@@ -1,7 +1,7 @@
 """Stage ``ask_profiled``: questions about some chunks for suggested profiles, each checked against its profile."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import dspy
 
@@ -10,7 +10,7 @@ from programs.profiles import Profile, ProfileTable
 from programs.stages.combine import quotes_by_chunk
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
-from programs.stages.need import NeedByReading
+from programs.stages.need import NeedByReading, evidence_of
 from programs.steps.ask_profiled import long_pieces, options_of, options_problem, with_options
 from programs.steps.clues import question_of
 from programs.steps.combine import numbered
@@ -53,7 +53,7 @@ class AskProfiled(dspy.Module):
         self.profiles = tools.predictor("profiles")
         self.ask_profiled = tools.predictor(_STEP)
         self.fits = tools.predictor("fits")
-        self.need = NeedByReading(judging, finish.answer.reading, min_chunks=1)
+        self.need = NeedByReading(judging, finish.answer, min_chunks=1)
 
     def forward(self, trail: Trail, clue: Clue, contexts: tuple[Context, ...]) -> Draft | None:
         """Return the draft of the first good question; None if no question is good."""
@@ -75,6 +75,9 @@ class AskProfiled(dspy.Module):
             form=self.table.form(),
         )
         found = profiles_of(written.profiles, self.table, self.count)
+        if len(contexts) == 1:
+            corrected = [self.table.for_passages(profile, 1) for profile in found]
+            found = [profile for place, profile in enumerate(corrected) if profile not in corrected[:place]]
         reason = None if found else "no profile can be read from what was written"
         trail.record("profiles", 0, {"profiles": found}, good=bool(found), reason=reason)
         if reason:
@@ -84,19 +87,25 @@ class AskProfiled(dspy.Module):
     def _ask(
         self, trail: Trail, number: int, clue: Clue, profile: Profile, contexts: tuple[Context, ...]
     ) -> Draft | None:
-        """Return the draft of the question for one profile; None if a check fails."""
+        """Return the draft of the question for one profile; None if a check fails.
+
+        How many passages an answer needs is known only when they were left out one by one, so the profile is corrected
+        then, in dimensions that declare it.
+        """
         written = self._write(trail, number, clue, profile, contexts)
         if written is None:
             return None
-        focus, options, contexts = written
+        focus, options, contexts, quotes = written
         judged: Judged = self.judging(trail, number, focus, focus.wording, contexts)
         self.judging.refuse(trail, judged)
-        needed: Judged | None = self.need(trail, judged) if judged.decision.good else None
+        needed: Judged | None = self.need(trail, judged, quotes) if judged.decision.good else None
         if needed is None:
             return None
-        question, answer = focus.wording, focus.answer
+        profile = self.table.for_passages(profile, len(needed.contexts))
+        question, answer = focus.wording, needed.focus.answer
         if options:
-            question, answer = with_options(question, answer, options, trail.attempt.seed)
+            needed = needed._replace(focus=needed.focus.model_copy(update={"answer": focus.answer}))
+            question, answer = with_options(question, focus.answer, options, trail.attempt.seed)
         fit = self._fits(trail, needed, profile, question, answer)
         draft: Draft | None = self.finish(trail, needed, PROFILED) if fit.good else None
         if draft is None:
@@ -112,8 +121,11 @@ class AskProfiled(dspy.Module):
 
     def _write(
         self, trail: Trail, number: int, clue: Clue, profile: Profile, contexts: tuple[Context, ...]
-    ) -> tuple[Focus, list[str], tuple[Context, ...]] | None:
-        """Return a written question with its options and the chunks of its evidence; None if simple checks fail."""
+    ) -> tuple[Focus, list[str], tuple[Context, ...], Mapping[str, Sequence[str]]] | None:
+        """Return a written question with its options, the chunks of its evidence and the evidence by chunk id.
+
+        Return None if simple checks fail.
+        """
         written = self.tools.write(
             _STEP,
             self.ask_profiled,
@@ -140,10 +152,9 @@ class AskProfiled(dspy.Module):
             trail.refuse(_STEP, str(reason), question=question or None)
             return None
         kept = tuple(context for context in contexts if context.chunk.chunk_id in quotes)
-        evidence = " ".join(quote for context in kept for quote in quotes[context.chunk.chunk_id])
-        focus = Focus(sentence=evidence, answer=answer, wording=question)
+        focus = Focus(sentence=evidence_of(kept, quotes), answer=answer, wording=question)
         trail.add_focus(focus)
-        return focus, options, kept
+        return focus, options, kept, quotes
 
     def _fits(self, trail: Trail, judged: Judged, profile: Profile, question: str, answer: str) -> Decision:
         """Let the critic decide whether a question fits its profile; refuse it if it does not."""

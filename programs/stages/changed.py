@@ -22,7 +22,5 @@ class Changed(dspy.Module):
         changed = not decision.values["same"]
         probability = 1 - decision.probabilities["same"]
         reason = None if changed else with_reason("the evolution changed nothing", decision.reason)
-        trail.record("same", judged.number, decision.as_output(), probability=probability, good=changed, reason=reason)
-        if reason:
-            trail.refuse("same", reason, probability=probability, question=judged.question)
-        return changed
+        output = decision.as_output()
+        return trail.check("same", judged.number, output, reason, probability=probability, question=judged.question)

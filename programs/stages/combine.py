@@ -1,6 +1,6 @@
 """Stage ``combine``: a model reads several whole passages and writes questions that need all of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import dspy
 
@@ -8,7 +8,7 @@ from programs.quotes import find_quotes
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.language import is_in_language
-from programs.stages.need import NeedByReading
+from programs.stages.need import NeedByReading, evidence_of
 from programs.steps.ask import LENGTHS
 from programs.steps.combine import KINDS, numbered
 from programs.steps.question import is_none, tidy_question
@@ -51,23 +51,23 @@ class Combine(dspy.Module):
         self.length = LENGTHS[answers]
         self.min_chunks = min_chunks
         self.combine = tools.predictor(_STEP)
-        self.need = NeedByReading(judging, finish.answer.reading, min_chunks)
+        self.need = NeedByReading(judging, finish.answer, min_chunks)
 
     def forward(self, trail: Trail) -> Draft | None:
         """Return the draft of the first good question; None if no question is good."""
-        for number, focus, contexts in self._write(trail):
+        for number, focus, contexts, quotes in self._write(trail):
             judged: Judged = self.judging(trail, number, focus, focus.wording, contexts)
             if not judged.decision.good:
                 self.judging.refuse(trail, judged)
                 continue
-            needed = self.need(trail, judged)
+            needed = self.need(trail, judged, quotes)
             draft: Draft | None = None if needed is None else self.finish(trail, needed, MULTI)
             if draft is not None:
                 return draft
         return None
 
-    def _write(self, trail: Trail) -> Iterator[tuple[int, Focus, tuple[Context, ...]]]:
-        """Yield the questions that pass simple checks, with the chunks that contain their evidence."""
+    def _write(self, trail: Trail) -> Iterator[tuple[int, Focus, tuple[Context, ...], Mapping[str, Sequence[str]]]]:
+        """Yield the questions that pass simple checks, with the chunks of their evidence, and the evidence by chunk."""
         first = trail.attempt.number
         kinds = [KINDS[(first + place) % len(KINDS)] for place in range(min(self.candidates, len(KINDS)))]
         written = self.tools.write(
@@ -100,10 +100,10 @@ class Combine(dspy.Module):
                 continue
             if not is_in_language(self.tools, trail, question, answer):
                 continue
-            words = " ".join(quote for context in contexts for quote in quotes[context.chunk.chunk_id])
-            focus = Focus(sentence=words, answer=answer, kind=kind or kinds[0], wording=question)
+            sentence = evidence_of(contexts, quotes)
+            focus = Focus(sentence=sentence, answer=answer, kind=kind or kinds[0], wording=question)
             trail.add_focus(focus)
-            yield number, focus, contexts
+            yield number, focus, contexts, quotes
 
 
 def quotes_by_chunk(contexts: tuple[Context, ...], evidence: str) -> dict[str, list[str]] | None:

@@ -62,11 +62,7 @@ class Distil(dspy.Module):
             "kept": [context.chunk.chunk_id for context in kept],
             "missing": missing,
         }
-        trail.record(_STEP, 0, output, good=reason is None, reason=reason)
-        if reason is not None:
-            trail.refuse(_STEP, reason, question=clue.clue)
-            return ()
-        return kept
+        return kept if trail.check(_STEP, 0, output, reason, question=clue.clue) else ()
 
     def _search(self, trail: Trail, clue: Clue) -> Sequence[Context]:
         """Return the hits and the chunk of the clue with their neighbours.
@@ -77,9 +73,9 @@ class Distil(dspy.Module):
         hits.add(trail.contexts[0].chunk.chunk_id)  # a poor embedder may not find the chunk of the clue
         found = []
         for ids in self.order:
-            places = [place for place, chunk_id in enumerate(ids) if chunk_id in hits]
-            near = {place + step for place in places for step in range(-self.neighbours, self.neighbours + 1)}
-            found += [self.tools.corpus[ids[place]] for place in sorted(near) if 0 <= place < len(ids)]
+            indices = [index for index, chunk_id in enumerate(ids) if chunk_id in hits]
+            near = {index + step for index in indices for step in range(-self.neighbours, self.neighbours + 1)}
+            found += [self.tools.corpus[ids[index]] for index in sorted(near) if 0 <= index < len(ids)]
         return [
             context
             for context in found

@@ -18,7 +18,7 @@ from programs.types import Context, Focus, Retrieval
 class Judged(NamedTuple):
     """A judged question.
 
-    ``number`` is its place among the candidates of the attempt; ``focus`` is what the question is about.
+    ``number`` is its position among the candidates of the attempt; ``focus`` is what the question is about.
     """
 
     number: int

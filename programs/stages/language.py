@@ -15,14 +15,13 @@ def is_in_language(tools: Tools, trail: Trail, question: str, answer: str) -> bo
     """Return whether question and answer are in the requested language, if there is one; refuse them otherwise.
 
     The alternatives are English and the languages of the passages. Of the German, French and Spanish gold rows none is
-    refused, and every English question is. Answers of fewer than five words do not tell their language, and names keep
-    theirs.
+    refused, and every English question is. Names and answers of fewer than five words are not checked.
     """
     if not tools.language:
         return True
     codes = {tools.language, _ENGLISH, *(context.language for context in trail.contexts)}
-    tells = len(tokens(answer)) >= MIN_WORDS and not _is_name(answer)
-    for what, text in (("question", question), *([("answer", answer)] if tells else [])):
+    is_checked = len(tokens(answer)) >= MIN_WORDS and not _is_name(answer)
+    for what, text in (("question", question), *([("answer", answer)] if is_checked else [])):
         if (found := language_among(text, codes)) != tools.language:
             reason = f"the {what} is in {name_of(found)}, not {name_of(tools.language)}"
             trail.refuse(_STEP, reason, question=question)
@@ -31,5 +30,5 @@ def is_in_language(tools: Tools, trail: Trail, question: str, answer: str) -> bo
 
 
 def _is_name(answer: str) -> bool:
-    """Return whether most words of an answer have a capital, as in a title."""
+    """Return whether most words of an answer are capitalised, as in a title."""
     return 2 * len(CAPITALISED.findall(answer)) > len(tokens(answer))

@@ -1,12 +1,12 @@
 """Stage ``need``: check that every chunk of a question is needed to answer it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
 
+from programs.stages.answer import AnswerByReading
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
-from programs.stages.reading import ReadAnswers
 from programs.text import has_words
 from programs.tools import Tools
 from programs.trail import Trail
@@ -61,51 +61,69 @@ class Need(dspy.Module):
 
 
 class NeedByReading(dspy.Module):
-    """Drop the chunks that a question does not need; refuse a question that needs too few."""
+    """Drop the chunks that a question does not need; refuse a question that needs too few.
 
-    def __init__(self, judging: JudgeAndRewrite, reading: ReadAnswers, min_chunks: int) -> None:
+    An answer that was written for all chunks may say more than the kept ones do. It is then replaced by the answer that
+    was found in these.
+    """
+
+    def __init__(self, judging: JudgeAndRewrite, answer: AnswerByReading, min_chunks: int) -> None:
         super().__init__()
         self.judging = judging
-        self.reading = reading
+        self.answer = answer
         self.min_chunks = min_chunks
 
-    def forward(self, trail: Trail, judged: Judged) -> Judged | None:
-        """Return a question with the chunks that it needs, judged on these; None if they are too few."""
-        kept = judged.contexts
+    def forward(self, trail: Trail, judged: Judged, quotes: Mapping[str, Sequence[str]]) -> Judged | None:
+        """Return a question with the chunks that it needs, judged on these; None if they are too few.
+
+        ``quotes`` is the evidence by chunk id.
+        """
+        kept, answer = judged.contexts, judged.focus.answer
         for context in judged.contexts:
             others = _without(kept, context)
             if not others:
                 break
-            if not self._is_needed(trail, judged, context, others):
-                kept = others
+            found = self._answer_without(trail, judged, context, others)
+            if found is not None:
+                kept, answer = others, found
         if len(kept) < self.min_chunks:
             reason = _unneeded_reason(len(judged.contexts) - len(kept), judged)
             trail.refuse("needed", reason, question=judged.question)
             return None
         if kept == judged.contexts:
             return judged
-        rejudged: Judged = self.judging(trail, judged.number, judged.focus, judged.question, kept)
+        if self.answer.is_supported(trail, judged, kept):
+            answer = judged.focus.answer
+        focus = judged.focus.model_copy(update={"sentence": evidence_of(kept, quotes), "answer": answer})
+        rejudged: Judged = self.judging(trail, judged.number, focus, judged.question, kept)
         if rejudged.decision.good:
             return rejudged
         self.judging.refuse(trail, rejudged)
         return None
 
-    def _is_needed(self, trail: Trail, judged: Judged, context: Context, others: tuple[Context, ...]) -> bool:
-        """Return whether the answer cannot be found in the other chunks.
+    def _answer_without(
+        self, trail: Trail, judged: Judged, context: Context, others: tuple[Context, ...]
+    ) -> str | None:
+        """Return the answer that is found in the other chunks, None if the chunk is needed.
 
         A model may guess the same answer from the other chunks, if they mention only one thing that fits. So the
         critic must also decide that they answer the question.
         """
-        expected = judged.focus.answer
-        found = self.reading.read(trail, judged.question, others, expected)
-        needed = found is None or not self.reading.agrees(trail, judged.number, judged.question, expected, found)
+        expected, reading = judged.focus.answer, self.answer.reading
+        found = reading.read(trail, judged.question, others, expected)
+        needed = found is None or not reading.agrees(trail, judged.number, judged.question, expected, found)
         output: dict[str, Any] = {"without": context.chunk.chunk_id, "answer": found}
         if not needed:
             decision = self.judging.decide(judged.question, others)
             output["answerable"] = round(decision.probabilities["answerable"], 4)
             needed = not decision.values["answerable"]
         trail.record("needed", judged.number, output, good=needed)
-        return needed
+        return None if needed else found
+
+
+def evidence_of(contexts: Sequence[Context], quotes: Mapping[str, Sequence[str]]) -> str:
+    """Return the evidence in some chunks as one text; ``quotes`` has the evidence by chunk id."""
+    return " ".join(quote for context in contexts for quote in quotes.get(context.chunk.chunk_id, ()))
 
 
 def _without(contexts: tuple[Context, ...], left_out: Context) -> tuple[Context, ...]:

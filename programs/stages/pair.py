@@ -40,10 +40,8 @@ class Pair(dspy.Module):
             question = seed_question(written.question, answered, language)
             reason = _refusal(answered, question, language)
             output = {"question": question, **answered.model_dump()}
-            trail.record("pair", number, output, good=reason is None, reason=reason)
-            if reason is not None:
-                trail.refuse("pair", reason, question=question)
-            elif self.sound(trail, number, answered, question):
+            passes = trail.check("pair", number, output, reason, question=question)
+            if passes and self.sound(trail, number, answered, question):
                 return answered, question
         return None
 

@@ -171,11 +171,6 @@ class Restyle(dspy.Module):
 
     def _passes(self, trail: Trail, draft: Draft, step: str, decision: Decision, refusal: str, wording: str) -> bool:
         """Record a critic's decision on a wording, and a reject if it is refused."""
-        good, probability = decision.good, decision.probability
-        output = {"question": wording, **decision.as_output()}
-        reason = None if good else refusal
-        candidate = draft.trail[-1].candidate
-        trail.record(step, candidate, output, probability=probability, good=good, reason=reason)
-        if reason is not None:
-            trail.refuse(step, reason, probability=probability, question=wording)
-        return good
+        candidate, output = draft.trail[-1].candidate, {"question": wording, **decision.as_output()}
+        reason = None if decision.good else refusal
+        return trail.check(step, candidate, output, reason, probability=decision.probability, question=wording)

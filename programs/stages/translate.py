@@ -12,8 +12,8 @@ from programs.tools import Tools
 
 ENGLISH = "en"
 _SAMPLING = {"temperature": 0.7, "seed": 1}
-# Of a text and its back-translation. 144 of 150 rewordings of a gold question are as similar, and 68 of 150 questions
-# that differ from one in a word or two.
+# Of a text and its back-translation. Of 150 rewordings of gold questions, 144 are as similar to their question; of 150
+# questions that differ from a gold question in a word or two, 68 are.
 _MIN_SIMILARITY = 0.85
 
 
@@ -46,7 +46,7 @@ class Translate(dspy.Module):
         return Translation(None, problem)
 
     def _write(self, lines: Sequence[str], language: str, again: bool) -> list[str]:
-        """Translate lines; ``again``, one at a time, because small models join lines, and a single one by sampling."""
+        """Translate lines; ``again`` takes each alone, because small models join lines, and samples a single one."""
         sampling = _SAMPLING if again and len(lines) == 1 else {}
         texts = lines if again else ["\n".join(lines)]
         into = name_of(language)
@@ -57,7 +57,7 @@ class Translate(dspy.Module):
         return lines_of("\n".join(written))
 
     def _back_problem(self, lines: Sequence[str], written: Sequence[str], language: str, again: bool) -> str:
-        """Return what the back-translation of written lines shows to be wrong; empty if it is nothing."""
+        """Return the problem that a back-translation of the written lines shows; empty if there is none."""
         back = self._write(written, ENGLISH, again)
         if problem := translation_problem(lines, back, ENGLISH, language):
             return f"translated back, {problem}"

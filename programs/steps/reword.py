@@ -78,10 +78,11 @@ def wording_fault(
     names = _names(question, language) - set(language.content_words(language.asking_words(question)))
     if language.capitalises_nouns:
         names &= set(language.content_words(topic))
-    if lost := sorted(names - stems):
+    if lost := sorted(names - stems - _parts(wording, language)):
         return f"it lost names: {', '.join(lost)}"
     allowed = set(language.content_words(f"{question} {topic} {passage} {persona}"))
-    if not language.capitalises_nouns and (new := sorted(_names(wording, language) - allowed)):
+    new = [] if language.capitalises_nouns else sorted(_names(wording, language) - allowed)
+    if new := [name for name in new if not _parts(name, language) <= allowed]:
         return f"it has names from elsewhere: {', '.join(new)}"
     if style.is_question and (stated := _statements(question, wording, language)):
         return f"it states what the question does not say: {stated[0]!r:.80}"
@@ -119,6 +120,11 @@ def _statements(question: str, wording: str, language: Language) -> list[str]:
         if words and words[0] in subject and language.address.search(sentence) is None:
             found.append(sentence)
     return found
+
+
+def _parts(text: str, language: Language) -> set[str]:
+    """Return the stems of the parts of hyphenated words: "non-Microsoft" contains "Microsoft"."""
+    return set(language.content_words(text.replace("-", " ")))
 
 
 def _names(text: str, language: Language) -> set[str]:

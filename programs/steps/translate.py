@@ -22,7 +22,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def translation_problem(lines: Sequence[str], written: Sequence[str], language: str, source: str = "en") -> str:
-    """Return why some lines are no translation of others, as far as their form tells; empty if they may be one."""
+    """Return why lines cannot be a translation of others, by their form; empty if they can."""
     if len(written) != len(lines):
         return f"{len(written)} lines instead of {len(lines)}"
     for line, new in zip(lines, written, strict=True):
@@ -36,7 +36,7 @@ def translation_problem(lines: Sequence[str], written: Sequence[str], language: 
 
 
 def lost_name(line: str, back: str) -> str:
-    """Return a word with a capital inside a sentence that another one lacks in any case; empty if it lacks none."""
+    """Return a capitalised word inside a sentence that the other text lacks, in any case; empty if it lacks none."""
     folded = back.casefold()
     names = (match for match in CAPITALISED.finditer(line) if match.start() and not _starts(line[: match.start()]))
     return next((name.group() for name in names if name.group().casefold() not in folded), "")

@@ -23,10 +23,9 @@ def wordings_of(text: str, count: int) -> list[str]:
 
 
 def wording_problem(wording: str, question: str, answer: str, passage: str, language: Language) -> str | None:
-    """Return why a wording is not another one of an answer, None if rules find nothing wrong.
+    """Return why simple checks refuse another wording of an answer; None if they accept it.
 
-    Its numbers are those of the answer, or also some of the question; it has every name of the answer, and no name that
-    neither question nor answer has.
+    It must contain all numbers and names of the answer, and no others except those of the question.
     """
     if tokens(wording) == tokens(answer):
         return "repeats the answer"

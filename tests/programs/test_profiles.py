@@ -35,6 +35,20 @@ def test_table_as_prompts_show_it(tmp_path: Path) -> None:
     assert table.describe({"Form": "short"}) == "Form: short (a few words)"
 
 
+def test_profile_for_a_number_of_passages() -> None:
+    table = read_profiles(data_path("profiles", "default.json"))
+    wide = {"Type": "short", "Persona": "newcomer", "Scope": "several passages", "Difficulty": "easy"}
+    assert table.for_passages(wide, 1) == {**wide, "Scope": "one passage"}, "the nearest value"
+    assert table.for_passages({**wide, "Scope": "one statement"}, 3) == wide
+    for count in (2, 3):
+        assert table.for_passages(wide, count) == wide
+    own = ProfileTable.model_validate(TABLE)
+    assert own.for_passages({"Form": "short"}, 2) == {"Form": "short"}, "nothing is declared"
+    value = {"description": "x", "passages": "several"}
+    only = ProfileTable.model_validate({"parameters": {"Reach": {"description": "x", "values": {"wide": value}}}})
+    assert only.for_passages({"Reach": "wide"}, 1) == {"Reach": "wide"}, "no other value"
+
+
 def test_option_accepts_path_content_and_table(tmp_path: Path) -> None:
     file = write(tmp_path, TABLE)
     tables = [as_profiles(value) for value in (file, str(file), TABLE)]
@@ -58,6 +72,10 @@ def test_option_accepts_path_content_and_table(tmp_path: Path) -> None:
         ({"parameters": {"Form": {**FORM, "description": ""}}}, "parameters.Form.description: "),
         ({"parameters": {"Form": {**FORM, "description": " \n"}}}, "parameters.Form.description: "),
         ({"parameters": {"Form": {**FORM, "values": {"short": "words"}}}}, "parameters.Form.values.short: "),
+        (
+            {"parameters": {"Form": {**FORM, "values": {"short": {"description": "x", "passages": 2}}}}},
+            "parameters.Form.values.short.passages: ",
+        ),
         ({"parameters": {"Form": {**FORM, "values": ["short"]}}}, "parameters.Form.values: "),
         ({"parameters": {"": FORM}}, "parameters.: a name must not be empty"),
         ({"parameters": {"Form: a": FORM}}, "parameters.Form: a: a name must not"),

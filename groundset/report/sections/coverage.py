@@ -22,7 +22,7 @@ def section(run: RunAnalysis) -> PageSection:
         share_metric("Chunks covered", len(run.sampled_chunks), len(run.chunks), "chunk"),
     ]
     notes, drawn = [], []
-    sampled = sorted(run.places[name] for name in run.sampled_chunks if name in run.places)
+    sampled = sorted(run.index_of[name] for name in run.sampled_chunks if name in run.index_of)
     if not len(run.chunk_vectors):
         notes.append("No map: some chunks of this run have no embedding.")
     else:
@@ -43,7 +43,7 @@ def section(run: RunAnalysis) -> PageSection:
 def _by_document(run: RunAnalysis) -> PageTable:
     samples = Counter(doc_id for sample in run.samples for doc_id in {chunk.doc_id for chunk in sample.contexts})
     chunks = Counter(chunk.doc_id for chunk in run.chunks)
-    skipped = Counter(run.chunks[run.places[name]].doc_id for name in run.skipped_chunks if name in run.places)
+    skipped = Counter(run.chunks[run.index_of[name]].doc_id for name in run.skipped_chunks if name in run.index_of)
     order = sorted(run.documents, key=lambda document: -chunks[document.doc_id])
     rows = [
         (
@@ -63,7 +63,7 @@ def _map(run: RunAnalysis, sampled: list[int]) -> Chart | None:
     if found is None:
         return None
     positions, explained = found
-    failed = sorted(run.places[name] for name in run.attempted_chunks - run.sampled_chunks if name in run.places)
+    failed = sorted(run.index_of[name] for name in run.attempted_chunks - run.sampled_chunks if name in run.index_of)
     others = np.setdiff1d(np.arange(len(run.chunks)), [*sampled, *failed]).tolist()
     layers = [("not attempted", others), ("attempted, no sample", failed), ("sampled", sampled)]
     return Chart(

@@ -34,7 +34,7 @@ def _best(index: Any, words: Sequence[str], depth: int) -> Ranking:
         return []
     scores = index.get_scores(list(words))
     order = np.argsort(-scores, kind="stable")[:depth]  # ties in the order of the chunks
-    return [int(place) for place in order if scores[place] > 0]
+    return [int(chunk) for chunk in order if scores[chunk] > 0]
 
 
 def _words(text: str) -> list[str]:

@@ -23,9 +23,9 @@ def fuse(rankings: Sequence[Ranking], depth: int) -> Ranking:
     """Fuse rankings by reciprocal ranks; ties keep the order of the first ranking."""
     scores: defaultdict[int, float] = defaultdict(float)
     for ranking in rankings:
-        for rank, place in enumerate(ranking, 1):
-            scores[place] += 1 / (_CONSTANT + rank)
-    return sorted(scores, key=lambda place: -scores[place])[:depth]
+        for rank, index in enumerate(ranking, 1):
+            scores[index] += 1 / (_CONSTANT + rank)
+    return sorted(scores, key=lambda index: -scores[index])[:depth]
 
 
 RETRIEVER = RetrieverKind("hybrid", search_hybrid)

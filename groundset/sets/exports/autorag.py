@@ -180,7 +180,7 @@ def _can_be_written(kind: Any) -> bool:
     import pyarrow as pa
 
     if pa.types.is_struct(kind):
-        return kind.num_fields > 0 and all(_can_be_written(kind.field(place).type) for place in range(kind.num_fields))
+        return kind.num_fields > 0 and all(_can_be_written(kind.field(index).type) for index in range(kind.num_fields))
     return _can_be_written(kind.value_type) if pa.types.is_list(kind) else True
 
 

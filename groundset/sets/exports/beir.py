@@ -37,8 +37,8 @@ def write_beir(run: "Run", folder: Path) -> None:
 
 
 def _corpus_row(chunk: Chunk) -> dict[str, Any]:
-    place = {"doc_id": chunk.doc_id, "path": chunk.path, "start": chunk.start, "end": chunk.end}
-    return {"_id": chunk.chunk_id, "title": chunk.title, "text": chunk.text, "metadata": place}
+    metadata = {"doc_id": chunk.doc_id, "path": chunk.path, "start": chunk.start, "end": chunk.end}
+    return {"_id": chunk.chunk_id, "title": chunk.title, "text": chunk.text, "metadata": metadata}
 
 
 def _query_row(sample: Sample) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def write_triplets(run: "Run", folder: Path) -> None:
 
     All rows have ``NEGATIVES`` negatives, or fewer if more than a tenth of the rows would otherwise be left out.
     """
-    run = run.only(place for place, sample in enumerate(run.samples) if sample.answerable)
+    run = run.only(index for index, sample in enumerate(run.samples) if sample.answerable)
     if not run.samples:
         raise InputError("--format triplets: every question of the run is unanswerable; there is no positive chunk")
     splits = split_by_document(run)

@@ -32,7 +32,8 @@ _COLUMNS = ("qid", "query", "retrieval_gt", "generation_gt")
 def read_autorag(paths: Sequence[Path]) -> ForeignSet:
     """Read both tables from their folder or as two files.
 
-    Questions without a relevant chunk are left out, unless an own export names the chunks that they were made from.
+    Questions without a relevant chunk are left out, unless an export of groundset names the chunks that
+    they were made from.
     """
     from groundset.progress import counted
 

@@ -111,7 +111,7 @@ def listed(paths: Sequence[Path]) -> list[Path]:
 
 
 def unanswerable_sources(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the chunks that a question of an own export was made from if no chunk answers it, else none."""
+    """Return the chunks that an unanswerable question was made from, as groundset exports it; none for others."""
     ids = metadata.get("chunk_ids")
     return tuple(map(str, ids)) if metadata.get("answerable") is False and isinstance(ids, list) else ()
 

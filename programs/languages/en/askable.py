@@ -38,7 +38,7 @@ _PERSONAL = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
 def with_full_names(
     words: str, clause: Clause, topic: str, passage: str, *, subject_is_asked_for: bool = False, defines: bool = False
 ) -> tuple[str, bool]:
-    """Return the words of a question with names in full, and whether a stranger can tell what it is about.
+    """Return the words of a question with names in full, and whether they are clear without the passage.
 
     The title or a name must identify the subject, unless the sentence is a general statement. Abbreviations ("the CDP")
     do not count, nor do single names that are not in title or headings.

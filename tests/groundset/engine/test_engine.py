@@ -164,18 +164,53 @@ def test_results_are_independent_of_worker_count(docs, tmp_path, workers):
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(workers=st.integers(1, 8), seed=st.integers(0, 1000), stops=st.lists(st.integers(1, 30), max_size=3))
-def test_samples_are_independent_of_workers_and_stops(docs, tmp_path_factory, workers, seed, stops):
+@given(
+    workers=st.integers(1, 8), seed=st.integers(0, 1000), stops=st.lists(st.integers(1, 30), max_size=3),
+    mix=st.sampled_from(["simple=1", "simple=1,reasoning=1,conditional=2"]),
+)  # fmt: skip
+def test_samples_are_independent_of_workers_and_stops(docs, tmp_path_factory, workers, seed, stops, mix):
     folder = tmp_path_factory.mktemp("runs")
-    generate(docs, folder / "whole", seed=seed)
+    generate(docs, folder / "whole", seed=seed, mix=mix)
     for stop in stops:
         engine = FailingEngine(EngineError("stop"), lambda number, stop=stop: number >= stop)
         try:
-            generate(docs, folder / "run", engine, seed=seed, workers=workers)
+            generate(docs, folder / "run", engine, seed=seed, workers=workers, mix=mix)
         except EngineError:
             continue
-    assert generate(docs, folder / "run", seed=seed, workers=workers).ending == "complete"
+    assert generate(docs, folder / "run", seed=seed, workers=workers, mix=mix).ending == "complete"
     assert samples(folder / "run") == samples(folder / "whole")
+
+
+_DECIDED_AGAIN = "SELECT number, accepted FROM attempts WHERE number NOT IN (SELECT attempt FROM steps) AND decided"
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_postponed_questions_are_used_without_calls(docs, tmp_path, workers):
+    options = {"mix": "simple=1,reasoning=5,conditional=5", "size": 14, "workers": workers}
+    generate(docs, tmp_path / "run", **options)
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as connection:
+        again = connection.execute(_DECIDED_AGAIN).fetchall()
+        rejects_of = {row[0] for row in connection.execute("SELECT attempt FROM rejects")}
+    connection.close()
+    assert again
+    assert {accepted for _, accepted in again} == {"simple"}
+    assert rejects_of.isdisjoint(number for number, _ in again), "they are stored once"
+    engine = FailingEngine(EngineError("stop"), lambda number: number >= 20)
+    with pytest.raises(EngineError):
+        generate(docs, tmp_path / "resumed", engine, **options)
+    generate(docs, tmp_path / "resumed", **options)
+    assert samples(tmp_path / "resumed") == samples(tmp_path / "run")
+
+
+def test_a_grown_run_uses_what_was_postponed(docs, tmp_path):
+    generate(docs, tmp_path / "run", size=5, mix="simple=1,reasoning=1,conditional=1")
+    before = samples(tmp_path / "run")
+    generate(docs, tmp_path / "run", size=15, mix="simple=1,reasoning=1,conditional=1")
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as connection:
+        again = connection.execute(f"{_DECIDED_AGAIN} AND round = 0").fetchall()
+    connection.close()
+    assert "reasoning" in [accepted for _, accepted in again], "its share is larger now"
+    assert samples(tmp_path / "run").startswith(before)
 
 
 def test_chunks_are_embedded_once(docs, tmp_path):

@@ -52,6 +52,17 @@ def test_failed_evolutions_fall_back_to_simple(docs: Path, tmp_path: Path) -> No
     assert {"reasoning"} <= {row["step"] for row in refused}
 
 
+@pytest.mark.parametrize("workers", [1, 8])
+def test_a_share_that_cannot_be_met_is_filled_with_what_was_kept(docs: Path, tmp_path: Path, workers: int) -> None:
+    writer = Writer()
+    mix = "simple=1,reasoning=1,table=3"
+    _, rows, record = free_run(docs, tmp_path / "run", writer, size=10, mix=mix, workers=workers)
+    assert Counter(row["evolution"] for row in rows) == {"reasoning": 6, "simple": 4}
+    assert [row["metadata"]["round"] for row in rows] == [0] * 4 + [3] * 6
+    assert record["attempts"] == 17
+    assert sum(prompt.startswith("Write questions") for prompt in writer.asked) == 11, "6 attempts need no call"
+
+
 def test_unreadable_output_yields_no_samples(docs: Path, tmp_path: Path) -> None:
     writer = Writer(deaf_to="Write questions")
     result, rows, _ = free_run(docs, tmp_path / "run", writer, size=3)

@@ -66,7 +66,8 @@ def verdict_on(attempt: Attempt, seed: int) -> Verdict:
     """Return a random verdict that depends only on the attempt and the seed."""
     generator = random.Random(f"{seed} {key_of(attempt)} {attempt.wanted} {attempt.round}")
     accepted = generator.choice([None, None, attempt.wanted, "simple"])
-    return Verdict(accepted, generator.random() < 0.2)
+    exhausted = random.Random(f"{seed} {attempt.seed}").random() < 0.2  # the same when it is decided again
+    return Verdict(accepted, exhausted, postponed=accepted is None and generator.random() < 0.5)
 
 
 def all_attempts(
@@ -142,7 +143,7 @@ def test_keys_are_drawn_in_rounds_until_exhausted(keys, seed):
     assert [attempt.number for attempt in attempts] == list(range(len(attempts)))
     assert [attempt.round for attempt in attempts] == sorted(attempt.round for attempt in attempts)
     for key in {key_of(attempt) for attempt in attempts}:
-        drawn = [attempt for attempt in attempts if key_of(attempt) == key]
+        drawn = [attempt for attempt in attempts if key_of(attempt) == key and attempt.repeats is None]
         exhausted = [verdict_on(attempt, seed).exhausted for attempt in drawn]
         assert not any(exhausted[:-1])
         assert exhausted[-1] or drawn[-1].round == ROUNDS - 1
@@ -329,6 +330,88 @@ def test_mix_without_simple_refuses_simple_drafts(planner):
     refused = strict.decide(ATTEMPT.model_copy(update={"round": 1}), Outcome(drafts=(draft("Seed?", "simple"),)))
     assert [reject.step for reject in refused.rejects] == ["mix"]
     assert not refused.verdict.postponed
+
+
+def decided_until_the_end(planner: Planner, ahead: int) -> list[Attempt]:
+    """Return the attempts of a run whose attempts all give a reasoning question."""
+    attempts: list[Attempt] = []
+    while not planner.is_full:
+        while len(attempts) - planner.decided < ahead and (attempt := planner.next()) is not None:
+            attempts.append(attempt)
+        if planner.decided == len(attempts):
+            break
+        attempt = attempts[planner.decided]
+        number = attempt.number if attempt.repeats is None else attempt.repeats
+        planner.decide(attempt, Outcome(drafts=(draft(f"Number {number}?"),)))
+    return attempts
+
+
+@pytest.mark.parametrize("ahead", [1, WINDOW])
+def test_postponed_drafts_are_used_before_another_attempt_is_made(ahead):
+    planner = planner_for(FakeAgenda(5), {"simple": 4, "reasoning": 1})
+    attempts = decided_until_the_end(planner, ahead)
+    assert planner.accepted == {"reasoning": 5}
+    assert [attempt.repeats for attempt in attempts] == [None] * 5 + [1, 2, 3, 4]
+    again = attempts[5]
+    assert (again.number, again.round, again.contexts, again.seed) == (5, 1, attempts[1].contexts, attempts[1].seed)
+
+
+def test_a_draft_that_is_postponed_again_is_decided_when_the_next_quota_ends():
+    limited = Planner([PlannedRequest(0, FakeAgenda(3), {"simple": 3})], 0, encode, limits={"time": 1})
+    repeated = []
+    while (attempt := limited.next()) is not None:
+        number = attempt.number if attempt.repeats is None else attempt.repeats
+        limited.decide(attempt, Outcome(drafts=(of_kind(f"When {number}?", "time"),), exhausted=True))
+        repeated.append((attempt.round, attempt.repeats))
+    assert repeated == [(0, None), (0, None), (0, None), (1, 1), (1, 2), (3, 3), (3, 4)]
+    assert limited.is_full
+
+
+def test_key_with_a_sample_is_not_repeated_if_it_may_have_one_only():
+    class Once(FakeAgenda):
+        def offers(self, key, round_, past):
+            offers = dict.fromkeys(KINDS[:2], (context(key),))
+            return {} if any(entry.accepted for entry in past) else offers
+
+    planner = Planner([PlannedRequest(0, Once(3), {"simple": 1, "reasoning": 9})], 0, encode, window=1, mix_rounds=2)
+    given = {0: "simple", 4: "reasoning"}  # the first question of c0, the second one of c2; c1 has two postponed ones
+    repeats = []
+    while (attempt := planner.next()) is not None:
+        repeats.append(attempt.repeats)
+        accepted = "simple" if attempt.repeats is not None else given.get(attempt.number)
+        planner.follow(Verdict(accepted, False, (), accepted is None))
+    assert repeats == [None] * 5 + [1], "c2 has a sample since, and c1 has one after its first repeat"
+
+
+def test_a_larger_request_uses_postponed_drafts_first():
+    smaller, larger = {"simple": 1, "reasoning": 1}, {"simple": 1, "reasoning": 3}
+    planner = planner_for(FakeAgenda(9), smaller)
+    for number in range(3):
+        attempt = planner.next()
+        assert attempt is not None
+        planner.decide(attempt, Outcome(drafts=(draft(f"Number {number}?"),)))
+    grown = Planner([PlannedRequest(0, FakeAgenda(9), smaller), PlannedRequest(3, FakeAgenda(9), larger)], 0, encode)
+    for verdict in (Verdict("reasoning", False), Verdict(None, False, (), True), Verdict(None, False, (), True)):
+        assert grown.next() is not None
+        grown.follow(verdict)
+    found = []
+    for _ in range(3):
+        attempt = grown.next()
+        assert attempt is not None
+        found.append((attempt.round, attempt.repeats))
+        grown.follow(Verdict("reasoning", False))
+    assert found == [(0, 1), (0, 2), (0, None)]
+
+
+def test_evolutions_in_flight_are_planned_last():
+    planner = planner_for(FakeAgenda(9), {"simple": 1, "reasoning": 1, "conditional": 1})
+    attempts = [planner.next() for _ in range(4)]
+    assert [attempt and (attempt.wanted, attempt.others) for attempt in attempts[:3]] == [
+        ("conditional", ("reasoning", "simple")),
+        ("reasoning", ("simple", "conditional")),
+        ("simple", ("conditional", "reasoning")),
+    ]
+    assert attempts[3] is not None, "those in flight may fail"
 
 
 def test_program_rejects_are_kept(planner):

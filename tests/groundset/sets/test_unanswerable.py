@@ -10,7 +10,7 @@ import pytest
 from loaded_run import loaded_run
 from scripted_run import Encoder
 
-from groundset.compiling.labels import labels_from
+from groundset.compiling.review_labels import labels_from
 from groundset.progress import Progress
 from groundset.report.analysis import RunAnalysis
 from groundset.report.comparison import compare_runs

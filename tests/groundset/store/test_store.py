@@ -114,6 +114,18 @@ def test_restarted_attempt_drops_earlier_steps(tmp_path):
         assert store.attempts.step_counts() == {}, "only decided attempts count"
 
 
+def test_repeated_attempt_has_the_outcome_without_its_rejects(tmp_path):
+    plan, reject = attempt(1), Reject(step="judge", reason="why", chunk_id="d-0")
+    again = plan.model_copy(update={"number": 2, "round": 3, "repeats": 1})
+    with create(tmp_path / "run") as store:
+        store.attempts.begin(plan)
+        store.attempts.finish(1, Outcome(rejects=(reject,), used_foci=(Focus(sentence="s", answer="ü"),)))
+        for _ in range(2):  # also if an earlier process stored it
+            store.attempts.repeat(again, 1)
+        assert store.attempts.outcome(again) == Outcome(used_foci=(Focus(sentence="s", answer="ü"),))
+        assert store.attempts.contexts(2) == store.attempts.contexts(1)
+
+
 def test_decisions_are_read_back_in_order(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):

@@ -33,7 +33,13 @@ NOT_ANSWERED: Bad = lambda name, inputs: name == "answerable" and inputs.get("qu
 
 
 def run(
-    demos: Demos, *, bad: Bad = NOT_ANSWERED, mix: str = "unanswerable=1", language: str = "en", **script: Any
+    demos: Demos,
+    *,
+    bad: Bad = NOT_ANSWERED,
+    mix: str = "unanswerable=1",
+    others: tuple[str, ...] = (),
+    language: str = "en",
+    **script: Any,
 ) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
     critic = ScriptedCritic(bad)
     retriever = ListRetriever(OTHER, SOURCE)
@@ -41,7 +47,7 @@ def run(
     foci = (Focus(sentence="", answer="", kind="fact"),)
     context = Context(chunk=SOURCE, passage=TEXT, topic="Henn ferry", language=language, foci=foci)
     engine = ScriptedEngine({"ask": ASKED, "unanswerable": WRITTEN, "answer": "not stated", **script})
-    attempt = Attempt(number=0, contexts=(context,), wanted="unanswerable")
+    attempt = Attempt(number=0, contexts=(context,), wanted="unanswerable", others=others)
     row = RECIPES["evolved"]
     outcome, _ = make_attempt(row.program(tools, row.options(mix=mix)), attempt, engine)
     return outcome, engine, critic
@@ -138,6 +144,7 @@ def test_other_chunks_must_not_answer(demos: Demos) -> None:
 
 
 def test_failed_evolution_is_replaced_by_another_of_the_mix(demos: Demos) -> None:
-    outcome, engine, _ = run(demos, mix="unanswerable=1,deepen=1", unanswerable="none", evolve="none")
+    mix = "unanswerable=1,deepen=1"
+    outcome, engine, _ = run(demos, mix=mix, others=("deepen",), unanswerable="none", evolve="none")
     assert engine.steps[:3] == ["ask", "unanswerable", "evolve"]
     assert not outcome.drafts  # the model does not find the seed's answer, either

@@ -56,6 +56,7 @@ def run(
     recipe: str = "evolved",
     contexts: tuple[Context, ...] = (),
     llm: bool = False,
+    others: tuple[str, ...] = (),
     **options: Any,
 ) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
     critic = ScriptedCritic(bad)
@@ -63,7 +64,8 @@ def run(
     tools = tools_of(demos=demos, critics=dict.fromkeys(DECIDING, critic), mode="free")
     row = RECIPES[recipe]
     engine = ScriptedEngine({"open_answer": "It was avoiding a small fishing boat.", **script})
-    attempt = Attempt(number=0, contexts=contexts or (context_with("fact", "why"),), wanted=wanted, used_foci=used_foci)
+    contexts = contexts or (context_with("fact", "why"),)
+    attempt = Attempt(number=0, contexts=contexts, wanted=wanted, others=others, used_foci=used_foci)
     outcome, _ = make_attempt(row.program(tools, row.options(**options)), attempt, engine)
     return outcome, engine, critic
 
@@ -172,12 +174,17 @@ def test_evolved_question_has_its_own_answer(demos: Demos) -> None:
 def test_failed_evolution_falls_back_to_another_then_simple(demos: Demos) -> None:
     mix = {"simple": 1, "reasoning": 1, "conditional": 1}
     script = {"ask": DATED, "evolve": ["New question: none", evolved(WHY)], "answer": "it was avoiding a fishing boat"}
-    outcome, engine, _ = run(script, "reasoning", demos=demos, mix=mix)
+    others = ("simple", "conditional")
+    outcome, engine, _ = run(script, "reasoning", demos=demos, mix=mix, others=others)
     assert [draft.evolution for draft in outcome.drafts] == ["conditional"]
-    outcome, engine, _ = run({"ask": DATED, "evolve": "New question: none"}, "reasoning", demos=demos, mix=mix)
+    outcome, engine, _ = run(
+        {"ask": DATED, "evolve": "New question: none"}, "reasoning", demos=demos, mix=mix, others=others
+    )
     assert [draft.evolution for draft in outcome.drafts] == ["simple"]
     assert engine.steps == ["ask", "evolve", "evolve", "answer"]
     assert reasons(outcome) == [(name, "the passage does not allow it") for name in ("reasoning", "conditional")]
+    _, engine, _ = run({"ask": DATED, "evolve": "New question: none"}, "reasoning", demos=demos, mix=mix)
+    assert engine.steps == ["ask", "evolve", "answer"], "no other evolution is missing"
 
 
 def test_too_long_evolution_is_refused(demos: Demos) -> None:
@@ -225,6 +232,37 @@ def test_combine_needs_every_passage(demos: Demos) -> None:
     outcome, _, _ = run(script, "multi_context", demos=demos, contexts=two())
     assert not outcome.drafts
     assert reasons(outcome) == [("needed", "1 of 2 chunks are not needed")]
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_answer_is_mended_when_a_passage_is_left_out(demos: Demos, *, supported: bool) -> None:
+    third = Context(
+        chunk=chunk_of("Anna Brock had two sons.", "brock-0001", "brock", "Anna Brock"),
+        passage="Anna Brock had two sons.", topic="Anna Brock", language="en",
+    )  # fmt: skip
+    evidence = "built at the Lodrin yard | founded by the shipwright Anna Brock | had two sons"
+    kept = "built at the Lodrin yard founded by the shipwright Anna Brock"
+    full = "Anna Brock, who had two sons"
+
+    def bad(name: str, inputs: dict[str, Any]) -> bool:
+        lacks_third = name == "grounded" and "sons" in inputs["answer"] and "sons" not in inputs["passage"]
+        return lacks_third and not supported
+
+    script = {
+        "combine": written(BUILDER, full, evidence),
+        "answer": ["not stated", "not stated", "the shipwright Anna Brock", "Anna Brock, who had two sons"],
+    }
+    if not supported:
+        script["answer"][-1] = "the shipwright Anna Brock"
+    outcome, engine, _ = run(
+        script, "multi_context", demos=demos, contexts=(*two(), third), bad=bad, recipe="multi", llm=True
+    )
+    (draft,) = outcome.drafts
+    assert draft.relevant == (("ferry-0001",), ("yard-0001",))
+    assert draft.answer == (full if supported else "the shipwright Anna Brock")
+    assert draft.metadata["focus"] == kept, "the evidence of the passage that was left out is dropped"
+    assert not outcome.rejects
+    assert engine.steps == ["combine", "answer", "answer", "answer", "answer"]
 
 
 def test_guessed_answer_does_not_make_a_passage_unneeded(demos: Demos) -> None:

@@ -285,6 +285,62 @@ def test_question_keeps_only_the_chunks_that_it_needs(demos: Demos) -> None:
     needs_rules = {**both, "answer": ["not stated", "6 degrees", "6 degrees"]}
     outcome, _, _ = make(demos, needs_rules)
     assert outcome.drafts[0].relevant == (("a-rules",),)
+    assert outcome.drafts[0].metadata["focus"] == EVIDENCE
+
+
+WIDE = PROFILE.format("short").replace("one statement", "several passages")
+
+
+@pytest.mark.parametrize(
+    ("profile", "answers", "scope", "relevant"),
+    [
+        (WIDE, ["not stated", "not stated", "6 degrees"], "several passages", (("a-rules",), ("b-costs",))),
+        (WIDE, ["not stated", "6 degrees", "6 degrees"], "one passage", (("a-rules",),)),
+        (PROFILE.format("short"), ["not stated", "not stated", "6 degrees"], "several passages",
+         (("a-rules",), ("b-costs",))),
+    ],
+)  # fmt: skip
+def test_profile_says_how_many_passages_the_answer_needs(
+    demos: Demos, profile: str, answers: list[str], scope: str, relevant: Any
+) -> None:
+    fitted = []
+
+    def bad(output: str, inputs: dict[str, Any]) -> bool:
+        if output == "fits":
+            fitted.append(inputs["profile"])
+        return False
+
+    script = {
+        "distil": "Needed: 1, 2\nMissing: nothing", "profiles": profile, "answer": answers,
+        "ask_profiled": written(evidence=BOTH),
+    }  # fmt: skip
+    outcome, *_ = make(demos, script, bad)
+    (draft,) = outcome.drafts
+    assert draft.relevant == relevant
+    assert draft.metadata["profile"] == {**SHORT, "Scope": scope}
+    assert [f"Scope: {scope} (" in shown for shown in fitted] == [True]
+
+
+def test_one_chunk_cannot_have_a_profile_of_several(demos: Demos) -> None:
+    profiles = "\n".join((WIDE, WIDE.replace("several passages", "one passage")))
+    script = {"profiles": profiles, "ask_profiled": written(question="none")}
+    outcome, engine, _ = make(demos, script, only_relevant(RULES))
+    assert reasons(outcome) == [("ask_profiled", "the passages have nothing that fits the profile")]
+    assert engine.steps.count("ask_profiled") == 1, "both are the same profile then"
+    assert "Scope: one passage (" in shown(engine, "ask_profiled")
+
+
+def test_option_stays_the_answer_when_a_chunk_is_left_out(demos: Demos) -> None:
+    choices = written(options="5 degrees | 6 degrees | 7 degrees", evidence=BOTH)
+    script = {
+        "distil": "Needed: 1, 2\nMissing: nothing", "profiles": PROFILE.format("multiple choice"),
+        "ask_profiled": choices, "answer": ["not stated", "it is 6 degrees", "it is 6 degrees"],
+    }  # fmt: skip
+    outcome, *_ = make(demos, script, lambda output, inputs: output == "grounded" and inputs["answer"] == "6 degrees")
+    assert not outcome.drafts
+    assert reasons(outcome) == [("grounding", "answer not supported")]
+    outcome, *_ = make(demos, script)
+    assert outcome.drafts[0].answer.endswith(") 6 degrees")
 
 
 def test_probability_is_the_lowest_of_all_decisions(demos: Demos) -> None:

@@ -168,6 +168,17 @@ def test_answer_in_the_wording_is_refused() -> None:
     assert outcome.rejects[0].reason == "it gives its answer away: 'the garrison of Henn'"
 
 
+def test_name_in_a_hyphenated_word_is_kept_and_not_new() -> None:
+    draft = draft_of("Which non-Orsle mills did Ada Lund build?", "the one of Tarn")
+    wording = "Do you know which non-Orsle mills are Lund-built, and by Ada?"
+    (worded, _), outcome, *_ = restyle("conversational", wording, draft=draft, critic=ScriptedCritic(same))
+    assert worded is not None, outcome.rejects
+    wording = "Do you know which mills Ada Lund-Berg built that are not of Orsle?"
+    (worded, _), outcome, *_ = restyle("conversational", wording, draft=draft, critic=ScriptedCritic(same))
+    assert worded is None
+    assert outcome.rejects[0].reason == "it has names from elsewhere: lund-berg"
+
+
 def test_critics_refuse_another_question_and_an_unclear_one() -> None:
     (worded, _), outcome, *_ = restyle("terse", WORDED["terse"], critic=ScriptedCritic(reason="another depth"))
     assert worded is None

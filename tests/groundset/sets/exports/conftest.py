@@ -4,7 +4,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from evaluation_sets import EAST, MADE, cut, document, sample
+from evaluation_sets import EAST, cut, document, run_of, sample
 
 from groundset.run import Run
 from programs.types import Chunk, Document, Sample
@@ -32,16 +32,4 @@ def full_run(samples: list[Sample], chunks: list[Chunk], documents: list[Documen
     """Return the set; its vectors say that each chunk is most like its neighbours in the list, a question its first."""
     angles = np.linspace(0, 1, len(chunks))
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
-    asked = {sample.id: vectors[places[sample.contexts[0].chunk_id]] for sample in samples}
-    return Run.of(
-        samples=samples,
-        chunks=chunks,
-        documents=documents,
-        chunk_vectors=vectors,
-        question_vectors=np.stack([asked[sample.id] for sample in samples]),
-        started=MADE,
-        identity=None,
-        settings={},
-        reviews=[],
-    )
+    return run_of(samples, chunks, documents, vectors)

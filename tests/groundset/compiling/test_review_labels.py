@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from read_run import SAMPLES, TEXTS, make_run, sample, say
 
-from groundset.compiling import labels as compile_labels
-from groundset.compiling.labels import labels_from
+from groundset.compiling import review_labels
+from groundset.compiling.review_labels import labels_from
 from groundset.corpus.documents import document_id
 from optimizers.labels import ChunkLabel, QuestionLabel, split_of
 from programs.errors import InputError
@@ -25,7 +25,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     ship({"id": "c", "document": "d", "split": "dev", "text": "Another text.", "label": "good", "reason": "ok"})
-    monkeypatch.setattr(compile_labels, "label_files", lambda user_files: [file, *user_files])
+    monkeypatch.setattr(review_labels, "label_files", lambda user_files: [file, *user_files])
     return ship
 
 
@@ -101,10 +101,10 @@ def test_skipped_reviews_are_counted_by_reason(folder: Path) -> None:
     labels, left_out = labels_from([folder])
     assert labels == []
     assert left_out == {
-        compile_labels._DISPUTED: 1,
-        compile_labels._NO_REASON: 2,
-        compile_labels._GONE: 1,
-        compile_labels._INVALID: 1,
+        review_labels._DISPUTED: 1,
+        review_labels._NO_REASON: 2,
+        review_labels._GONE: 1,
+        review_labels._INVALID: 1,
     }
     say(folder, "q-ferry", "good", reader="bob")
     assert reasons_in(folder) == [(SAMPLES[0].question, "ok")], "the latest review counts"
@@ -123,7 +123,7 @@ def test_duplicates_across_runs_and_shipped_labels_are_removed(folder: Path, tmp
         say(run, "q-ferry", "good")
     assert len(labels_from([folder, again]).labels) == 1
     say(again, "q-ferry", "bad", "vague")
-    assert labels_from([folder, again]) == ([], {compile_labels._DISPUTED: 1})
+    assert labels_from([folder, again]) == ([], {review_labels._DISPUTED: 1})
     row = {"id": "a", "document": "mill", "split": "test", "passage": MILL, "label": "good", "reason": "ok"}
     shipped({**row, "question": "Who was  Maria Kolb?"}, {**row, "id": "b", "question": "who built it?"})
     say(folder, "q-ferry", None)
@@ -131,7 +131,7 @@ def test_duplicates_across_runs_and_shipped_labels_are_removed(folder: Path, tmp
     say(folder, "2", "good")
     [label], left_out = labels_from([folder])
     assert (label.document, label.split) == ("mill", "test")
-    assert left_out == {compile_labels._KNOWN: 1}
+    assert left_out == {review_labels._KNOWN: 1}
 
 
 def test_edited_or_moved_document_stays_in_its_split(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_question_about_documents_of_two_splits_is_skipped(tmp_path: Path, shipp
     for split, found in (("test", 0), ("dev", 1)):
         shipped({**row, "document": "mill", "split": "dev"}, {**row, "id": "b", "document": "ferry", "split": split})
         labels, left_out = labels_from([folder])
-        assert (len(labels), left_out) == (found, {} if found else {compile_labels._TWO_SPLITS: 1})
+        assert (len(labels), left_out) == (found, {} if found else {review_labels._TWO_SPLITS: 1})
 
 
 def test_run_named_twice_is_rejected(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The agenda of the recipe ``multi``: groups of near chunks."""
+"""The agenda of groups of near chunks."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from scripted_program import context_of, material_of
 
 from programs.recipes.base import Past
-from programs.recipes.multi import NearChunks
+from programs.recipes.by_group import ByGroup
 from programs.types import Context, StepRecord
 
 KIND = "together"
@@ -26,9 +26,9 @@ def chunks(**changes: dict[str, Any]) -> list[Context]:
 
 def agenda(
     contexts: list[Context] | None = None, are_compatible: Any = lambda contexts: True, **options: Any
-) -> NearChunks:
+) -> ByGroup:
     arguments = {"seeds": 9, "chunks": (2, 3), "near": 9, "similarity": 0.5, "across_documents": False, **options}
-    return NearChunks(material_of(contexts or chunks(), NEAR), (KIND, "terse"), are_compatible, **arguments)
+    return ByGroup(material_of(contexts or chunks(), NEAR), (KIND, "terse"), are_compatible, **arguments)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ _LESS, _MORE = 0.7, 1.3  # the runs of `evolved` in mode `free` lie this far fro
 def forecast(chosen: ChosenMode, samples: int, price: Price | None = None) -> str | None:
     """Return a line on the calls, tokens and money that samples are expected to take, None if it was not measured."""
     config, runs = chosen.config, MEASURED.get((chosen.config.recipe, chosen.mode.name))
-    others = config.panel or config.language or getattr(config.options, "answer_variants", 0)
+    others = config.panel or config.language or getattr(config.options, "answer_variants", None)
     if not runs or not samples or others or config.critic != chosen.mode.critic:
         return None
     calls, prompt, generated = (

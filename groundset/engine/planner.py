@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from groundset.engine.duplicates import Duplicates, Encode, Vectors, source_of
 from groundset.store.tables import Verdict
+from programs.languages import LANGUAGES
 from programs.recipes.base import Agenda, Past
 from programs.recipes.kinds import KEPT_ROUNDS
 from programs.types import Attempt, Context, Draft, Outcome, Reject, Sample
@@ -325,13 +326,15 @@ def attempt_seed(seed: int, key: str, round_: int) -> int:
 def make_sample(attempt: Attempt, draft: Draft, language: str | None = None) -> Sample:
     """Build the sample from an accepted draft; its id is a hash of its content and sources."""
     ids = tuple(chunk.chunk_id for chunk in draft.contexts)
-    text = "\0".join((draft.question, draft.answer, *ids))
+    code = language or attempt.contexts[0].language
+    question = LANGUAGES[code].punctuated(draft.question) if code in LANGUAGES else draft.question
+    text = "\0".join((question, draft.answer, *ids))
     return Sample(
         id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
-        question=draft.question,
+        question=question,
         answer=draft.answer,
         evolution=draft.evolution,
-        language=language or attempt.contexts[0].language,
+        language=code,
         contexts=draft.contexts,
         retrieval_gt=draft.relevant,
         retrieval=draft.retrieval,

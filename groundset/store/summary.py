@@ -213,7 +213,7 @@ def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
     """Return the number of rejects, and a text with the steps and their main reasons, the most frequent first."""
     steps = []
     for step, found in sorted(reasons.items(), key=lambda item: -item[1].total()):
-        main = ", ".join(f"{count} {reason}" for reason, count in found.most_common(_REASONS))
+        main = ", ".join(f"{reason}: {count}" for reason, count in found.most_common(_REASONS))
         steps.append(f"{step} {found.total()} ({main})")
     return sum(found.total() for found in reasons.values()), "; ".join(steps)
 

@@ -14,7 +14,8 @@ from programs.steps import STEPS
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
-_EDGES = " \t\"'“”*_`|.,;:-–—()[]<>="
+_EDGES = " \t*_`|.,;:-–—()[]<>="
+_QUOTES = '"“”'
 _MAX_REASON = 300  # characters; reasons are shown in rejects and in the prompt of the step `rewrite`
 _DEFAULT_CONFIDENCE = 80  # if a model gives none
 
@@ -95,7 +96,11 @@ def _confidence(number: str | None) -> int:
 
 
 def _tidy(reason: str) -> str:
-    return _SPACE.sub(" ", reason).strip(_EDGES)[:_MAX_REASON].rstrip(_EDGES)
+    tidy = _SPACE.sub(" ", reason).strip(_EDGES)
+    unquoted = tidy.strip(_QUOTES).strip(_EDGES)
+    if not any(mark in unquoted for mark in _QUOTES):  # else they may begin or end a quotation
+        tidy = unquoted
+    return tidy[:_MAX_REASON].rstrip(_EDGES)
 
 
 _TOKENS = 100  # per line; the call gets those of one line more

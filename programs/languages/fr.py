@@ -11,6 +11,7 @@ LANGUAGE = Language(
     numerals="fr",
     unfinished=re.compile(r"(?:^|[\s(])(?:MM?|Mme|Mlle|Mgr|Me|Dr|Pr|Ste?|(?:av|apr)\. J)\.(?:-C\.)?$"),
     question_words=word_list("que quel quelle quels quelles qui quand où pourquoi comment combien quoi"),
+    question_mark=" ?",
     stop_words=word_list(
         "le la les l un une des du de d et ou mais ne pas est sont était étaient a ont avait au aux à dans en "
         "sur par pour avec sans que qui quel quelle quels quelles quand où comment pourquoi combien ce cette ces "

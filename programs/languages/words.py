@@ -118,6 +118,7 @@ class Words:
         code: ISO 639-1 code.
         stop_words: function words.
         question_words: question words.
+        question_mark: the end of a question.
         stemmer: its name in Snowball; without it, each word is its own stem.
         numerals: the language code for number words in ``text2num``; without it, they are not recognised.
         segmenter: the language code for sentence rules, if it differs from ``code``.
@@ -149,6 +150,7 @@ class Words:
     code: str
     stop_words: frozenset[str] = frozenset()
     question_words: frozenset[str] = frozenset()
+    question_mark: str = "?"
     stemmer: str = ""
     numerals: str = ""
     segmenter: str = ""
@@ -194,6 +196,10 @@ class Words:
     def in_digits(self, text: str) -> str:
         """Return a text with number words from three on replaced by digits; "one" and "two" are ambiguous."""
         return alpha2digit(text, self.numerals) if self.numerals else text
+
+    def punctuated(self, question: str) -> str:
+        """Return a question with the spacing of its question mark that is usual in the language."""
+        return f"{question[:-1].rstrip()}{self.question_mark}" if question.endswith("?") else question
 
     def is_function_words(self, words: Iterable[str]) -> bool:
         """Return whether words, in lower case, are all function words."""

@@ -131,4 +131,4 @@ def _without(contexts: tuple[Context, ...], left_out: Context) -> tuple[Context,
 
 
 def _unneeded_reason(count: int, judged: Judged) -> str:
-    return f"{count} of {len(judged.contexts)} chunks are not needed"
+    return f"{count} of {len(judged.contexts)} chunks {'is' if count == 1 else 'are'} not needed"

@@ -82,7 +82,7 @@ class RoundTrip(dspy.Module):
             if stated and not has_words(passage, answer):
                 continue
             if needed <= set(words(passage)):
-                alternative = context.model_copy(update={"passage": passage})
+                alternative = context.model_copy(update={"passage": passage, "topic": hit.topic})
                 if _is_as_good(self.judging.decide(judged.question, (*others, alternative)), judged):
                     found.append(hit.chunk_id)
         return found

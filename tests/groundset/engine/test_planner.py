@@ -423,6 +423,13 @@ def test_program_rejects_are_kept(planner):
     assert planner.decide(ATTEMPT, Outcome(rejects=(reject,))).rejects == (reject,)
 
 
+def test_question_mark_has_the_spacing_of_the_language() -> None:
+    assert make_sample(ATTEMPT, draft("Evolved?"), "fr").question == "Evolved ?"
+    assert make_sample(ATTEMPT, draft("Evolved ?"), "fr").question == "Evolved ?"
+    assert make_sample(ATTEMPT, draft("Evolved?"), "nn").question == "Evolved?"
+    assert make_sample(ATTEMPT, draft("mill Orsle"), "fr").question == "mill Orsle"
+
+
 def test_sample_records_its_attempt():
     sample = make_sample(ATTEMPT, draft("Evolved?"))
     assert sample.id == make_sample(ATTEMPT, draft("Evolved?")).id

@@ -67,8 +67,8 @@ def test_summary_separates_skipped_chunks_from_refused_questions(tmp_path):
         lines = summarise(store, run_files(store.folder), "complete", None)
     estimate, refused_line, skipped_line = lines[1:4]
     assert "58 of 100" in estimate
-    assert refused_line == "Refused 2 questions, by step: pair 1 (1 not a question); failure 1 (1 ValueError)."
-    assert "chunk 2 (2 a list); keyphrases 1 (1 no further sentence can carry a question)" in skipped_line
+    assert refused_line == "Refused 2 questions, by step: pair 1 (not a question: 1); failure 1 (ValueError: 1)."
+    assert "chunk 2 (a list: 2); keyphrases 1 (no further sentence can carry a question: 1)" in skipped_line
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,8 @@ def test_refusal_has_the_reason_of_the_failed_output() -> None:
         ("Clear: yes, 90 - it asks one thing", 0.95, "it asks one thing"),
         ("Clear: it asks one thing.\n- yes\n- 90\n", 0.95, "it asks one thing"),
         ("Clear: No - two things are asked.", 0.1, "two things are asked"),
+        ("Clear: \"The boat” in the first turn is unclear - no, 90", 0.05, "\"The boat” in the first turn is unclear"),
+        ("Clear: \"it asks one thing\" - yes, 95", 0.975, "it asks one thing"),
         ("Clear: no", 0.1, ""),
         ("Clear: vague - no, 0.9", 0.05, "vague"),
         ("Clear: vague - no, 300", 0.0, "vague"),

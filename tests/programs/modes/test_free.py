@@ -231,7 +231,7 @@ def test_combine_needs_every_passage(demos: Demos) -> None:
     script["answer"] = ["not stated", "Anna Brock", "Anna Brock"]
     outcome, _, _ = run(script, "multi_context", demos=demos, contexts=two())
     assert not outcome.drafts
-    assert reasons(outcome) == [("needed", "1 of 2 chunks are not needed")]
+    assert reasons(outcome) == [("needed", "1 of 2 chunks is not needed")]
 
 
 @pytest.mark.parametrize("supported", [True, False])

@@ -109,7 +109,7 @@ def test_question_with_an_unneeded_chunk_is_refused(demos: Demos) -> None:
     outcome, engine, _ = make(demos, SCRIPT, needing(BRIDGE, YARD))
     assert not outcome.drafts
     (reject,) = outcome.rejects
-    assert (reject.step, reject.reason, reject.chunk_id) == ("needed", "1 of 2 chunks are not needed", "brock")
+    assert (reject.step, reject.reason, reject.chunk_id) == ("needed", "1 of 2 chunks is not needed", "brock")
     assert reject.question == BRIDGE
     assert "answer" not in engine.steps
 

@@ -51,3 +51,16 @@ def test_detection_knows_all_languages() -> None:
 @pytest.mark.parametrize("answer", ["Mill of the Moor", "“The Wheel of the Upper Orsle Mill”"])
 def test_answers_may_be_short_or_names(answer: str) -> None:
     assert refused(GERMAN, answer) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Wie heißt das Gedicht über die Mühle?", "“The wheel of the old mill has stopped”"),
+        ("Was prüft die Stelle?", "die Regeln des Land Registration Act von 1957"),
+        ("Was ist der Old Mill Trust?", ""),
+        ("Wie groß ist die Blackwater Mill?", ""),
+    ],
+)
+def test_names_and_quotations_may_be_in_another_language(question: str, answer: str) -> None:
+    assert refused(question, answer) == []

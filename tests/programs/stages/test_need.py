@@ -41,7 +41,7 @@ def test_question_that_needs_every_chunk_passes() -> None:
 @pytest.mark.parametrize(
     ("missed", "low", "reason"),
     [
-        ([YARD], 0.4, "1 of 2 chunks are not needed"),  # as answerable without the other one
+        ([YARD], 0.4, "1 of 2 chunks is not needed"),  # as answerable without the other one
         ([], 0.4, "2 of 2 chunks are not needed"),
         ([YARD, PERSON], 0.87, "2 of 2 chunks are not needed"),  # too small a drop
     ],

@@ -83,6 +83,17 @@ def test_critic_sees_the_alternative_instead_of_the_source() -> None:
     ]
 
 
+def test_language_model_sees_the_alternative_under_its_own_headings() -> None:
+    critic = ScriptedCritic()
+    critic.is_llm_judge = True  # type: ignore[attr-defined]
+    twin = TWIN.model_copy(update={"title": "Shipwrights", "headings": ()})
+    tools = tools_of(critics={"judge": critic}, retriever=ListRetriever(twin))
+    judging = JudgeAndRewrite(tools)
+    trail, _ = trail_of(Attempt(number=0, contexts=(YARD,), wanted="simple"))
+    RoundTrip(tools, judging, 5)(trail, judging(trail, 0, YARD.foci[0], ASKED))
+    assert [asked["passage"].splitlines()[0] for asked in critic.asked] == [f"[{YARD.topic}]", "[Shipwrights]"]
+
+
 @pytest.mark.parametrize(
     ("hits", "groups", "rank"),
     [

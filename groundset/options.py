@@ -20,8 +20,7 @@ from groundset import privacy
 from programs.errors import GroundsetError, InputError
 
 DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
-WINDOW = 8
-"""Attempts may run this far ahead of the earliest undecided one, so at most this many run at once."""
+MAX_WORKERS = 256
 ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from groundset.cost import Price, money
 from groundset.printing import print_above, printable
 from programs.types import StepRecord
 
@@ -52,6 +53,7 @@ class Progress:
         self._refused: Counter[str] = Counter()
         self._usage: Usage = dict
         self._elapsed: Callable[[], float] = time.monotonic
+        self._price: Price | None = None
         self._times: deque[float] = deque(maxlen=_MAX_FOR_RATE + 1)  # of the start and the latest samples
         self._shown = time.monotonic()
 
@@ -64,6 +66,7 @@ class Progress:
         counts: Mapping[str, Mapping[str, int]],
         usage: Usage,
         elapsed: Callable[[], float],
+        price: Price | None = None,
     ) -> None:
         """Start the display of a run with its current state.
 
@@ -72,11 +75,12 @@ class Progress:
             counts: tried and refused candidates of each step.
             usage: returns the calls and tokens of the run.
             elapsed: returns the elapsed seconds.
+            price: the price of tokens, to show what the run costs.
         """
         self._requested, self._accepted, self._attempts = requested, accepted, attempts
         for step, count in counts.items():
             self._tried[step], self._refused[step] = count["tried"], count["refused"]
-        self._usage, self._elapsed = usage, elapsed
+        self._usage, self._elapsed, self._price = usage, elapsed, price
         self._shown = time.monotonic()
         self._times.append(self._shown)
         if self._draws:
@@ -211,11 +215,19 @@ class Progress:
             f"{usage.get('completion_tokens', 0):,.0f} generated",
             f"{duration(self._elapsed())} elapsed",
         ]
+        if self._price is not None:
+            parts.append(self._cost(self._price.of_usage(usage)))
         done = len(self._times) - 1
         if done >= _MIN_FOR_RATE:
             left = (time.monotonic() - self._times[0]) / done * (self._requested - self._accepted)
             parts.append(f"about {roughly(left)} left")
         return ", ".join(parts)
+
+    def _cost(self, cost: float) -> str:
+        if not self._accepted:
+            return f"cost {money(cost)}"
+        each = cost / self._accepted
+        return f"cost {money(cost)} ({money(each)} a sample, about {money(each * self._requested)} in all)"
 
     def _render(self) -> RenderableType:
         with self._guard:

@@ -41,7 +41,7 @@ class OpenedRun(Run):
 
     @property
     def status(self) -> str:
-        """Return ``complete``, ``short`` (fewer were possible), ``interrupted``, ``failed`` or ``running``.
+        """Return ``complete``, ``short`` (fewer were possible), ``budget``, ``interrupted``, ``failed`` or ``running``.
 
         A killed run stays ``running``. The call that started an unfinished run continues it.
         """

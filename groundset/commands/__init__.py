@@ -5,7 +5,7 @@
 | 0 | success |
 | 1 | error in groundset or a model |
 | 2 | wrong input or option |
-| 3 | `generate` made fewer samples than requested |
+| 3 | `generate` made fewer samples than requested, or a budget ended it |
 | 130 | interrupted |
 """
 

@@ -15,7 +15,7 @@ from groundset.engine.options import RunOptions
 from groundset.options import ChunkingOptions, CommandOptions, option
 from groundset.printing import say
 
-_STATUS = {"complete": 0, "short": 3}
+_STATUS = {"complete": 0, "short": 3, "budget": 3}
 _SIGNALLED = 128
 
 
@@ -31,7 +31,8 @@ class GenerateOptions(CommandOptions):
 
     Writes samples.jsonl, rejects.jsonl, run.json and run.sqlite to RUN. Ctrl-C stops cleanly, and the same command
     continues a stopped or killed run. A larger --size, or --ask all after easy, adds samples to a run. Exit status: 0
-    all samples were made, 3 fewer were possible, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
+    all samples were made, 3 fewer were possible or a budget ended the run, 2 the input or an option is wrong, 130
+    interrupted, 1 anything else.
     """
 
     out: Annotated[Path, AfterValidator(_usable)] = option(..., "The folder of the run.", metavar="RUN")

@@ -19,6 +19,7 @@ from pydantic import (
 
 from groundset.corpus import CorpusOptions
 from groundset.corpus.user_chunks import CHUNK_SUFFIXES
+from groundset.cost import Price
 from groundset.data_files import data_path
 from groundset.engine.compiled import CHAMPION, NONE, SHIPPED
 from groundset.engine.options import RunOptions
@@ -68,6 +69,13 @@ class RunConfig(RunOptions):
             close = [code for code, name in NAMES.items() if value.casefold() in (code, name.casefold())]
             hint = f"; did you mean {close[0]}?" if close else ", in small letters, such as de, fr or es"
             raise ValueError(f"no known ISO 639-1 code{hint}")
+        return value
+
+    @field_validator("price")
+    @classmethod
+    def _check_price(cls, value: str | None) -> str | None:
+        if value is not None:
+            Price.parse(value)
         return value
 
     @model_validator(mode="after")

@@ -1,6 +1,5 @@
 """The run engine: attempts in threads, decisions strictly in the order of attempts."""
 
-import itertools
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -23,11 +22,11 @@ from groundset.engine.stop import Clock, RunStoppedError, Stop
 from groundset.models.servers import first_line
 from groundset.store.run_store import RunStore
 from programs.errors import EngineError, GroundsetError
-from programs.types import Attempt, Observer, Outcome, Program, Reject, StepRecord
+from programs.types import Attempt, Outcome, Program, Reject, StepRecord
 
-Ending = Literal["complete", "short", "interrupted"]
+Ending = Literal["complete", "short", "budget", "interrupted"]
 
-# How long a run waits for calls in flight when it ends, and when the user stops it.
+# How long a run waits for calls in flight when it ends, and when a signal stops it.
 GRACE_SECONDS = 60.0
 HASTY_GRACE_SECONDS = 5.0
 _TICK_SECONDS = 0.5
@@ -194,20 +193,20 @@ class RunEngine:
         """Run the program on one attempt, in a thread of the pool."""
         self._stop.check()
         self._store.attempts.begin(attempt)
-        with dspy.context(lm=self._runner.lm, adapter=self._runner.adapter, **UNTRACED):
-            outcome = self._runner.program(attempt=attempt, observer=self._observer(attempt.number))
-        self._store.attempts.finish(attempt.number, outcome)
-        return outcome
-
-    def _observer(self, number: int) -> Observer:
-        seqs = itertools.count()
+        records: list[StepRecord] = []
 
         def observe(record: StepRecord) -> None:
-            self._store.attempts.add_step(number, next(seqs), record)
+            records.append(record)
             self._watcher.step(record)
             self._stop.check()
 
-        return observe
+        try:
+            with dspy.context(lm=self._runner.lm, adapter=self._runner.adapter, **UNTRACED):
+                outcome = self._runner.program(attempt=attempt, observer=observe)
+        finally:
+            self._store.attempts.add_steps(attempt.number, records)
+        self._store.attempts.finish(attempt.number, outcome)
+        return outcome
 
     def _wait(self) -> None:
         """Wait until another attempt has finished or progress is due for an update."""
@@ -233,7 +232,6 @@ class RunEngine:
             del self._running[number]
             if error is None:
                 self._failures.clear()
-            self._clock.note()
             self._watcher.decided(settled)
 
     def _failed_outcome(self, attempt: Attempt, error: BaseException) -> Outcome:
@@ -255,7 +253,7 @@ class RunEngine:
 
     def _end_attempts(self) -> None:
         """Stop attempts in flight after their running calls, and wait for them for a limited time."""
-        grace = HASTY_GRACE_SECONDS if self._stop.requested else GRACE_SECONDS
+        grace = HASTY_GRACE_SECONDS if self._stop.signal is not None else GRACE_SECONDS
         self._stop.request()
         futures = [future for _, future in self._running.values()]
         self.has_ended = not wait(futures, grace).not_done

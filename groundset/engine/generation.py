@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.corpus import Corpus, build_corpus, find_documents
 from groundset.corpus.documents import no_documents_error
+from groundset.cost import Price
 from groundset.engine.assembly import prepare_engine
+from groundset.engine.budget import Budget, StoppableJournal
 from groundset.engine.compiled import Compiled, StateConsumers, load_compiled
 from groundset.engine.config import ChosenMode, RunConfig, choose_mode, make_config
 from groundset.engine.engine import Ending, RunEngine
+from groundset.engine.forecast import forecast
 from groundset.engine.growth import current_request, grow, grown, growth_record
 from groundset.engine.identity import (
     Identity,
@@ -24,11 +27,11 @@ from groundset.engine.identity import (
 )
 from groundset.engine.models import Journals, Openers, RunModels
 from groundset.engine.prompts import prompts_file, read_prompts
-from groundset.engine.stop import Clock, RunStoppedError, Stop, StoppableJournal, stop_on_signals
+from groundset.engine.stop import Clock, RunStoppedError, Stop, stop_on_signals
 from groundset.progress import Progress, Usage
 from groundset.store.folder import holds_run
 from groundset.store.lineage import Lineage
-from groundset.store.record import RunFiles, step_counts, write_files, write_record
+from groundset.store.record import RunFiles, step_counts, stored_price, write_files, write_record
 from groundset.store.run_store import RunStore
 from groundset.store.summary import shortage, summarise
 from programs.errors import GroundsetError, InputError, RunError, RunMismatchError, TrackingError
@@ -95,7 +98,8 @@ def run_generation(
     openers = openers or Openers()
     recipe = recipe or config.row
     stop = Stop()
-    journals = Journals(StoppableJournal(stop), StoppableJournal(stop))
+    budget = Budget(stop, config.budget_calls, config.budget_tokens)
+    journals = Journals(StoppableJournal(budget), StoppableJournal(budget))
     _check_names(config)
     with progress.waiting("Checking the documents and the model"):
         files = _check_documents(config)
@@ -105,6 +109,7 @@ def run_generation(
         if store is not None:
             _refuse_derived(store, out)
             check_same(store.required("identity"), identity, out)
+            _store_price(store, config)
             growth = grown(store, config, recipe, out)
             if growth is None and (ended := _ending(store)) is not None:
                 progress.finished(out, store.results.count(), store.meta("asked"))
@@ -120,6 +125,7 @@ def run_generation(
         if store is None:
             corpus = _read_corpus(config, files, models.embedder, progress, verbose)
             store = stack.enter_context(_create_store(chosen, recipe, out, corpus, compiled, identity))
+            _store_price(store, config)
         else:
             check_same(store.required("identity"), identity, out)
             if growth is not None:
@@ -132,22 +138,35 @@ def run_generation(
             journals.critic.attach(store.critic_calls, store.servers)
         for journal in journals:
             stack.callback(journal.close)
+        for table in (store.calls, store.critic_calls):
+            budget.add_earlier(table.totals())
         write_record(store, "running")
         prepare = partial(prepare_engine, chosen, recipe, store, models, compiled, openers, progress, stop, clock)
         with stop_on_signals(stop, progress.note, again):
-            ending, has_ended = _run_engine(prepare, store, models, progress, clock, config.workers)
+            ending, has_ended = _run_engine(prepare, chosen, store, models, progress, clock)
+        if ending == "interrupted" and stop.signal is None and budget.ended_by:
+            ending = "budget"
         clock.note()
         store.set_meta("ending", ending)
-        result = _end(store, ending)
+        result = _end(store, ending, budget.ended_by if ending == "budget" else None)
         return result._replace(signal=stop.signal if ending == "interrupted" else None, has_ended=has_ended)
 
 
 def _run_engine(
-    prepare: Callable[[], RunEngine], store: RunStore, models: RunModels, progress: Progress, clock: Clock, workers: int
+    prepare: Callable[[], RunEngine],
+    chosen: ChosenMode,
+    store: RunStore,
+    models: RunModels,
+    progress: Progress,
+    clock: Clock,
 ) -> tuple[Ending, bool]:
     """Run the engine; return how it ended, and whether all calls have ended too."""
     try:
         engine = prepare()
+        price = stored_price(store)
+        missing = store.required("asked") - store.results.count()
+        if models.is_remote and (line := forecast(chosen, missing, price)):
+            progress.note(line)
         progress.start(
             requested=store.meta("asked"),
             accepted=store.results.count(),
@@ -155,8 +174,9 @@ def _run_engine(
             counts=step_counts(store),
             usage=_all_usage(store, models.usage),
             elapsed=clock.elapsed,
+            price=price,
         )
-        return engine.run(workers), engine.has_ended
+        return engine.run(chosen.config.workers), engine.has_ended
     except RunStoppedError:
         return "interrupted", True
     except KeyboardInterrupt:  # a second Ctrl-C
@@ -167,6 +187,11 @@ def _run_engine(
             write_files(store, "failed", str(error))
         progress.failed()
         raise
+
+
+def _store_price(store: RunStore, config: RunConfig) -> None:
+    if config.price:
+        store.set_meta("price", Price.parse(config.price))
 
 
 def _check_names(config: RunConfig) -> None:
@@ -293,8 +318,9 @@ def _create_store(
     )
 
 
-def _end(store: RunStore, ending: Ending) -> RunResult:
-    reason = shortage(store) if ending == "short" else None
+def _end(store: RunStore, ending: Ending, limit: str | None = None) -> RunResult:
+    """Write the files of a run, and summarise it; ``limit`` is the budget that ended it."""
+    reason = shortage(store) if ending == "short" else f"The budget ({limit}) ended the run." if limit else None
     files = write_files(store, ending, reason)
     return RunResult(ending, files, summarise(store, files, ending, reason))
 
@@ -343,7 +369,7 @@ def make_run(
     result = run_generation(
         options, out, progress=progress, verbose=verbose, again=again, started=started, tracking=tracking
     )
-    if not track or result.ending == "interrupted":
+    if not track or result.ending in ("budget", "interrupted"):
         return MadeRun(result)
     try:
         return MadeRun(result, tracked=_track(result.files.record, tracking, track_texts, progress))

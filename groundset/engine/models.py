@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from groundset.engine.budget import StoppableJournal
 from groundset.engine.config import RunConfig
 from groundset.engine.identity import Identity, ModelName, with_models
-from groundset.engine.stop import StoppableJournal
 from groundset.models.pull import ensure_available
-from groundset.models.specs import LocalSpec, ModelSpec, OpenAISpec, ServersSpec, parse_spec
+from groundset.models.specs import HostedSpec, LocalSpec, ModelSpec, OpenAISpec, ServersSpec, parse_spec
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 
@@ -144,6 +144,11 @@ class RunModels:
         if isinstance(self._model.spec, LocalSpec):
             check_weights(self._model.spec, adapters, self._note)
         self.adapters: Mapping[str, Path] = adapters
+
+    @property
+    def is_remote(self) -> bool:
+        """Return whether the language model is on a server."""
+        return isinstance(self._model.spec, OpenAISpec | HostedSpec | ServersSpec)
 
     @property
     def language_model(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, WINDOW, ChunkingOptions, option
+from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, MAX_WORKERS, ChunkingOptions, option
 
 
 def _as_several(value: Any) -> Any:
@@ -99,9 +99,30 @@ class RunOptions(ChunkingOptions):
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", min_length=1)
     parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English, or none.", min_length=1)
     seed: int = option(0, "Seed of all random choices.", ge=0, lt=2**63)
-    workers: int = option(1, "Parallel attempts, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW)
+    workers: int = option(
+        1,
+        "Parallel attempts, up to 256; about half of the missing samples run at once at most, but at least 8. With 1, "
+        "a local model makes the same run again, to the byte.",
+        ge=1,
+        le=MAX_WORKERS,
+    )
     timeout: float = option(600, "Seconds to wait for an answer of a model server.", metavar="SECONDS", gt=0, le=86_400)
     retries: int = option(
         2, "How often to send a request again to a model server that fails, after a pause.", metavar="N", ge=0, le=1000
+    )
+    budget_calls: int | None = option(
+        None,
+        "End the run after this many language model calls, counted over all processes; a larger budget continues it.",
+        ge=1,
+        exclude=True,
+    )
+    budget_tokens: int | None = option(
+        None, "The same for prompt and generated tokens; calls in flight may exceed it.", ge=1, exclude=True
+    )
+    price: str | None = option(
+        None,
+        "The prices of a million prompt and generated tokens, such as 0.5,1.5, in any currency, to show costs.",
+        metavar="IN,OUT",
+        exclude=True,
     )
     vector_store: str = option("faiss", "The vector store: faiss, qdrant or qdrant:FOLDER.", min_length=1)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from groundset.store.run_store import RunStore
 
@@ -44,70 +44,6 @@ class Stop:
         """
         if self._event.is_set():
             raise RunStoppedError
-
-
-class Calls(Protocol):
-    """The calls of a run store."""
-
-    def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the record of a finished call, or None."""
-        ...
-
-    def put(self, digest: str, record: dict[str, Any]) -> None:
-        """Store a finished call."""
-        ...
-
-    def put_late(self, digest: str, record: dict[str, Any]) -> None:
-        """Store a call that finished after the run was closed."""
-        ...
-
-
-class Servers(Protocol):
-    """The counts of servers of a run store."""
-
-    def count(self, server: str, *, calls: int, failures: int, seconds: float) -> None:
-        """Add to the counts of a server."""
-        ...
-
-
-class StoppableJournal:
-    """A journal that ends attempts between calls, and always stores a finished call.
-
-    The language model is opened before the run is created, so the store is attached later.
-    """
-
-    def __init__(self, stop: Stop) -> None:
-        """Build a journal without a store."""
-        self._stop = stop
-        self._calls: Calls | None = None
-        self._servers: Servers | None = None
-        self._is_closed = False
-
-    def attach(self, calls: Calls, servers: Servers) -> None:
-        """Store calls in this journal, and the counts of servers, from now on."""
-        self._calls, self._servers = calls, servers
-
-    def close(self) -> None:
-        """Store calls as late ones from now on; called before the store is closed."""
-        self._is_closed = True
-
-    def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the record of a finished call, None if the call has to be made."""
-        record = self._calls.get(digest) if self._calls else None
-        if record is None:
-            self._stop.check()
-        return record
-
-    def put(self, digest: str, record: dict[str, Any]) -> None:
-        """Store a finished call."""
-        if self._calls:
-            put = self._calls.put_late if self._is_closed else self._calls.put
-            put(digest, record)
-
-    def count(self, server: str, *, calls: int = 0, failures: int = 0, seconds: float = 0.0) -> None:
-        """Add to the counts of a server."""
-        if self._servers and not self._is_closed:
-            self._servers.count(server, calls=calls, failures=failures, seconds=seconds)
 
 
 def quit_hard(number: int) -> None:

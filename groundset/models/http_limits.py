@@ -6,13 +6,16 @@ are read and decompressed whatever their size.
 
 import contextvars
 import math
+import os
 import re
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
-from typing import Any, Self, TypeVar
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import httpx
 
@@ -42,25 +45,59 @@ class LateAnswerError(UnusableAnswerError):
         super().__init__(f"did not answer within {math.ceil(seconds * 10) / 10:g} seconds")
 
 
+class _Caller:
+    """A daemon thread that makes one call after the other."""
+
+    idle: ClassVar[deque["_Caller"]] = deque()
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        threading.Thread(target=self._work, daemon=True, name="answer").start()
+
+    def call(self, work: Callable[[], T]) -> "SimpleQueue[tuple[T | None, BaseException | None]]":
+        """Start a call; its result or error is put into the returned queue."""
+        context = contextvars.copy_context()
+        done: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+
+        def job() -> None:
+            outcome: tuple[T | None, BaseException | None]
+            try:
+                outcome = context.run(work), None
+            except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
+                outcome = None, error
+            self.idle.append(self)
+            done.put(outcome)
+
+        self._jobs.put(job)
+        return done
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get()()
+
+
+os.register_at_fork(after_in_child=_Caller.idle.clear)  # threads do not survive a fork
+
+
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """Return the result of a call made in a daemon thread, which is abandoned after a timeout.
+    """Return the result of a call made in a daemon thread, which is left to itself after a timeout.
+
+    Threads are used again once their call has ended.
 
     Raises:
         LateAnswerError: the call took longer than ``seconds``.
     """
-    done: Future[T] = Future()
-    context = contextvars.copy_context()
-
-    def run() -> None:
-        try:
-            done.set_result(context.run(work))
-        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True, name="answer").start()
-    if wait([done], max(0.0, seconds)).not_done:
-        raise LateAnswerError(seconds)
-    return done.result()
+    try:
+        caller = _Caller.idle.pop()
+    except IndexError:
+        caller = _Caller()
+    try:
+        result, error = caller.call(work).get(timeout=max(0.0, seconds))
+    except Empty:
+        raise LateAnswerError(seconds) from None
+    if error is not None:
+        raise error
+    return cast("T", result)
 
 
 def limit_hook(max_bytes: int, seconds: float) -> Callable[[httpx.Response], None]:
@@ -134,20 +171,16 @@ class BoundedTransport:
     def __init__(self, seconds: float = ANSWER_SECONDS, max_bytes: int = ANSWER_BYTES) -> None:
         """Create an HTTP client; no connection is opened yet.
 
+        Each request in flight has a client of its own, because httpx's pool examines all its connections for each
+        request, and closes most of those that are idle.
+
         Raises:
             InputError: the environment names a proxy that needs another package.
         """
-        try:
-            self._client = httpx.Client(
-                timeout=httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
-                # A new connection for every request: after a second answer to a request, or an answer that was
-                # abandoned, a connection that is kept would give it to the next request.
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-                headers={"Accept": "*/*", "Accept-Encoding": "identity"},
-                event_hooks={"response": [limit_hook(max_bytes, seconds)]},
-            )
-        except ImportError as error:
-            raise InputError("the SOCKS proxy of ALL_PROXY needs a package: pip install 'httpx[socks]'") from error
+        self._limits = seconds, max_bytes
+        self._certificates = httpx.create_ssl_context()  # takes longer than anything else about a client
+        self._clients: list[httpx.Client] = []
+        self._idle = deque([self._new_client()])
 
     def stream(self, request: Any) -> ReceivedAnswer:
         """Send a request of the engine and return the complete answer.
@@ -161,7 +194,8 @@ class BoundedTransport:
         sent = REQUEST_ID.get()
         headers = [*request.headers, *([(_ID_HEADER, sent)] if sent else ())]
         try:
-            answer = self._client.request(request.method, request.url, headers=headers, content=request.body or None)
+            with self._client() as client:
+                answer = client.request(request.method, request.url, headers=headers, content=request.body or None)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TransportError(str(error) or type(error).__name__) from error
         received = answer.headers.get(_ID_HEADER, "")
@@ -176,12 +210,44 @@ class BoundedTransport:
             httpx.HTTPError: there is no answer.
             UnusableAnswerError: the answer exceeds a limit.
         """
-        return self._client.get(url, headers=headers)
+        with self._client() as client:
+            return client.get(url, headers=headers)
 
     def post(self, url: str, headers: dict[str, str], body: Any) -> httpx.Response:
         """Send a POST request with a JSON body; otherwise as ``get``."""
-        return self._client.post(url, headers=headers, json=body)
+        with self._client() as client:
+            return client.post(url, headers=headers, json=body)
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        for client in self._clients:
+            client.close()
+
+    @contextmanager
+    def _client(self) -> Iterator[httpx.Client]:
+        """Yield a client that is not in use."""
+        try:
+            client = self._idle.pop()
+        except IndexError:
+            client = self._new_client()
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
+
+    def _new_client(self) -> httpx.Client:
+        seconds, max_bytes = self._limits
+        try:
+            client = httpx.Client(
+                timeout=httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
+                # A new connection for every request: after a second answer to a request, or an answer that was
+                # abandoned, a connection that is kept would give it to the next request.
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+                headers={"Accept": "*/*", "Accept-Encoding": "identity"},
+                event_hooks={"response": [limit_hook(max_bytes, seconds)]},
+                verify=self._certificates,
+            )
+        except ImportError as error:
+            raise InputError("the SOCKS proxy of ALL_PROXY needs a package: pip install 'httpx[socks]'") from error
+        self._clients.append(client)
+        return client

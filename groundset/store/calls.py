@@ -109,6 +109,10 @@ class CallTable:
         with self._database.transaction():
             self._database.execute(_SCHEMA.format(self._name))
 
+    def digests(self) -> set[str]:
+        """Return the digests of all finished calls."""
+        return {digest for (digest,) in self._database.each(f"SELECT digest FROM {self._name}")}
+
     def get(self, digest: str) -> dict[str, Any] | None:
         """Return the record of a finished call, or None."""
         return next(self._database.read(_call, f"SELECT record FROM {self._name} WHERE digest = ?", (digest,)), None)

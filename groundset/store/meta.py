@@ -13,6 +13,7 @@ from programs.numbers import MOST, check_numbers
 
 _Text = InstanceOf[str]  # paths may contain lone surrogates, which pydantic's str rejects
 _Whole = Annotated[StrictInt, Field(ge=0, lt=MOST)]
+_Amount = Annotated[float, Field(ge=0)]
 _Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
@@ -109,6 +110,7 @@ _VALUES: dict[str, TypeAdapter[Any]] = {
     "lineage": TypeAdapter(Lineage),
     "mode": TypeAdapter(_Mode | None),
     "models": TypeAdapter(_Models),
+    "price": TypeAdapter(tuple[_Amount, _Amount]),
     "shares": TypeAdapter(dict[str, _Whole]),
     "skipped": TypeAdapter(list[_Skipped]),
     "tracked": TypeAdapter(_Tracked),

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from groundset import __version__
+from groundset.cost import Price
 from groundset.files import json_text, write_rows, write_text
-from groundset.options import WINDOW
 from groundset.store.meta import check_meta
 from groundset.store.run_store import RunStore
 from programs.errors import DamagedRunError, InputError, RunError
@@ -51,7 +51,7 @@ def write_files(store: RunStore, status: str, reason: str | None = None) -> RunF
 
     Args:
         store: the run.
-        status: ``running``, ``complete``, ``short``, ``interrupted`` or ``failed``.
+        status: ``running``, ``complete``, ``short``, ``budget``, ``interrupted`` or ``failed``.
         reason: why it is not complete.
 
     Raises:
@@ -127,6 +127,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "call_seconds": round(calls.seconds, 2),
         "critic_calls": critic_calls(store),
         "servers": [{**each._asdict(), "seconds": round(each.seconds, 2)} for each in store.servers.counts()],
+        "cost": cost_record(store),
         "seconds": round(seconds, 2),
         "started": started,
         "critic": store.required("models", "critic").get("compiled"),
@@ -138,7 +139,6 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "chunks": chunks,
         "corpus": store.meta("corpus"),
         "skipped": store.meta("skipped"),
-        "window": WINDOW,
         "agenda": store.meta("agenda"),
         "tracked": store.meta("tracked"),
         "lineage": store.meta("lineage"),
@@ -180,6 +180,22 @@ def critic_calls(store: RunStore) -> dict[str, float] | None:
         return None
     totals = store.critic_calls.totals()
     return {**totals._asdict(), "seconds": round(totals.seconds, 2)}
+
+
+def stored_price(store: RunStore) -> Price | None:
+    """Return the price that the user gave last, None if there is none."""
+    found = store.meta("price")
+    return Price(*found) if found else None
+
+
+def cost_record(store: RunStore) -> dict[str, Any] | None:
+    """Return the price, and the cost of all language models in total and for each sample; None without a price."""
+    price = stored_price(store)
+    if price is None:
+        return None
+    total = sum(price.of_usage(table.totals()._asdict()) for table in (store.calls, store.critic_calls))
+    made = store.results.count()
+    return {"price": price._asdict(), "total": total, "per_sample": total / made if made else None}
 
 
 def step_counts(store: RunStore) -> dict[str, dict[str, int]]:

@@ -5,7 +5,7 @@
 | meta | identity, configuration, models, versions, skipped files, each as JSON |
 | documents, chunks | the corpus in order; each chunk with its vector, analysis (column ``reading``) and score |
 | attempts | the plan of each attempt, its outcome and its verdict |
-| steps | the record of every step, committed as it happens |
+| steps | the record of every step, committed when its attempt ends |
 | calls | finished language model calls by digest, which a continued run reuses |
 | critic_calls | the calls of a separate judging model, if there is one |
 | servers | counts of the servers of language models, if there are any |

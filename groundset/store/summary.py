@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Any
 
+from groundset.cost import money
 from groundset.options import DEFAULT_LM
 from groundset.progress import counted, duration, of_requested
 from groundset.store.calls import CallTotals
 from groundset.store.lineage import Lineage
 from groundset.store.quality import estimate_quality, is_of_runs
-from groundset.store.record import RunFiles, mode_record
+from groundset.store.record import RunFiles, cost_record, mode_record
 from groundset.store.run_store import RunStore
 from programs.languages.names import name_of
 
@@ -38,10 +39,14 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
     folder = shlex.quote(str(store.folder))
     lines = account(store, reason)
     lines.append(f"Files: {files.samples}, {files.rejects.name}, {files.record.name}.")
-    if status in ("interrupted", "failed"):
-        lines.append(
-            f"To continue: the same command or call, or groundset generate --config {folder}/run.json --out {folder}"
+    if status in ("interrupted", "failed", "budget"):
+        command = f"groundset generate --config {folder}/run.json --out {folder}"
+        same = (
+            "the same command or call with a larger budget or none"
+            if status == "budget"
+            else "the same command or call"
         )
+        lines.append(f"To continue: {same}, or {command}")
     elif store.results.evolution_counts():
         lines.append(f"Next: groundset review {folder}, or groundset export {folder} --format autorag --out DIR")
         lines += _better_model(store)
@@ -219,6 +224,10 @@ def _cost(store: RunStore) -> list[str]:
     lines = [f"Took {duration(seconds)}, {_calls(store.calls.totals())}."]
     if judging := (store.meta("models") or {}).get("critic_lm"):
         lines.append(f"{judging['name']} judged: {_calls(store.critic_calls.totals())}.")
+    if cost := cost_record(store):
+        each = "" if cost["per_sample"] is None else f", {money(cost['per_sample'])} a sample"
+        prompt, generated = cost["price"].values()
+        lines.append(f"Cost {money(cost['total'])}{each}, at {prompt:g} and {generated:g} a million tokens.")
     return lines
 
 

@@ -65,13 +65,15 @@ class AttemptTable:
                 (*_plan(attempt), attempt.seed),
             )
 
-    def add_step(self, number: int, seq: int, record: StepRecord) -> None:
-        """Store the record of a step."""
-        output = json.dumps(record.output, ensure_ascii=False)
-        self._database.execute(
-            "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (number, seq, record.step, record.candidate, output, record.probability, record.verdict, record.reason),
-        )
+    def add_steps(self, number: int, records: Iterable[StepRecord]) -> None:
+        """Store the step records of an attempt, in one transaction."""
+        rows = [
+            (number, seq, each.step, each.candidate, json.dumps(each.output, ensure_ascii=False), each.probability,
+             each.verdict, each.reason)
+            for seq, each in enumerate(records)
+        ]  # fmt: skip
+        with self._database.transaction():
+            self._database.insert("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", iter(rows))
 
     def finish(self, number: int, outcome: Outcome) -> None:
         """Store the outcome of an attempt."""

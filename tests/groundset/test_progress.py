@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from groundset import progress as progress_module
+from groundset.cost import Price
 from groundset.engine.planner import Settlement
 from groundset.progress import Progress, duration, roughly
 from groundset.store.tables import Verdict
@@ -136,3 +137,18 @@ def test_phase_is_printed_at_once_and_counted(monkeypatch, terminal):
     assert "Reading chunks" in stream.getvalue()
     if not terminal:
         assert stream.getvalue() == "Reading chunks: 1,200.\nReading chunks: 600 of 1,200\n"
+
+
+def test_cost_is_shown_with_what_it_will_be(monkeypatch):
+    stream = io.StringIO()
+    progress = Progress(console=Console(file=stream, width=300))
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    for accepted in (0, 2):
+        progress.start(
+            requested=8, accepted=accepted, attempts=4, counts={}, usage=lambda: USAGE, elapsed=lambda: 75.0,
+            price=Price(10, 100),
+        )  # fmt: skip
+        progress.tick()
+    first, second = stream.getvalue().splitlines()
+    assert first.endswith("elapsed, cost 0.59")
+    assert second.endswith("elapsed, cost 0.59 (0.29 a sample, about 2.36 in all)")

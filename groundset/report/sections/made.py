@@ -9,6 +9,7 @@ from groundset.report.page import UNKNOWN, Metric, PageSection, PageTable, perce
 _STATUS = {
     "complete": "finished: all requested samples",
     "short": "finished: fewer samples than requested",
+    "budget": "ended by a budget: the same command with a larger one continues it",
     "interrupted": "interrupted: the same command continues it",
     "failed": "failed: the same command continues it",
     "running": "still running or killed: the figures are a snapshot",

@@ -119,7 +119,7 @@ _PUBLIC = (
     "accepted", "agenda", "alternatives", "asked", "attempts", "call_seconds", "calls", "chunks", "compiled",
     "completion_tokens", "configuration", "corpus", "counts", "critic", "critic_calls", "documents",
     "evaluated_tokens", "evolutions", "growth", "identity", "kinds", "models", "program", "prompt_tokens", "seconds",
-    "started", "window",
+    "started",
 )  # fmt: skip
 # Configuration keys with paths, addresses and queries of users; `models` names the models.
 _PRIVATE_OPTIONS = ("chunks", "compiled", "critic_lm", "documents", "embedder", "like", "lm", "parser", "vector_store")

@@ -181,8 +181,8 @@ def stored(tmp_path):
     reject = Reject(step="judge", reason="not clear", chunk_id="c-1", probability=0.2, question="When sails it?")
     with RunStore.create(tmp_path / "run", meta={}, documents=[], chunks=[chunk]) as store:
         store.attempts.begin(Attempt(number=0, contexts=(context,), wanted="simple"))
-        store.attempts.add_step(
-            0, 0, StepRecord(step="question", output={"question": "When sails it?", "answer": "at nine"})
+        store.attempts.add_steps(
+            0, [StepRecord(step="question", output={"question": "When sails it?", "answer": "at nine"})]
         )
         rejects = [Reject(step="chunk", reason="a list", chunk_id="c-1"), reject]
         store.results.decide(0, Verdict(None, True), None, None, rejects)

@@ -6,11 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundset.engine.planner import PlannedRequest, Planner, attempt_seed, make_sample
-from groundset.options import WINDOW
+from groundset.engine.planner import MAX_WINDOW, WINDOW, PlannedRequest, Planner, attempt_seed, make_sample, window_of
 from groundset.store.tables import Verdict
 from programs.recipes.base import Past
 from programs.types import Attempt, Chunk, Context, Draft, Outcome, Reject, Retrieval
@@ -74,7 +73,7 @@ def verdict_on(attempt: Attempt, seed: int) -> Verdict:
 def all_attempts(
     keys: int, seed: int, ahead: int, rng: random.Random, requests: Sequence[PlannedRequest] = (), known: int = 0
 ) -> list[Attempt]:
-    """Return all planned attempts, with up to ``ahead`` of them pending while verdicts arrive at random.
+    """Return all planned attempts, with up to ``ahead`` of them undecided while verdicts arrive at random.
 
     ``known`` is the number of attempts decided by an earlier process.
     """
@@ -95,21 +94,33 @@ def all_attempts(
             planner.follow(verdict_on(attempts[planner.decided], seed))
 
 
-@given(keys=st.integers(1, 30), seed=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), rng=st.randoms())
-def test_plans_are_independent_of_lookahead_and_verdict_timing(keys, seed, ahead, rng):
-    assert all_attempts(keys, seed, ahead, rng) == all_attempts(keys, seed, 1, random.Random(0))
+AHEAD = st.one_of(st.integers(1, 3 * WINDOW), st.sampled_from((64, 256, MAX_WINDOW)))
 
 
+@settings(deadline=None, max_examples=50)
 @given(
-    keys=st.integers(1, 30), more=st.integers(0, 10), seed=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW),
+    keys=st.integers(1, 80), seed=st.integers(0, 10**6), ahead=AHEAD, size=st.sampled_from((4, 12, 40, 200)),
     rng=st.randoms(), part=st.floats(0, 1),
 )  # fmt: skip
-def test_later_requests_keep_earlier_plans(keys, more, seed, ahead, rng, part):
-    before = all_attempts(keys, seed, 1, random.Random(0))
+def test_plans_are_independent_of_lookahead_verdict_timing_and_interruptions(keys, seed, ahead, size, rng, part):
+    requests = [PlannedRequest(0, FakeAgenda(keys), dict.fromkeys(KINDS, size))]
+    expected = all_attempts(keys, seed, 1, random.Random(0), requests)
+    assert all_attempts(keys, seed, ahead, rng, requests) == expected
+    assert all_attempts(keys, seed, ahead, rng, requests, known=round(part * len(expected))) == expected
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    keys=st.integers(1, 60), more=st.integers(0, 10), seed=st.integers(0, 10**6), ahead=AHEAD, rng=st.randoms(),
+    part=st.floats(0, 1), sizes=st.sampled_from(((4, 9), (4, 200), (50, 60))),
+)  # fmt: skip
+def test_later_requests_keep_earlier_plans(keys, more, seed, ahead, rng, part, sizes):
+    small, large = (dict.fromkeys(KINDS, size) for size in sizes)
+    before = all_attempts(keys, seed, 1, random.Random(0), [PlannedRequest(0, FakeAgenda(keys), small)])
     first = round(part * len(before))
     requests = (
-        PlannedRequest(0, FakeAgenda(keys), SHARES),
-        PlannedRequest(first, FakeAgenda(keys + more), dict.fromkeys(KINDS, 9)),
+        PlannedRequest(0, FakeAgenda(keys), small),
+        PlannedRequest(first, FakeAgenda(keys + more), large),
     )
     after = all_attempts(keys, seed, ahead, rng, requests, known=first)
     assert after[:first] == before[:first]
@@ -147,6 +158,37 @@ def test_planning_stops_at_the_window():
     planner.follow(Verdict(None, False))
     assert planner.next() is not None
     assert planner.next() is None
+
+
+def test_the_window_follows_the_missing_samples():
+    sizes = (0, 20, 32, 33, 64, 1000, 10**6)
+    assert [window_of(missing) for missing in sizes] == [8, 8, 8, 8, 24, 492, MAX_WINDOW]
+
+
+@pytest.mark.parametrize("size", [20, 32, 100, 600])
+def test_attempts_in_flight_become_fewer_as_samples_are_accepted(size):
+    planner, planned, in_flight = planner_for(FakeAgenda(2 * size), {"simple": size}), 0, []
+    for decided in range(size):
+        while planner.next() is not None:
+            planned += 1
+        in_flight.append(planned - decided)
+        planner.follow(Verdict("simple", False))
+    assert in_flight[0] == window_of(size)
+    assert in_flight == sorted(in_flight, reverse=True)
+    assert in_flight[-1] == WINDOW, "attempts beyond the requested size are planned in the last window only"
+    assert all(planned <= max(WINDOW, size - at) for at, planned in enumerate(in_flight))
+
+
+def test_a_larger_request_does_not_move_the_horizon_back():
+    requests = (PlannedRequest(0, FakeAgenda(99), {"simple": 9}), PlannedRequest(9, FakeAgenda(999), {"simple": 500}))
+    planner = Planner(requests, 0, encode)
+    for _ in range(9):
+        assert planner.next() is not None
+        planner.follow(Verdict("simple", False))
+    ahead = 0
+    while planner.next() is not None:
+        ahead += 1
+    assert window_of(500 - 9) <= ahead <= window_of(500 - 2), "2 of 9 samples were accepted before the horizon"
 
 
 def test_contexts_wait_for_and_receive_earlier_verdicts():
@@ -327,13 +369,15 @@ def test_a_draft_that_is_postponed_again_is_decided_when_the_next_quota_ends():
     assert limited.is_full
 
 
-def test_key_with_a_sample_is_not_repeated_if_it_may_have_one_only():
+def test_key_with_a_sample_is_not_repeated_if_it_may_have_one_only(monkeypatch):
+    monkeypatch.setattr("groundset.engine.planner.window_of", lambda missing: 1)
+
     class Once(FakeAgenda):
         def offers(self, key, round_, past):
             offers = dict.fromkeys(KINDS[:2], (context(key),))
             return {} if any(entry.accepted for entry in past) else offers
 
-    planner = Planner([PlannedRequest(0, Once(3), {"simple": 1, "reasoning": 9})], 0, encode, window=1, mix_rounds=2)
+    planner = Planner([PlannedRequest(0, Once(3), {"simple": 1, "reasoning": 9})], 0, encode, mix_rounds=2)
     given = {0: "simple", 4: "reasoning"}  # the first question of c0, the second one of c2; c1 has two postponed ones
     repeats = []
     while (attempt := planner.next()) is not None:

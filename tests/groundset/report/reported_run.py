@@ -92,7 +92,7 @@ def make_run(folder: Path, samples: int = 6, evils: Sequence[str] = ("",), embed
             place, evil = number // 2, evils[number // 2 % len(evils)]
             context = Context(chunk=chunks[place], passage=chunks[place].text, topic="", language="en")
             store.attempts.begin(Attempt(number=number, contexts=(context,), wanted="simple"))
-            store.attempts.add_step(number, 0, StepRecord(step="judge"))
+            store.attempts.add_steps(number, [StepRecord(step="judge")])
             if number % 2:
                 reject = Reject(
                     step="judge",

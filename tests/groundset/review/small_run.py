@@ -65,9 +65,9 @@ def put(store: RunStore, number: int, made: Sample | None, rejects: Sequence[Rej
             wanted="simple",
         )
     )
-    for place, reject in enumerate(rejects):
-        output = {"question": reject.question, "sentence": chunk.text, "answer": "meant"}
-        store.attempts.add_step(number, place, StepRecord(step="question", candidate=place, output=output))
+    outputs = [{"question": reject.question, "sentence": chunk.text, "answer": "meant"} for reject in rejects]
+    records = [StepRecord(step="question", candidate=place, output=output) for place, output in enumerate(outputs)]
+    store.attempts.add_steps(number, records)
     store.results.decide(
         number, Verdict("simple", False), made, np.ones(4, dtype=np.float32) if made else None, rejects
     )

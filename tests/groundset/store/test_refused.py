@@ -22,8 +22,7 @@ def rows(folder, records, rejects, contexts=CONTEXTS[:1], **options):
     with RunStore.create(folder / "run", meta={}, documents=[], chunks=CHUNKS) as store:
         store.store_column("score", [], [Reject(step="chunk", reason="a list", chunk_id="d-0")])
         store.attempts.begin(Attempt(number=0, contexts=contexts, wanted="simple"))
-        for seq, record in enumerate(records):
-            store.attempts.add_step(0, seq, record)
+        store.attempts.add_steps(0, records)
         store.results.decide(0, Verdict(None, False), None, None, rejects)
         return list(refused_rows(store, **options))
 

@@ -102,9 +102,9 @@ def test_restarted_attempt_drops_earlier_steps(tmp_path):
     record = StepRecord(step="judge", candidate=2, output={"x": 1}, probability=0.5, verdict="bad", reason="why")
     with create(tmp_path / "run") as store:
         store.attempts.begin(plan)
-        store.attempts.add_step(0, 0, StepRecord(step="chunk"))
+        store.attempts.add_steps(0, [StepRecord(step="chunk")])
         store.attempts.begin(plan)
-        store.attempts.add_step(0, 0, record)
+        store.attempts.add_steps(0, [record])
         assert store.attempts.steps(0) == [record]
         assert store.attempts.outcome(plan) is None
         outcome = Outcome(rejects=(Reject(step="judge", reason="why", chunk_id="d-0"),), exhausted=True)
@@ -130,7 +130,7 @@ def test_decisions_are_read_back_in_order(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):
             store.attempts.begin(attempt(number))
-            store.attempts.add_step(number, 0, StepRecord(step="judge"))
+            store.attempts.add_steps(number, [StepRecord(step="judge")])
         reject = Reject(step="judge", reason="not clear: 'x'", chunk_id="d-1", probability=0.25, question="q")
         store.results.decide(0, Verdict("simple", False), sample("one"), VECTORS[1], [])
         store.results.decide(1, Verdict(None, True, (), True), None, None, [reject, reject])

@@ -8,6 +8,7 @@ naming one. ActorPool takes all items at once and cannot replace an actor that d
 import os
 import secrets
 import signal
+import sys
 import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -32,12 +33,18 @@ from groundset.working_folders import working_folder
 from programs.errors import InputError
 
 # Ray reads these when it is imported. Without clusters of several machines it listens on the loopback address only.
-# With a token it refuses other users of this machine; one in the environment is not written to their home.
+# With a token it refuses other users of this machine; one from the environment is not written to the user's home.
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": "."}  # else it prints the deaths of actors to standard output
-_LOCAL_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
-_TOKEN = "RAY_AUTH_TOKEN"
+_LOCAL_ONLY = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+}
 _STORE_BYTES = 256 << 20  # results wait there until they are taken; larger ones are moved to the disk
 _TEMPORARY = Path("/tmp")  # names of sockets are short, TMPDIR may not be
+
+
+_is_local = False  # whether Ray was imported with them
 
 
 class RayExecutor:
@@ -111,7 +118,8 @@ def _open(address: str | None) -> Iterator[Executor]:
     with ExitStack() as stack:
         stack.enter_context(_environment(_QUIET))
         if address is None:
-            stack.enter_context(_environment({**_LOCAL_ONLY, _TOKEN: secrets.token_hex(32)}))
+            _refuse_imported()
+            stack.enter_context(_environment(_LOCAL_ONLY))
             folder = stack.enter_context(working_folder(_TEMPORARY))
             options |= {
                 "address": "local",
@@ -133,6 +141,18 @@ def _open(address: str | None) -> Iterator[Executor]:
             raise InputError(f"--engine {spec}: cannot connect: {_reason(error)}") from error
         stack.callback(ray.shutdown)
         yield RayExecutor()
+
+
+def _refuse_imported() -> None:
+    """Refuse to start a cluster if Ray was imported without the variables above.
+
+    Raises:
+        InputError: it was.
+    """
+    global _is_local
+    if "ray" in sys.modules and not _is_local:
+        raise InputError("--engine ray: Ray was imported before and would listen on all networks; name ray=ADDRESS")
+    _is_local = True
 
 
 @contextmanager

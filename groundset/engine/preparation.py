@@ -4,7 +4,7 @@ A killed process continues after its last batch. ``check`` is called after every
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -50,20 +50,45 @@ def read_chunks(
             check()
 
 
-def embed_chunks(store: RunStore, encode_corpus: Embed, phases: Phases, check: Callable[[], None]) -> None:
-    """Embed the text of each chunk, on all cores."""
+@dataclass(frozen=True)
+class _EmbedChunks:
+    """An operator that embeds slices of chunks."""
+
+    encode_corpus: Embed
+
+    @contextmanager
+    def load(self) -> Iterator[Callable[[Sequence[Chunk]], Any]]:
+        """Yield a function that embeds a slice."""
+        yield lambda chunks: self.encode_corpus([chunk.text for chunk in chunks], on_done=lambda _: None)
+
+    def name(self, item: Sequence[Chunk]) -> str:
+        """Return the ids of the first and the last chunk."""
+        return f"embedding chunks {item[0].chunk_id} to {item[-1].chunk_id}"
+
+
+def embed_chunks(
+    store: RunStore, encode_corpus: Embed, phases: Phases, check: Callable[[], None], executor: Executor = LOCAL
+) -> None:
+    """Embed the text of each chunk, on all cores; on this machine by threads, which share the weights."""
     missing = {chunk.chunk_id for chunk in store.chunks_missing("vector")}
     if not missing:
         return
     # Chunks of similar length share a batch, so that there is little padding.
     ordered = sorted(store.chunks(), key=lambda chunk: (-len(chunk.text), chunk.chunk_id))
-    with phases.phase("Embedding chunks", len(missing)) as advance:
-        for batch in _batches(ordered, _SLICE):
+    slices = [batch for batch in _batches(ordered, _SLICE) if not missing.isdisjoint(chunk.chunk_id for chunk in batch)]
+    with phases.phase("Embedding chunks", len(missing)) as advance, ExitStack() as stack:
+        on_done = _calling(advance, check)
+        embedded: Iterable[Any]
+        if executor.is_local:
+            embedded = (encode_corpus([chunk.text for chunk in batch], on_done=on_done) for batch in slices)
+        else:
+            operator = _EmbedChunks(encode_corpus)
+            embedded = stack.enter_context(closing(executor.map(operator, slices, parts=len(slices))))
+        for batch, vectors in zip(slices, embedded, strict=True):
             ids = [chunk.chunk_id for chunk in batch]
-            if missing.isdisjoint(ids):
-                continue
-            vectors = encode_corpus([chunk.text for chunk in batch], on_done=_calling(advance, check))
             store.store_column("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
+            if not executor.is_local:
+                on_done(len(batch))
 
 
 def _calling(advance: Callable[[int], None], check: Callable[[], None]) -> Callable[[int], None]:

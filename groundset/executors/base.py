@@ -75,7 +75,7 @@ class WorkerDiedError(Exception):
     """A worker ended in the middle of an item; the message says how."""
 
 
-class Answer(NamedTuple):
+class WorkerAnswer(NamedTuple):
     """The result of an item, or the error that the operator raised."""
 
     result: Any
@@ -91,24 +91,24 @@ class LoadedOperator:
         self._function: Callable[[Any], Any] | None = None
         self._stack = ExitStack()
 
-    def answer(self, item: Any) -> Answer:
+    def answer(self, item: Any) -> WorkerAnswer:
         """Call the function; errors are returned, to be raised again by the caller's process."""
         try:
             if self._function is None:
                 self._function = self._stack.enter_context(self._operator.load())
-            return Answer(self._function(item))
+            return WorkerAnswer(self._function(item))
         except GroundsetError as error:
-            return Answer(None, error)
+            return WorkerAnswer(None, error)
         except Exception as error:  # noqa: BLE001 - raised in the process of the caller, which may lack its class
             found = RuntimeError(f"{type(error).__name__}: {error}")
             found.add_note(traceback.format_exc())
-            return Answer(None, found)
+            return WorkerAnswer(None, found)
 
 
 class Worker(Protocol):
     """One process that applies an operator."""
 
-    def answer(self, item: Any) -> Answer:
+    def answer(self, item: Any) -> WorkerAnswer:
         """Call the operator's function.
 
         Raises:
@@ -139,7 +139,7 @@ def map_on_workers(
         ExecutorError: a process died twice at an item.
     """
     pool = _Pool(start, operator, count)
-    waiting: deque[Future[Answer]] = deque()
+    waiting: deque[Future[WorkerAnswer]] = deque()
     try:
         for item in items:
             waiting.append(pool.submit(item))
@@ -151,7 +151,7 @@ def map_on_workers(
         pool.close()
 
 
-def _result(future: "Future[Answer]") -> Any:
+def _result(future: "Future[WorkerAnswer]") -> Any:
     answer = future.result()
     if answer.error is not None:
         raise answer.error
@@ -170,7 +170,7 @@ class _Pool:
         self._closed = False
         self._threads = ThreadPoolExecutor(count, "worker")
 
-    def submit(self, item: Any) -> "Future[Answer]":
+    def submit(self, item: Any) -> "Future[WorkerAnswer]":
         return self._threads.submit(self._answer, item)
 
     def close(self) -> None:
@@ -183,7 +183,7 @@ class _Pool:
             worker.close()
         self._threads.shutdown()
 
-    def _answer(self, item: Any) -> Answer:
+    def _answer(self, item: Any) -> WorkerAnswer:
         for _ in range(_TRIES):
             try:
                 return self._worker().answer(item)

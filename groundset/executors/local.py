@@ -11,13 +11,13 @@ from typing import Any
 
 from groundset.bounded import ONE_THREAD, child_command, end_with_parent, own_pipes
 from groundset.executors.base import (
-    Answer,
     Executor,
     ExecutorKind,
     Item,
     LoadedOperator,
     Operator,
     Result,
+    WorkerAnswer,
     WorkerDiedError,
     map_in_process,
     map_on_workers,
@@ -61,7 +61,7 @@ class _Process:
             process_group=0,  # Ctrl-C in a terminal does not reach it
         )
 
-    def answer(self, item: Any) -> Answer:
+    def answer(self, item: Any) -> WorkerAnswer:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -71,7 +71,7 @@ class _Process:
                 self._operator = None
             pickle.dump(item, stdin)
             stdin.flush()
-            answer: Answer = pickle.load(stdout)  # noqa: S301 - from our own process
+            answer: WorkerAnswer = pickle.load(stdout)  # noqa: S301 - from our own process
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
             self._process.kill()
             status = self._process.wait()

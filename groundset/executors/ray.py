@@ -18,13 +18,13 @@ from typing import Any
 
 from groundset import __version__
 from groundset.executors.base import (
-    Answer,
     Executor,
     ExecutorKind,
     Item,
     LoadedOperator,
     Operator,
     Result,
+    WorkerAnswer,
     WorkerDiedError,
     map_on_workers,
 )
@@ -70,10 +70,10 @@ class _Served:
         use_one_processor()
         self._loaded = LoadedOperator(operator)
 
-    def answer(self, item: Any, version: str) -> Answer:
+    def answer(self, item: Any, version: str) -> WorkerAnswer:
         if version != __version__:
             wrong = f"--engine ray: a node has groundset {__version__}, this machine {version}; use one version"
-            return Answer(None, InputError(wrong))
+            return WorkerAnswer(None, InputError(wrong))
         return self._loaded.answer(item)
 
 
@@ -86,11 +86,11 @@ class _Actor:
         # A new actor replaces one that has died, so that Ray restarts none.
         self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Served).remote(operator)
 
-    def answer(self, item: Any) -> Answer:
+    def answer(self, item: Any) -> WorkerAnswer:
         import ray
 
         try:
-            answer: Answer = ray.get(self._actor.answer.remote(item, __version__))
+            answer: WorkerAnswer = ray.get(self._actor.answer.remote(item, __version__))
         except ray.exceptions.RayError as error:
             raise WorkerDiedError(_reason(error)) from None
         return answer

@@ -285,8 +285,8 @@ Engine = Annotated[
     str,
     option(
         "local",
-        "Where the corpus is read: local (processes of this machine), ray (a Ray cluster started on it) or "
-        "ray=ADDRESS. The result is the same.",
+        "Where documents and chunks are processed: local (processes of this machine), ray (a Ray cluster started on "
+        "it) or ray=ADDRESS. The result is the same.",
         metavar="ENGINE",
     ),
 ]

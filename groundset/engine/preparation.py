@@ -42,7 +42,7 @@ def read_chunks(
     chunks = store.chunks_missing("reading")
     if not chunks:
         return
-    batches = read_batches(chunks, parser, executor)
+    batches = read_batches(chunks, parser, executor, check)
     with phases.phase("Reading chunks", len(chunks)) as advance, closing(batches):
         for batch in batches:
             store.store_column("reading", ((context.chunk.chunk_id, _stored(context)) for context in batch))
@@ -83,7 +83,7 @@ def embed_chunks(
             embedded = (encode_corpus([chunk.text for chunk in batch], on_done=on_done) for batch in slices)
         else:
             operator = _EmbedChunks(encode_corpus)
-            embedded = stack.enter_context(closing(executor.map(operator, slices, parts=len(slices))))
+            embedded = stack.enter_context(closing(executor.map(operator, slices, parts=len(slices), check=check)))
         for batch, vectors in zip(slices, embedded, strict=True):
             ids = [chunk.chunk_id for chunk in batch]
             store.store_column("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
@@ -160,10 +160,12 @@ class _ReadChunks:
         return f"reading chunks {item[0].chunk_id} to {item[-1].chunk_id}"
 
 
-def read_batches(chunks: Sequence[Chunk], parser: Any, executor: Executor = LOCAL) -> Generator[list[Context]]:
+def read_batches(
+    chunks: Sequence[Chunk], parser: Any, executor: Executor = LOCAL, check: Callable[[], None] | None = None
+) -> Generator[list[Context]]:
     """Yield analysed chunks in order; the result does not depend on the executor or the number of processes.
 
     Close the generator to end the processes early.
     """
     parts = len(chunks) / _MIN_CHUNKS_EACH if len(chunks) >= _MIN_CHUNKS else 1
-    return executor.map(_ReadChunks(parser), _batches(chunks, _BATCH), parts=parts)
+    return executor.map(_ReadChunks(parser), _batches(chunks, _BATCH), parts=parts, check=check)

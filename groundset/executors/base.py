@@ -3,7 +3,7 @@
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from threading import Lock, local
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -14,6 +14,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 _Item = TypeVar("_Item", contravariant=True)
 _Result = TypeVar("_Result", covariant=True)
+_CHECK_SECONDS = 0.5  # between two calls of ``check``
 _TRIES = 2  # at an item, each in a new process
 _AHEAD = 4  # items for each worker that are begun before the result of the first is taken
 
@@ -39,7 +40,13 @@ class Executor(Protocol):
         ...
 
     def map(
-        self, operator: Operator[Item, Result], items: Iterable[Item], *, parts: float, most: int | None = None
+        self,
+        operator: Operator[Item, Result],
+        items: Iterable[Item],
+        *,
+        parts: float,
+        most: int | None = None,
+        check: Callable[[], None] | None = None,
     ) -> Generator[Result]:
         """Yield the result of each item, in their order; only a few items are begun ahead.
 
@@ -50,6 +57,7 @@ class Executor(Protocol):
             items: its arguments.
             parts: how many processes the work is worth; with one, nothing is gained by a second.
             most: the maximum number of processes on this machine.
+            check: called again and again while a result is awaited; may raise to end the work.
 
         Raises:
             ExecutorError: a process died twice at an item.
@@ -129,7 +137,11 @@ def map_in_process(operator: Operator[Item, Result], items: Iterable[Item]) -> G
 
 
 def map_on_workers(
-    start: Callable[[], Worker], operator: Operator[Item, Result], items: Iterable[Item], count: int
+    start: Callable[[], Worker],
+    operator: Operator[Item, Result],
+    items: Iterable[Item],
+    count: int,
+    check: Callable[[], None] | None,
 ) -> Generator[Result]:
     """Yield the result of each item, computed by workers, each driven by a thread.
 
@@ -144,14 +156,17 @@ def map_on_workers(
         for item in items:
             waiting.append(pool.submit(item))
             if len(waiting) > _AHEAD * count:
-                yield _result(waiting.popleft())
+                yield _result(waiting.popleft(), check)
         while waiting:
-            yield _result(waiting.popleft())
+            yield _result(waiting.popleft(), check)
     finally:
         pool.close()
 
 
-def _result(future: "Future[WorkerAnswer]") -> Any:
+def _result(future: "Future[WorkerAnswer]", check: Callable[[], None] | None) -> Any:
+    while not wait([future], _CHECK_SECONDS).done:
+        if check is not None:
+            check()
     answer = future.result()
     if answer.error is not None:
         raise answer.error

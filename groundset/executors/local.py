@@ -4,7 +4,7 @@ import os
 import pickle
 import signal
 import subprocess
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -31,13 +31,19 @@ class LocalExecutor:
     is_local = True
 
     def map(
-        self, operator: Operator[Item, Result], items: Iterable[Item], *, parts: float, most: int | None = None
+        self,
+        operator: Operator[Item, Result],
+        items: Iterable[Item],
+        *,
+        parts: float,
+        most: int | None = None,
+        check: Callable[[], None] | None = None,
     ) -> Generator[Result]:
         """Yield the result of each item; see :class:`groundset.executors.base.Executor`."""
         count = int(min(usable_processors(), parts, most or parts))
         if count <= 1:
             return map_in_process(operator, items)
-        return map_on_workers(partial(_Process, pickle.dumps(operator)), operator, items, count)
+        return map_on_workers(partial(_Process, pickle.dumps(operator)), operator, items, count, check)
 
 
 LOCAL = LocalExecutor()

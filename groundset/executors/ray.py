@@ -10,7 +10,7 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -53,14 +53,20 @@ class RayExecutor:
     is_local = False
 
     def map(
-        self, operator: Operator[Item, Result], items: Iterable[Item], *, parts: float, most: int | None = None
+        self,
+        operator: Operator[Item, Result],
+        items: Iterable[Item],
+        *,
+        parts: float,
+        most: int | None = None,
+        check: Callable[[], None] | None = None,
     ) -> Generator[Result]:
         """Yield the result of each item; see :class:`groundset.executors.base.Executor`."""
         import ray
 
         del most  # a limit of this machine
         count = int(max(1, min(parts, ray.available_resources().get("CPU", 1))))
-        return map_on_workers(partial(_Actor, operator), operator, items, count)
+        return map_on_workers(partial(_Actor, operator), operator, items, count, check)
 
 
 class _Served:

@@ -67,7 +67,7 @@ def test_file_that_a_node_does_not_see_is_an_error(tmp_path: Path, monkeypatch: 
     class Cluster:
         is_local = False
 
-        def map(self, operator, items, *, parts, most=None):
+        def map(self, operator, items, *, parts, most):
             def moved(found):
                 return found._replace(file=tmp_path / "elsewhere" / found.file.name)
 

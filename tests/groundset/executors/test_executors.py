@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from operators import DIES, DIES_ONCE, FAILS, REFUSES, Square
+from operators import DIES, DIES_ONCE, FAILS, REFUSES, Sleep, Square
 
 from groundset.executors import LOCAL, Executor, open_executor, ray
 from programs.errors import ExecutorError, InputError
@@ -63,6 +63,14 @@ def test_few_items_are_begun_ahead_and_closing_ends_the_work(executor: Executor,
     with closing(executor.map(Square(tmp_path), items(), parts=2)) as found:
         assert next(found)[0] == 0
     assert len(taken) < 20
+
+
+def test_work_can_be_ended_while_a_result_is_awaited(executor: Executor, tmp_path: Path) -> None:
+    def check() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        list(executor.map(Sleep(tmp_path), range(4), parts=2, check=check))
 
 
 def test_without_items_no_process_is_started(executor: Executor, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         DocumentError,
         DownloadError,
         EngineError,
+        ExecutorError,
         GroundsetError,
         HubError,
         InputError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         TrackingError,
         UnknownModelError,
         UnreachableModelError,
+        UnsuitableServerError,
         WeightsError,
     )
     from programs.types import Chunk, Document, Reject, Sample
@@ -57,6 +59,7 @@ __all__ = [
     "DocumentError",
     "DownloadError",
     "EngineError",
+    "ExecutorError",
     "GroundsetError",
     "HubError",
     "InputError",
@@ -76,6 +79,7 @@ __all__ = [
     "TrackingError",
     "UnknownModelError",
     "UnreachableModelError",
+    "UnsuitableServerError",
     "WeightsError",
     "__version__",
     "chunk",

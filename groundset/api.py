@@ -144,7 +144,7 @@ def chunk(options: CutOptions) -> Chunks:
     """
     from groundset.engine.chunking import cut_corpus
 
-    corpus = cut_corpus(options.docs, options.chunking, options.embedder)
+    corpus = cut_corpus(options.docs, options.chunking, options.embedder, options.engine)
     return Chunks(corpus.chunks, corpus.documents, corpus.skipped)
 
 

@@ -8,26 +8,21 @@ Memory is limited on Linux only, where ``RLIMIT_DATA`` counts all memory that a 
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from importlib import import_module
 from pathlib import Path
-from threading import local
-from types import TracebackType
-from typing import IO, Any, NamedTuple, Self, TypeVar
-
-T = TypeVar("T")
-R = TypeVar("R")
+from threading import Thread
+from typing import IO, Any, NamedTuple
 
 _ROOT = str(Path(__file__).parents[1])
 # Threads of numeric libraries would only take memory for their stacks.
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _LENGTH = 8
 _MEGABYTE = 1 << 20
 
@@ -57,7 +52,6 @@ class BoundedProcess:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
         self._calls = 0
-        self._closed = False
 
     def __call__(self, argument: Any, seconds: float) -> Any:
         """Call the function.
@@ -75,7 +69,7 @@ class BoundedProcess:
             return self._call(argument, seconds)
         except _ProcessError:
             self.end()
-            if is_fresh or self._closed:
+            if is_fresh:
                 raise
             return self(argument, seconds)  # state left by earlier calls may have been the cause
 
@@ -86,18 +80,9 @@ class BoundedProcess:
             process.kill()
             _close(process)
 
-    def close(self) -> None:
-        """End the process permanently; a call waiting for it in another thread raises ``LimitError``."""
-        self._closed = True
-        if self._process is not None:
-            self._process.kill()
-
     def _call(self, argument: Any, seconds: float) -> Any:
         if self._process is None:
             self._process = self._start()
-        if self._closed:
-            self.end()
-            raise LimitError("was cancelled")
         self._calls += 1
         request = json.dumps([seconds, argument]).encode()
         try:
@@ -127,7 +112,7 @@ class BoundedProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=os.environ | _ONE_THREAD,
+            env=os.environ | ONE_THREAD,
         )
 
     def _cause_of_death(self, seconds: float) -> LimitError:
@@ -141,40 +126,6 @@ class BoundedProcess:
             return _ProcessError(f"aborts its process or takes more than {_amount(self._limits.memory_mb)} of memory")
         name = signal.Signals(-status).name if status < 0 else f"status {status}"
         return _ProcessError(f"crashes its process ({name})")
-
-
-class BoundedPool:
-    """Threads with one child process each, all for one function; use as a context manager."""
-
-    def __init__(self, function: str, limits: Limits, processes: int) -> None:
-        """Serve ``function`` with at most this many processes; see :class:`BoundedProcess`."""
-        self._thread_local = local()
-        self._processes: list[BoundedProcess] = []
-        self._make = partial(BoundedProcess, function, limits)
-        self._threads = ThreadPoolExecutor(processes, "bounded")
-
-    def __enter__(self) -> Self:
-        """Return the pool."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """End all processes, also in the middle of a call."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        for process in self._processes:
-            process.close()
-        self._threads.shutdown()
-        for process in self._processes:
-            process.end()
-
-    def submit(self, work: Callable[[BoundedProcess, T], R], item: T) -> "Future[R]":
-        """Call ``work`` with the next free process and an item."""
-        return self._threads.submit(self._work, work, item)
-
-    def _work(self, work: Callable[[BoundedProcess, T], R], item: T) -> R:
-        if not hasattr(self._thread_local, "process"):
-            self._thread_local.process = self._make()
-            self._processes.append(self._thread_local.process)
-        return work(self._thread_local.process, item)
 
 
 def child_command(function: str, *arguments: str) -> list[str]:
@@ -223,12 +174,31 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
     return data
 
 
+def own_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Take standard input and output for requests and answers; libraries may print to standard output."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(0, 1)
+    return requests, answers
+
+
+def end_with_parent(requests: IO[bytes]) -> None:
+    """End this process when the other end of the pipe is closed, also in the middle of a request."""
+    hung_up = select.poll()
+    hung_up.register(requests, 0)  # without events, only its end is reported
+
+    def watch() -> None:
+        hung_up.poll()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
 def _serve(function: str, memory_mb: str) -> None:
     """Serve requests from standard input until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    os.dup2(0, 1)  # libraries may print to standard output
+    requests, answers = own_pipes()
+    end_with_parent(requests)
     limit_memory(int(memory_mb))
     module, _, name = function.partition(":")
     call: Callable[[Any], Any] = getattr(import_module(module), name)

@@ -10,6 +10,7 @@ dependencies are imported. Variables set by the user are not changed.
 | `HF_HUB_DISABLE_TELEMETRY` | telemetry of the Hugging Face libraries |
 | `HF_HUB_DISABLE_UPDATE_CHECK` | the Hub client's version check on PyPI |
 | `ORT_DISABLE_TELEMETRY` | telemetry of onnxruntime's native code |
+| `RAY_USAGE_STATS_ENABLED` | usage reports of Ray |
 | `LITELLM_LOCAL_MODEL_COST_MAP` | the download of a price list by DSPy and LiteLLM; the bundled one is used |
 | `TOKENIZERS_PARALLELISM` | threads that compete with the language model for cores |
 | `OMP_WAIT_POLICY` | threads that spin while waiting, which starve beside another busy process |
@@ -31,6 +32,7 @@ _DEFAULTS = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_UPDATE_CHECK": "1",
     "ORT_DISABLE_TELEMETRY": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "TOKENIZERS_PARALLELISM": "false",
     "OMP_WAIT_POLICY": "passive",

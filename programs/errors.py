@@ -75,6 +75,10 @@ class WeightsError(EngineError, InputError):
     exit_code = 2
 
 
+class ExecutorError(GroundsetError):
+    """A part of the work cannot be done: its process died twice; the message names the part."""
+
+
 class RunError(GroundsetError):
     """A run folder cannot be used."""
 

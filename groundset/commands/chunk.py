@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.commands.declare import Command, NewFile
+from groundset.commands.declare import Command, Engine, NewFile
 from groundset.commands.output.targets import check_out, name_of, note
 from groundset.options import DEFAULT_EMBEDDER, ChunkingOptions, CommandOptions, option
 from groundset.printing import say
@@ -23,6 +23,7 @@ class CutOptions(ChunkingOptions, CommandOptions):
     merge: int = option(1, "Join this many consecutive chunks.", ge=1)
     min_length: int = option(200, "Drop shorter chunks, in characters.", ge=0)
     embedder: str = option(DEFAULT_EMBEDDER, "Embedding model of the semantic and the token chunker.", metavar="MODEL")
+    engine: Engine
 
     @property
     def chunking(self) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def chunk(options: ChunkOptions) -> None:
     out = options.out
     read = [found.file for found in find_documents(options.docs).files if found.file.suffix.lower() in SUFFIXES]
     check_out(out, [*map(Path, options.docs), *read], documents_path(out))
-    corpus = cut_corpus(options.docs, options.chunking, options.embedder)
+    corpus = cut_corpus(options.docs, options.chunking, options.embedder, options.engine)
     chunks_file, documents_file = write_chunks(corpus, out)
     _report(corpus, out)
     texts = documents_file or "not written to standard output"

@@ -281,6 +281,15 @@ Tracking = Annotated[
     ),
 ]
 Embedder = Annotated[str, option("all-minilm-l6-v2", "The embedding model.", metavar="MODEL")]
+Engine = Annotated[
+    str,
+    option(
+        "local",
+        "Where documents and chunks are processed: local (processes of this machine), ray (a Ray cluster started on "
+        "it) or ray=ADDRESS. The result is the same.",
+        metavar="ENGINE",
+    ),
+]
 Json = Annotated[bool, option(False, "Print one JSON document.", names=("--json",), only="command")]
 Quiet = Annotated[bool, option(False, "Print only errors.", names=("-q",))]
 Signed = Annotated[bool, option(False, "Only samples that a reviewer signed.")]

@@ -10,7 +10,7 @@ import typer
 from pydantic import AfterValidator
 
 from groundset.commands import start_time
-from groundset.commands.declare import Command, Parameter, Quiet, Tracking, parameters_of, recipe_parameters
+from groundset.commands.declare import Command, Engine, Parameter, Quiet, Tracking, parameters_of, recipe_parameters
 from groundset.engine.options import RunOptions
 from groundset.options import ChunkingOptions, CommandOptions, option
 from groundset.printing import say
@@ -40,6 +40,7 @@ class GenerateOptions(CommandOptions):
     track: bool = option(True, "Log the run in MLflow.")
     track_texts: bool = option(False, "Also send the samples, with their passages, to a tracking server.")
     tracking: Tracking
+    engine: Engine
     verbose: bool = option(False, "Print the name of every file, and the log of the model runtime.", names=("-v",))
     quiet: Quiet
 

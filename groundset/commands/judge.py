@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from groundset.commands.declare import Command, Compiled, Critic, Embedder, NewFile, Tracking
+from groundset.commands.declare import Command, Compiled, Critic, Embedder, Engine, NewFile, Tracking
 from groundset.commands.output.targets import check_out, name_of, note
 from groundset.options import CommandOptions, option
 from programs.errors import InputError
@@ -19,6 +19,7 @@ class CriticOptions(CommandOptions):
     embedder: Embedder
     compiled: Compiled
     tracking: Tracking
+    engine: Engine
     panel: bool = option(
         False,
         "Let three critics of the language model review each question with its `answer`, as `generate --panel` does, "
@@ -71,6 +72,7 @@ def judge(options: JudgeOptions) -> None:
             compiled=options.compiled,
             tracking=options.tracking,
             panel=options.panel,
+            engine=options.engine,
             journal=journal,
         ):
             good += row["verdict"] == "good"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -14,6 +15,7 @@ from groundset.corpus.documents import no_documents_error, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
 from groundset.corpus.user_chunks import CHUNK_SUFFIXES, read_user_chunks
+from groundset.executors import LOCAL, Executor
 from groundset.files import is_stream, json_line, whole_file
 from groundset.options import ChunkingOptions
 from programs.errors import InputError
@@ -68,6 +70,22 @@ class Corpus(_Frozen):
     counts: Counts
 
 
+@dataclass(frozen=True)
+class _Cutter:
+    """Splits a document into chunks; can be sent to another process."""
+
+    options: CorpusOptions
+    tools: ChunkingTools
+
+    def __call__(self, document: Document) -> tuple[list[Chunk], int]:
+        """Return the chunks, and how many were dropped as too short."""
+        options = self.options
+        chunker = CHUNKERS[options.chunker]
+        return chunk_document(
+            document, chunker, options.size, options.chunk_overlap, options.merge, options.min_length, self.tools
+        )
+
+
 class ChunkingResult(NamedTuple):
     """Chunks, and how many were dropped as too short and as duplicates."""
 
@@ -83,13 +101,16 @@ def build_corpus(
     embed: Embed | None = None,
     tokenizer: Tokenizer | None = None,
     on_file: Callable[[str], None] | None = None,
+    executor: Executor = LOCAL,
 ) -> Corpus:
     """Read files, folders and globs into documents, and split them into chunks.
 
     The chunks of a ``.jsonl`` or ``.parquet`` file in ``paths`` are used unchanged. The semantic chunker needs
-    ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read.
+    ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read. The result
+    does not depend on ``executor``.
     """
     options = options or CorpusOptions()
+    is_semantic = options.chunker == "semantic"
     chunk_files = [Path(path) for path in paths if Path(path).suffix.lower() in CHUNK_SUFFIXES]
     chunk_files = [file for file in chunk_files if not file.is_dir()]
     others = [path for path in paths if Path(path) not in chunk_files]
@@ -100,13 +121,15 @@ def build_corpus(
     dropped_short = dropped_duplicates = 0
     if others or not chunk_files:
         found = find_documents(others)
-        reading = read_documents(found.files, on_file)
+        cutter = _Cutter(options, ChunkingTools(embed if is_semantic else None, tokenizer))
+        reading = read_documents(found.files, on_file, cut=cutter, executor=executor, one_process=is_semantic)
         skipped = [*found.skipped, *reading.skipped]
         files += len(found.files)
         if not reading.documents and not chunk_files:
             raise no_documents_error(skipped)
         documents += reading.documents
-        chunks, dropped_short, dropped_duplicates = cut_documents(documents, options, embed=embed, tokenizer=tokenizer)
+        dropped_short = reading.dropped_short
+        chunks, dropped_duplicates = _drop_duplicates(reading.chunks, options, executor)
     for file in chunk_files:
         user_chunks = read_user_chunks(file)
         documents += user_chunks.documents
@@ -135,19 +158,21 @@ def cut_documents(
     tokenizer: Tokenizer | None = None,
 ) -> ChunkingResult:
     """Split parsed documents into chunks; see :func:`build_corpus`."""
-    chunker, tools = CHUNKERS[options.chunker], ChunkingTools(embed, tokenizer)
+    cutter = _Cutter(options, ChunkingTools(embed, tokenizer))
     chunks: list[Chunk] = []
     short = 0
     for document in documents:
-        found, dropped = chunk_document(
-            document, chunker, options.size, options.chunk_overlap, options.merge, options.min_length, tools
-        )
+        found, dropped = cutter(document)
         chunks += found
         short += dropped
-    if options.duplicate_threshold is None:
-        return ChunkingResult(chunks, short, 0)
-    kept, duplicates = drop_duplicates(chunks, options.duplicate_threshold)
+    kept, duplicates = _drop_duplicates(chunks, options, LOCAL)
     return ChunkingResult(kept, short, duplicates)
+
+
+def _drop_duplicates(chunks: Sequence[Chunk], options: CorpusOptions, executor: Executor) -> tuple[list[Chunk], int]:
+    if options.duplicate_threshold is None:
+        return list(chunks), 0
+    return drop_duplicates(chunks, options.duplicate_threshold, executor)
 
 
 def _check_ids(documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:

@@ -3,18 +3,20 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from groundset.bounded import BoundedPool, BoundedProcess, LimitError, Limits
+from groundset.bounded import BoundedProcess, LimitError, Limits
 from groundset.corpus.files import FoundFile, SkippedFile
 from groundset.corpus.parsing import formats
 from groundset.corpus.parsing.text import UnparsableError, name_title
-from groundset.processors import usable_processors
+from groundset.executors import LOCAL, Executor
 from programs.errors import InputError
-from programs.types import Document
+from programs.types import Chunk, Document
 
 _PARSE = f"{formats.__name__}:{formats.parse_file.__name__}"
 # Limits for parsing one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a thousand pages
@@ -29,37 +31,111 @@ _MB_PER_PROCESS = 4
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 _SLUG_LENGTH = 40
 _NAMED_FILES = 5
+_MISSING = "broken link"
+Cut = Callable[[Document], tuple[list[Chunk], int]]
 
 
 class Reading(NamedTuple):
-    """The parsed documents in the order of their paths, and the skipped files."""
+    """The parsed documents in the order of their paths, their chunks, and the skipped files.
+
+    Attributes:
+        dropped_short: how many chunks were dropped as too short.
+    """
 
     documents: list[Document]
     skipped: list[SkippedFile]
+    chunks: list[Chunk]
+    dropped_short: int
 
 
-def read_documents(files: Iterable[FoundFile], on_file: Callable[[str], None] | None = None) -> Reading:
-    """Parse files in processes with limits; ``on_file`` is called with each path before its document is awaited."""
-    documents: list[Document] = []
-    skipped: list[SkippedFile] = []
+class _ReadFile(NamedTuple):
+    """A parsed file and its chunks, or the reason to skip it."""
+
+    document: Document | None = None
+    chunks: Sequence[Chunk] = ()
+    dropped_short: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _ReadFiles:
+    """An operator that parses files in a process with limits, and cuts the documents."""
+
+    cut: Cut
+
+    @contextmanager
+    def load(self) -> Iterator[Callable[[FoundFile], _ReadFile]]:
+        """Yield a function that reads a file."""
+        parse = BoundedProcess(_PARSE, LIMITS)
+
+        def read(found: FoundFile) -> _ReadFile:
+            try:
+                document = _read_document(parse, found)
+            except UnparsableError as error:
+                return _ReadFile(reason=str(error))
+            chunks, short = self.cut(document)
+            return _ReadFile(document, chunks, short)
+
+        try:
+            yield read
+        finally:
+            parse.end()
+
+    def name(self, item: FoundFile) -> str:
+        """Return the path of a file."""
+        return item.path
+
+
+def _uncut(document: Document) -> tuple[list[Chunk], int]:
+    del document
+    return [], 0
+
+
+def read_documents(
+    files: Iterable[FoundFile],
+    on_file: Callable[[str], None] | None = None,
+    *,
+    cut: Cut = _uncut,
+    executor: Executor = LOCAL,
+    one_process: bool = False,
+) -> Reading:
+    """Parse files in processes with limits, and cut the documents into chunks.
+
+    Args:
+        files: the files.
+        on_file: called with each path before its document is awaited.
+        cut: returns the chunks of a document, and how many were dropped as too short.
+        executor: where this is done.
+        one_process: whether ``cut`` itself uses all processors of this machine.
+
+    Raises:
+        InputError: a node of a cluster does not see a file.
+    """
+    reading = Reading([], [], [], 0)
+    short = 0
     seen: dict[bytes, str] = {}
-    files = list(files)
-    processes = min(usable_processors(), _MAX_PROCESSES, 1 + int(sum(map(_megabytes, files)) / _MB_PER_PROCESS))
-    with BoundedPool(_PARSE, LIMITS, processes) as pool:
-        for found, reading in [(found, pool.submit(_read_document, found)) for found in files]:
+    # Absolute, because the working folder of an actor is another.
+    files = [FoundFile(found.file.absolute(), found.path) for found in files]
+    parts = 1 + sum(map(_megabytes, files)) / _MB_PER_PROCESS
+    most = 1 if one_process else _MAX_PROCESSES
+    with closing(executor.map(_ReadFiles(cut), files, parts=parts, most=most)) as found_documents:
+        for found in files:
             if on_file is not None:
                 on_file(found.path)
-            try:
-                document = reading.result()
-            except UnparsableError as error:
-                skipped.append(SkippedFile(path=found.path, reason=str(error)))
+            document, chunks, dropped, reason = next(found_documents)
+            if document is None:
+                if reason == _MISSING and not executor.is_local and found.file.exists():
+                    raise InputError(f"{found.file}: not found by a node of the cluster; use a folder that all share")
+                reading.skipped.append(SkippedFile(path=found.path, reason=reason))
                 continue
             original = seen.setdefault(_digest(document.text), document.path)
-            if original == document.path:
-                documents.append(document)
-            else:
-                skipped.append(SkippedFile(path=found.path, reason=f"same text as {original}"))
-    return Reading(documents, skipped)
+            if original != document.path:
+                reading.skipped.append(SkippedFile(path=found.path, reason=f"same text as {original}"))
+                continue
+            reading.documents.append(document)
+            reading.chunks.extend(chunks)
+            short += dropped
+    return reading._replace(dropped_short=short)
 
 
 def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
@@ -70,7 +146,7 @@ def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
     """
     try:
         if not found.file.is_file():
-            raise UnparsableError("not a regular file" if found.file.exists() else "broken link")
+            raise UnparsableError("not a regular file" if found.file.exists() else _MISSING)
         status = found.file.stat()
     except OSError as error:
         raise UnparsableError(f"unreadable: {error.strerror or error}") from error
@@ -83,7 +159,7 @@ def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
     if megabytes > MAX_FILE_MB:
         raise UnparsableError(f"larger than {MAX_FILE_MB} MB")
     try:
-        parsed = parse({"path": str(found.file.absolute()), "suffix": suffix}, SECONDS + SECONDS_PER_MB * megabytes)
+        parsed = parse({"path": str(found.file), "suffix": suffix}, SECONDS + SECONDS_PER_MB * megabytes)
     except LimitError as error:
         raise UnparsableError(f"reading it {error}") from error
     if "refused" in parsed:

@@ -3,11 +3,14 @@
 import hashlib
 import re
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from groundset.executors import LOCAL, Executor
 from programs.types import Chunk
 
 if TYPE_CHECKING:
@@ -22,41 +25,94 @@ _SLACK = 0.15
 # Maximum LSH candidates compared; beyond this (form letters) only exact duplicates are dropped.
 _MAX_CANDIDATES = 100
 _BATCH = 4_096  # word sequences hashed at once, a kilobyte each
+_CHARACTERS_OF_PART = 200_000
+_CHARACTERS_EACH = 2_000_000  # with fewer for each process, starting it takes longer than the search
 
 
-def drop_duplicates(chunks: Iterable[Chunk], threshold: float = 0.85) -> tuple[list[Chunk], int]:
+def drop_duplicates(
+    chunks: Iterable[Chunk], threshold: float = 0.85, executor: Executor = LOCAL
+) -> tuple[list[Chunk], int]:
     """Keep the first of chunks with the same words; also return how many were dropped.
 
     Near-duplicates share at least ``threshold`` of their three-word sequences (1 drops only exact duplicates).
     Chunks with different numbers are never duplicates, since table rows may differ in nothing else. Nor are
-    overlapping chunks of one document, as --chunk-overlap makes them.
+    overlapping chunks of one document, as --chunk-overlap makes them. So chunks with the same numbers are searched by
+    themselves, where ``executor`` does it.
     """
-    from datasketch import MinHashLSH  # imports half of scipy
-
     chunks = list(chunks)
-    numbers = [_digest(_NUMBER.findall(chunk.text)) for chunk in chunks]
-    shared = Counter(numbers)
+    groups: defaultdict[bytes, list[int]] = defaultdict(list)
+    for index, chunk in enumerate(chunks):
+        groups[_digest(_NUMBER.findall(chunk.text))].append(index)
+    shared = [group for group in groups.values() if len(group) > 1]
+    if not shared:
+        return chunks, 0
+    characters = sum(len(chunks[index].text) for group in shared for index in group)
+    parts = list(_packed(shared, [len(chunk.text) for chunk in chunks]))
+    items = ([[chunks[index] for index in group] for group in part] for part in parts)
+    worth = min(len(parts), characters / _CHARACTERS_EACH)
+    dropped: set[int] = set()
+    with closing(executor.map(_FindDuplicates(threshold), items, parts=worth)) as found:
+        for part, answers in zip(parts, found, strict=True):
+            for group, duplicates in zip(part, answers, strict=True):
+                dropped.update(group[position] for position in duplicates)
+    return [chunk for index, chunk in enumerate(chunks) if index not in dropped], len(dropped)
+
+
+def _packed(groups: Iterable[list[int]], lengths: Sequence[int]) -> Iterator[list[list[int]]]:
+    """Yield lists of groups with at least ``_CHARACTERS_OF_PART`` characters, if there are as many."""
+    part: list[list[int]] = []
+    characters = 0
+    for group in groups:
+        part.append(group)
+        characters += sum(lengths[index] for index in group)
+        if characters >= _CHARACTERS_OF_PART:
+            yield part
+            part, characters = [], 0
+    if part:
+        yield part
+
+
+@dataclass(frozen=True)
+class _FindDuplicates:
+    """An operator that finds the duplicates in groups of chunks with the same numbers."""
+
+    threshold: float
+
+    @contextmanager
+    def load(self) -> Iterator[Callable[[list[list[Chunk]]], list[list[int]]]]:
+        """Yield a function that returns the positions of duplicates in each group."""
+        from datasketch import MinHashLSH  # imports half of scipy
+
+        bands = MinHashLSH(threshold=max(0.1, self.threshold - _SLACK), num_perm=_PERMUTATIONS)
+        yield lambda groups: [_duplicates(group, self.threshold, (bands.b, bands.r)) for group in groups]
+
+    def name(self, item: list[list[Chunk]]) -> str:
+        """Return the ids of the first and the last chunk."""
+        return f"duplicates of chunks {item[0][0].chunk_id} to {item[-1][-1].chunk_id}"
+
+
+def _duplicates(chunks: Sequence[Chunk], threshold: float, bands: tuple[int, int]) -> list[int]:
+    """Return the positions of the duplicates among chunks with the same numbers."""
+    from datasketch import MinHashLSH
+
     kept: list[Chunk] = []
+    dropped: list[int] = []
     exact: dict[bytes, Chunk] = {}
-    bands = MinHashLSH(threshold=max(0.1, threshold - _SLACK), num_perm=_PERMUTATIONS)
-    # One index for each list of numbers that occurs in several chunks.
-    indexes: dict[bytes, MinHashLSH] = {}
+    index = MinHashLSH(num_perm=_PERMUTATIONS, params=bands)
 
     @lru_cache(2 * _MAX_CANDIDATES)
     def sequences(number: int) -> frozenset[str]:
         # Recomputed on demand: storing them takes twenty times the memory of the text.
         return _sequences(_words(kept[number]))
 
-    for chunk, numbers_key in zip(chunks, numbers, strict=True):
+    for position, chunk in enumerate(chunks):
         words = _words(chunk)
-        key = numbers_key + _digest(words)
+        key = _digest(words)
         duplicate = exact.get(key)
         if duplicate and not _overlap(duplicate, chunk):
+            dropped.append(position)
             continue
-        if threshold < 1 and shared[numbers_key] > 1:
-            if numbers_key not in indexes:
-                indexes[numbers_key] = MinHashLSH(num_perm=_PERMUTATIONS, params=(bands.b, bands.r))
-            index = indexes[numbers_key]
+        if threshold < 1:
             current = _sequences(words)
             minhash = _minhash(current)
             candidates = sorted(index.query(minhash))
@@ -64,12 +120,13 @@ def drop_duplicates(chunks: Iterable[Chunk], threshold: float = 0.85) -> tuple[l
                 _jaccard(current, sequences(other)) >= threshold and not _overlap(chunk, kept[other])
                 for other in candidates
             ):
+                dropped.append(position)
                 continue
             if len(candidates) < _MAX_CANDIDATES:
                 index.insert(len(kept), minhash)
         exact.setdefault(key, chunk)
         kept.append(chunk)
-    return kept, len(chunks) - len(kept)
+    return dropped
 
 
 def _words(chunk: Chunk) -> list[str]:

@@ -16,6 +16,7 @@ from groundset.engine.planner import PlannedRequest, Planner
 from groundset.engine.preparation import Phases, embed_chunks, read_chunks, score_chunks
 from groundset.engine.prompts import adapt_prompts, prompts_file
 from groundset.engine.stop import Clock, Stop
+from groundset.executors import LOCAL, Executor
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runtime.parser import NONE, load_parser
@@ -47,8 +48,11 @@ def prepare_engine(
     display: Display,
     stop: Stop,
     clock: Clock,
+    executor: Executor = LOCAL,
 ) -> RunEngine:
     """Analyse the chunks of a run, and build the engine that continues it from the state in the store.
+
+    Syntax and embeddings are computed by ``executor``.
 
     Raises:
         RunStoppedError: the user stopped the run; finished preparation is stored.
@@ -60,8 +64,8 @@ def prepare_engine(
         clock.tick()
         stop.check()
 
-    read_chunks(store, models.parser if mode.needs_syntax else load_parser(NONE), display, check)
-    embed_chunks(store, models.embedder.encode_corpus, display, check)
+    read_chunks(store, models.parser if mode.needs_syntax else load_parser(NONE), display, check, executor)
+    embed_chunks(store, models.embedder.encode_corpus, display, check, executor)
     chunks, vectors = store.chunks(), store.vectors()
     if vectors.shape[1] != models.embedder.dimension:
         raise store.damaged("the dimension of its vectors is not that of its embedder")

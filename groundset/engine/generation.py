@@ -28,6 +28,7 @@ from groundset.engine.identity import (
 from groundset.engine.models import Journals, Openers, RunModels
 from groundset.engine.prompts import prompts_file, read_prompts
 from groundset.engine.stop import Clock, RunStoppedError, Stop, stop_on_signals
+from groundset.executors import Executor, open_executor
 from groundset.progress import Progress, Usage
 from groundset.store.folder import holds_run
 from groundset.store.lineage import Lineage
@@ -68,6 +69,7 @@ def run_generation(
     again: Callable[[int], object] | None = None,
     started: float | None = None,
     tracking: str | None = None,
+    engine: str = "local",
     openers: Openers | None = None,
     recipe: Recipe | None = None,
 ) -> RunResult:
@@ -84,6 +86,7 @@ def run_generation(
         again: called at a second signal; see :func:`groundset.engine.stop.stop_on_signals`.
         started: when the calling process started, by ``time.monotonic``; now by default.
         tracking: the store of champions.
+        engine: where the corpus is read, analysed and embedded; see :func:`groundset.executors.open_executor`.
         openers: replaces the functions that open models, in tests.
         recipe: replaces the recipe of the configuration, in tests.
 
@@ -116,6 +119,8 @@ def run_generation(
                 return _end(store, ended)
             requested = store.meta("asked") if growth is None else growth[-1].size
             progress.continuing(out, store.results.count(), requested, store.attempts.decided())
+        preparing = stack.enter_context(ExitStack())
+        executor = preparing.enter_context(open_executor(engine))
         models = RunModels(config, openers, stack, journals, note=progress.note, verbose=verbose)
         compiled = load_compiled(config.compiled, _consumers(config, models), tracking)
         models.take(compiled.files)
@@ -123,7 +128,7 @@ def run_generation(
             read_prompts(prompts_file(models.name.name, config.language), config.language)  # fails before writing
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
-            corpus = _read_corpus(config, files, models.embedder, progress, verbose)
+            corpus = _read_corpus(config, files, models.embedder, progress, verbose, executor)
             store = stack.enter_context(_create_store(chosen, recipe, out, corpus, compiled, identity))
             _store_price(store, config)
         else:
@@ -141,7 +146,14 @@ def run_generation(
         for table in (store.calls, store.critic_calls):
             budget.add_earlier(table.totals())
         write_record(store, "running")
-        prepare = partial(prepare_engine, chosen, recipe, store, models, compiled, openers, progress, stop, clock)
+        assemble = partial(
+            prepare_engine, chosen, recipe, store, models, compiled, openers, progress, stop, clock, executor
+        )
+
+        def prepare() -> RunEngine:
+            with preparing:  # the executor ends before the language model needs the memory
+                return assemble()
+
         with stop_on_signals(stop, progress.note, again):
             ending, has_ended = _run_engine(prepare, chosen, store, models, progress, clock)
         if ending == "interrupted" and stop.signal is None and budget.ended_by:
@@ -251,7 +263,9 @@ def _consumers(config: RunConfig, models: RunModels) -> StateConsumers:
     )
 
 
-def _read_corpus(config: RunConfig, files: int, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
+def _read_corpus(
+    config: RunConfig, files: int, embedder: Any, progress: Progress, verbose: bool, executor: Executor
+) -> Corpus:
     tokenizer = embedder.tokenizer if config.chunker == "token" else None
     with progress.phase("Reading documents", files) as advance:
 
@@ -266,6 +280,7 @@ def _read_corpus(config: RunConfig, files: int, embedder: Any, progress: Progres
             embed=embedder.encode_corpus,
             tokenizer=tokenizer,
             on_file=on_file,
+            executor=executor,
         )
     progress.read(corpus, every_file=verbose)
     return corpus
@@ -345,6 +360,7 @@ def make_run(
     quiet: bool = False,
     again: Callable[[int], object] | None = None,
     started: float | None = None,
+    engine: str = "local",
 ) -> MadeRun:
     """Start the run in ``out``, or continue it, and log it in MLflow once it has finished.
 
@@ -359,6 +375,7 @@ def make_run(
         quiet: show no progress.
         again: called at a second signal; see :func:`groundset.engine.stop.stop_on_signals`.
         started: when the calling process started, by ``time.monotonic``; now by default.
+        engine: where the corpus is read, analysed and embedded; see :func:`groundset.executors.open_executor`.
 
     Raises:
         InputError: the input, an option or the folder is wrong.
@@ -367,7 +384,14 @@ def make_run(
     options = make_config(given, config)
     progress = Progress(quiet=quiet)
     result = run_generation(
-        options, out, progress=progress, verbose=verbose, again=again, started=started, tracking=tracking
+        options,
+        out,
+        progress=progress,
+        verbose=verbose,
+        again=again,
+        started=started,
+        tracking=tracking,
+        engine=engine,
     )
     if not track or result.ending in ("budget", "interrupted"):
         return MadeRun(result)

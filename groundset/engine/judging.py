@@ -1,9 +1,12 @@
 """Judge rows without a run: each row holds a chunk, or a question with its passage."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from groundset.executors import open_executor
 from groundset.options import DEFAULT_EMBEDDER
 from programs.errors import InputError
 from programs.text import plain_passage
@@ -37,6 +40,7 @@ def judge(
     compiled: str = "shipped",
     tracking: str | None = None,
     panel: bool = False,
+    engine: str = "local",
     quiet: bool = False,
 ) -> list[Row]:
     """Judge rows; see :func:`groundset.judge`.
@@ -67,6 +71,7 @@ def judge(
                 compiled=compiled,
                 tracking=tracking,
                 panel=panel,
+                engine=engine,
             )
         )
 
@@ -122,24 +127,49 @@ def judged_rows(
     compiled: str,
     tracking: str | None = None,
     panel: bool = False,
+    engine: str = "local",
     journal: "CallFile | None" = None,
 ) -> Iterator[Row]:
     """Load the critic, and yield each row with its judgement; see :func:`judge`.
 
-    ``journal`` stores the finished calls of a language model.
+    ``journal`` stores the finished calls of a language model. ``engine`` says where the critic head judges; see
+    :func:`groundset.executors.open_executor`.
 
     Raises:
         InputError: an option is wrong.
         ModelError: a model cannot be found or loaded.
     """
-    opened = open_judge(kind, critic, lm, embedder, compiled, tracking, journal, panel=panel)
-    with opened as decide, phases.phase("Judging", len(rows)) as advance:
-        size = _HEAD_BATCH if critic == "head" else _LM_BATCH
-        for start in range(0, len(rows), size):
-            batch = rows[start : start + size]
-            for row, decision in zip(batch, decide(batch), strict=True):
-                yield {**row, **_judgement(decision)}
+    size = _HEAD_BATCH if critic == "head" else _LM_BATCH
+    batches = [rows[start : start + size] for start in range(0, len(rows), size)]
+    judge = _JudgeRows(partial(open_judge, kind, critic, lm, embedder, compiled, tracking, journal, panel=panel))
+    with ExitStack() as stack:
+        executor = stack.enter_context(open_executor(engine))
+        if critic != "head" and not executor.is_local:
+            raise InputError(f"--engine {engine}: the critic {critic} asks a language model; only head uses it")
+        # In one process on this machine, whose memory holds the models once.
+        parts = 1 if executor.is_local else len(batches)
+        judged = stack.enter_context(closing(executor.map(judge, batches, parts=parts)))
+        advance = stack.enter_context(phases.phase("Judging", len(rows)))
+        for batch, judgements in zip(batches, judged, strict=True):
+            yield from ({**row, **judgement} for row, judgement in zip(batch, judgements, strict=True))
             advance(len(batch))
+
+
+@dataclass(frozen=True)
+class _JudgeRows:
+    """An operator that judges batches of rows."""
+
+    open_judge: Callable[[], AbstractContextManager[Decide]]
+
+    @contextmanager
+    def load(self) -> Iterator[Callable[[Sequence[Row]], list[Row]]]:
+        """Load the critic, and yield a function that returns the judgements of a batch."""
+        with self.open_judge() as decide:
+            yield lambda rows: [_judgement(decision) for decision in decide(rows)]
+
+    def name(self, item: Sequence[Row]) -> str:
+        """Return the beginning of the first row."""
+        return f"judging {len(item)} rows from {text_of(item[0], 'text') or text_of(item[0], 'question'):.40}"
 
 
 def text_of(row: Mapping[str, Any], field: str) -> str:

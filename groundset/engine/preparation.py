@@ -3,22 +3,15 @@
 A killed process continues after its last batch. ``check`` is called after every batch and may raise.
 """
 
-import os
-import signal
-import threading
-import time
-import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
-from functools import cache
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from groundset.engine.models import languages_with
-from groundset.processors import usable_processors
-from groundset.runtime.parser import load_parser
+from groundset.executors import LOCAL, Executor
 from groundset.store.run_store import RunStore
 from programs.analysis import read_chunk
-from programs.languages.table import Languages
 from programs.stages.contexts import Contexts
 from programs.types import Chunk, Context, Reject, StepRecord
 
@@ -42,32 +35,60 @@ class Phases(Protocol):
         ...
 
 
-def read_chunks(store: RunStore, parser: Any, phases: Phases, check: Callable[[], None]) -> None:
+def read_chunks(
+    store: RunStore, parser: Any, phases: Phases, check: Callable[[], None], executor: Executor = LOCAL
+) -> None:
     """Analyse the language, syntax and possible questions of each chunk, on all cores."""
     chunks = store.chunks_missing("reading")
     if not chunks:
         return
-    with phases.phase("Reading chunks", len(chunks)) as advance, closing(read_batches(chunks, parser)) as batches:
+    batches = read_batches(chunks, parser, executor, check)
+    with phases.phase("Reading chunks", len(chunks)) as advance, closing(batches):
         for batch in batches:
             store.store_column("reading", ((context.chunk.chunk_id, _stored(context)) for context in batch))
             advance(len(batch))
             check()
 
 
-def embed_chunks(store: RunStore, encode_corpus: Embed, phases: Phases, check: Callable[[], None]) -> None:
-    """Embed the text of each chunk, on all cores."""
+@dataclass(frozen=True)
+class _EmbedChunks:
+    """An operator that embeds slices of chunks."""
+
+    encode_corpus: Embed
+
+    @contextmanager
+    def load(self) -> Iterator[Callable[[Sequence[Chunk]], Any]]:
+        """Yield a function that embeds a slice."""
+        yield lambda chunks: self.encode_corpus([chunk.text for chunk in chunks], on_done=lambda _: None)
+
+    def name(self, item: Sequence[Chunk]) -> str:
+        """Return the ids of the first and the last chunk."""
+        return f"embedding chunks {item[0].chunk_id} to {item[-1].chunk_id}"
+
+
+def embed_chunks(
+    store: RunStore, encode_corpus: Embed, phases: Phases, check: Callable[[], None], executor: Executor = LOCAL
+) -> None:
+    """Embed the text of each chunk, on all cores; on this machine by threads, which share the weights."""
     missing = {chunk.chunk_id for chunk in store.chunks_missing("vector")}
     if not missing:
         return
     # Chunks of similar length share a batch, so that there is little padding.
     ordered = sorted(store.chunks(), key=lambda chunk: (-len(chunk.text), chunk.chunk_id))
-    with phases.phase("Embedding chunks", len(missing)) as advance:
-        for batch in _batches(ordered, _SLICE):
+    slices = [batch for batch in _batches(ordered, _SLICE) if not missing.isdisjoint(chunk.chunk_id for chunk in batch)]
+    with phases.phase("Embedding chunks", len(missing)) as advance, ExitStack() as stack:
+        on_done = _calling(advance, check)
+        embedded: Iterable[Any]
+        if executor.is_local:
+            embedded = (encode_corpus([chunk.text for chunk in batch], on_done=on_done) for batch in slices)
+        else:
+            operator = _EmbedChunks(encode_corpus)
+            embedded = stack.enter_context(closing(executor.map(operator, slices, parts=len(slices), check=check)))
+        for batch, vectors in zip(slices, embedded, strict=True):
             ids = [chunk.chunk_id for chunk in batch]
-            if missing.isdisjoint(ids):
-                continue
-            vectors = encode_corpus([chunk.text for chunk in batch], on_done=_calling(advance, check))
             store.store_column("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
+            if not executor.is_local:
+                on_done(len(batch))
 
 
 def _calling(advance: Callable[[int], None], check: Callable[[], None]) -> Callable[[int], None]:
@@ -120,84 +141,31 @@ def _batches(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
 _BATCH = 32
 _MIN_CHUNKS = 8 * _BATCH  # with fewer, starting processes takes longer than reading
 _MIN_CHUNKS_EACH = 3 * _BATCH
-_IDLE_SECONDS = 10  # after which a process ends and frees its memory
 
 
-def read_batches(chunks: Sequence[Chunk], parser: Any) -> Generator[list[Context]]:
-    """Yield analysed chunks in order; the result does not depend on the number of processes.
+@dataclass(frozen=True)
+class _ReadChunks:
+    """An operator that analyses chunks."""
+
+    parser: Any
+
+    @contextmanager
+    def load(self) -> Iterator[Callable[[Sequence[Chunk]], list[Context]]]:
+        """Yield a function that analyses a batch."""
+        languages = languages_with(self.parser)
+        yield lambda batch: [read_chunk(chunk, languages) for chunk in batch]
+
+    def name(self, item: Sequence[Chunk]) -> str:
+        """Return the ids of the first and the last chunk."""
+        return f"reading chunks {item[0].chunk_id} to {item[-1].chunk_id}"
+
+
+def read_batches(
+    chunks: Sequence[Chunk], parser: Any, executor: Executor = LOCAL, check: Callable[[], None] | None = None
+) -> Generator[list[Context]]:
+    """Yield analysed chunks in order; the result does not depend on the executor or the number of processes.
 
     Close the generator to end the processes early.
     """
-    batches = [chunks[start : start + _BATCH] for start in range(0, len(chunks), _BATCH)]
-    processes = min(usable_processors(), len(chunks) // _MIN_CHUNKS_EACH)
-    if len(chunks) < _MIN_CHUNKS or processes == 1:
-        languages = languages_with(parser)
-        yield from ([read_chunk(chunk, languages) for chunk in batch] for batch in batches)
-        return
-    from joblib import Parallel, delayed
-
-    with _interrupts_ignored(), _tracker_silenced():
-        found = Parallel(n_jobs=processes, return_as="generator", idle_worker_timeout=_IDLE_SECONDS)(
-            delayed(_read)(batch, parser.name, os.getpid()) for batch in batches
-        )
-    try:
-        for contexts in found:  # noqa: UP028 - delegating would close it before warnings are silenced
-            yield contexts
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about cancelled batches
-            found.close()
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore interrupts in the block; processes started in it keep ignoring them.
-
-    A terminal sends Ctrl-C to every process; the parent ends its children itself.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set signal handlers
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _tracker_silenced() -> Iterator[None]:
-    """Silence the warnings of joblib's resource tracker, a process that is started in the block."""
-    name = "PYTHONWARNINGS"
-    before = os.environ.get(name)
-    os.environ[name] = ",".join(filter(None, (before, "ignore:resource_tracker")))
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
-
-
-def _read(batch: Sequence[Chunk], parser: str, parent: int) -> list[Context]:
-    """Analyse chunks in a child process."""
-    _end_with(parent)
-    return [read_chunk(chunk, _languages(parser)) for chunk in batch]
-
-
-@cache
-def _languages(parser: str) -> Languages:
-    return languages_with(load_parser(parser))
-
-
-@cache
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent; otherwise it would wait for a killed parent."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    parts = len(chunks) / _MIN_CHUNKS_EACH if len(chunks) >= _MIN_CHUNKS else 1
+    return executor.map(_ReadChunks(parser), _batches(chunks, _BATCH), parts=parts, check=check)

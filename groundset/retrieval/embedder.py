@@ -14,7 +14,7 @@ from groundset.models.download import PullProgress
 from groundset.models.pull import pull
 from groundset.retrieval.loading import check_folder, load_transformer
 from groundset.retrieval.parallel import Replicas, torch_threads
-from programs.errors import UnknownModelError
+from programs.errors import ModelError, UnknownModelError
 
 _CORPUS_BATCH = 16
 # Texts are truncated before tokenising to save memory. Words have about four characters per token, runs of spaces in
@@ -42,6 +42,10 @@ class Embedder:
         self._threads = threads
         self._lock = threading.Lock()  # fast tokenizers are not thread-safe
         self.dimension = self._encode(["dimension"], 1).shape[1]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send only the name to another process, which loads the same weights itself."""
+        return _load_same, (self.name, self.sha256, self._threads)
 
     def encode(self, texts: Sequence[str], *, batch_size: int = 32) -> NDArray[np.float32]:
         """Return one unit-length float32 row per text, in order; text beyond the model's window is ignored.
@@ -122,6 +126,18 @@ def load_embedder(
     where = str(pull(spec, progress=progress) if entry else Path(spec).expanduser())
     model = load_transformer("embedder", spec, where, device)
     return Embedder(spec, entry.sha256 if entry else _weights_sha256(model), model, threads)
+
+
+def _load_same(name: str, sha256: str, threads: int) -> Embedder:
+    """Load an embedder in another process.
+
+    Raises:
+        ModelError: its weights are others there.
+    """
+    loaded = load_embedder(name, threads=threads)
+    if loaded.sha256 != sha256:
+        raise ModelError(f"{name}: a node of the cluster has other weights; copy the same model to all")
+    return loaded
 
 
 def _weights_sha256(model: Any) -> str:

@@ -33,6 +33,10 @@ class Parser:
         self._cache: dict[str, Any] = {}  # the most recently used last
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send only the name to another process, which loads the parser itself."""
+        return load_parser, (self.name,)
+
     def __call__(self, sentence: str, language: str) -> Any | None:
         """Parse a sentence, truncated if it is very long; None for an unsupported language."""
         if self._pipeline is None or not self.reads(language):

@@ -24,7 +24,8 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "DOCS --size 5 --out RUN", "DOCS --out DAMAGED", "DOCS --out DOCS",
     ),
     "chunk": (
-        "DOCS", "MISSING --out -", "EMPTY --out -", "DOCS --out - --chunker nope", "DOCS --out FILE.csv",
+        "DOCS", "MISSING --out -", "EMPTY --out -", "DOCS --out - --chunker nope", "DOCS --out - --engine nope",
+        "DOCS --out FILE.csv",
     ),
     "judge": (
         "ROWS --out -", "questions MISSING --out -", "questions ROWS --out -", "chunks ROWS --critic nope --out -",

@@ -4,14 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from groundset.bounded import BoundedPool, BoundedProcess, LimitError, Limits
+from groundset.bounded import BoundedProcess, LimitError, Limits
 
 LIMITS = Limits(memory_mb=200, output_mb=1)
 ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory limits are enforced only on Linux")
@@ -98,24 +97,3 @@ def test_child_ends_with_its_parent(tmp_path: Path) -> None:
         time.sleep(0.05)
     with pytest.raises(ProcessLookupError):
         os.kill(int(done.stdout), 0)
-
-
-def test_pool_keeps_order_and_ends_running_calls() -> None:
-    waiting = threading.Event()
-
-    def wait(process: BoundedProcess, seconds: int) -> object:
-        waiting.set()
-        return process(seconds, 60)
-
-    with BoundedPool("operator:neg", LIMITS, 2) as pool:
-        answers = [pool.submit(lambda process, item: process(item, 9), number) for number in range(9)]
-        assert [answer.result() for answer in answers] == [-number for number in range(9)]
-    started = time.monotonic()
-    with BoundedPool("time:sleep", LIMITS, 1) as pool:
-        sleeping, never = pool.submit(wait, 600), pool.submit(wait, 0)
-        waiting.wait()
-        time.sleep(0.5)
-    assert time.monotonic() - started < 30
-    assert never.cancelled()
-    with pytest.raises(LimitError):
-        sleeping.result()

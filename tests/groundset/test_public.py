@@ -15,7 +15,7 @@ HEAVY = ("dspy", "torch", "transformers", "mlflow", "pandas", "numpy", "pydantic
 def test_exported_members() -> None:
     expected = [
         "ChecksumError", "Chunk", "Chunks", "Compared", "CriticError", "DamagedModelError", "DamagedRunError",
-        "DemoError", "Document", "DocumentError", "DownloadError", "EngineError",
+        "DemoError", "Document", "DocumentError", "DownloadError", "EngineError", "ExecutorError",
         "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError",
         "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",
         "TargetPrecisionError",

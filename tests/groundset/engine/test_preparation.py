@@ -1,10 +1,6 @@
 """Preparation of chunks: embedding, reading and scoring in stored slices, with progress and interruption."""
 
 import hashlib
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +15,7 @@ from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
 from groundset.engine.preparation import embed_chunks, read_chunks, score_chunks
+from groundset.executors import local
 from groundset.runtime.parser import load_parser
 from groundset.store.run_store import RunStore
 from programs.types import Chunk, Context, StepRecord
@@ -166,7 +163,7 @@ def test_parallel_reading_matches_serial_reading(tmp_path: Path, monkeypatch: py
         raise InterruptedError
 
     def readings(folder: str, processors: int) -> dict[str, Context]:
-        monkeypatch.setattr(preparation, "usable_processors", lambda: processors)
+        monkeypatch.setattr(local, "usable_processors", lambda: processors)
         with store_of(tmp_path / folder, 100) as store:
             with pytest.raises(InterruptedError):
                 read_chunks(store, load_parser("en-core-web-sm"), Shown(), stop)
@@ -180,26 +177,6 @@ def test_parallel_reading_matches_serial_reading(tmp_path: Path, monkeypatch: py
     for name in ("_MIN_CHUNKS", "_MIN_CHUNKS_EACH"):
         monkeypatch.setattr(preparation, name, 4)
     assert readings("processes", 2) == alone
-
-
-def test_reader_processes_ignore_interrupts() -> None:
-    handler = signal.getsignal(signal.SIGINT)
-    command = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"]
-    with preparation._interrupts_ignored():
-        assert subprocess.check_output(command, text=True) == "True\n"
-    # Background jobs of a shell ignore SIGINT from the start.
-    assert subprocess.check_output(command, text=True) == f"{handler == signal.SIG_IGN}\n"
-    assert signal.getsignal(signal.SIGINT) is handler
-
-
-def test_reader_process_ends_with_its_parent() -> None:
-    child = (
-        "import sys, time; from groundset.engine.preparation import _end_with; "
-        "print('begun', flush=True); _end_with(int(sys.argv[1])); time.sleep(60)"
-    )
-    parent = f"import os, subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())])"
-    # The pipe stays open until both processes have ended.
-    assert subprocess.check_output([sys.executable, "-c", parent], text=True, timeout=45) == "begun\n"
 
 
 def test_passage_equal_to_its_chunk_is_embedded_once(tmp_path: Path) -> None:
@@ -222,18 +199,3 @@ def test_passage_equal_to_its_chunk_is_embedded_once(tmp_path: Path) -> None:
     assert marked
     assert embedded[: len(texts)] == sorted(texts, key=lambda text: -len(text))
     assert len(embedded) == len(set(embedded))
-
-
-CODE = "import warnings; warnings.warn('resource_tracker: 2 leaked'); warnings.warn('another')"
-
-
-@pytest.mark.parametrize("before", [None, "default"])
-def test_resource_tracker_warnings_are_silenced(monkeypatch, before):
-    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
-    if before:
-        monkeypatch.setenv("PYTHONWARNINGS", before)
-    with preparation._tracker_silenced():
-        ran = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
-    assert "resource_tracker" not in ran.stderr.replace(CODE, "")
-    assert "another" in ran.stderr
-    assert os.environ.get("PYTHONWARNINGS") == before

@@ -8,12 +8,14 @@ import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request, Response, Usage
 
+from groundset.models import pool
 from groundset.models.specs import OpenAISpec
-from groundset.runtime import lms
 from groundset.runtime.control_tokens import COMMON_TOKENS, ControlTokens
 from groundset.runtime.embedded import EmbeddedEngine
 from groundset.runtime.gguf_header import special_tokens
+from groundset.runtime.journal import MemoryJournal
 from groundset.runtime.lms import LanguageModel
+from groundset.runtime.remote import RemoteEngine
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from signatures.judge import JudgeQuestion
@@ -77,13 +79,13 @@ def test_model_on_a_server_is_guarded(monkeypatch):
         def __init__(self, *settings: Any) -> None:
             clients.append(self)
 
-        def ask(self, request: Request, seconds: float) -> Response:
+        def send(self, request: Request) -> Response:
             self.request = request
             return answer("It is < |eot_id|>.")
 
     clients: list[Any] = []
-    monkeypatch.setattr(lms, "ModelClient", Client)
-    engine = lms.RemoteEngine(OpenAISpec("tiny", "http://127.0.0.1:9/v1"), print)
+    monkeypatch.setattr(pool, "ModelClient", Client)
+    engine = RemoteEngine(OpenAISpec("tiny", "http://127.0.0.1:9/v1"), print, MemoryJournal())
     response = engine.complete(ask("What is <|eot_id|>?"))
     [client] = clients
     assert client.request.messages[0].text == "What is < |eot_id|>?"

@@ -19,8 +19,8 @@ def test_exported_members() -> None:
         "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError",
         "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",
         "TargetPrecisionError",
-        "TrackingError", "UnknownModelError", "UnreachableModelError", "WeightsError", "__version__", "chunk",
-        "compare",
+        "TrackingError", "UnknownModelError", "UnreachableModelError", "UnsuitableServerError", "WeightsError",
+        "__version__", "chunk", "compare",
         "generate", "import_files", "judge", "merge", "open_run",
     ]  # fmt: skip
     assert groundset.__all__ == expected == sorted(expected)

@@ -12,7 +12,7 @@ from groundset.api import open_run
 from groundset.commands.declare import as_values, with_arguments
 from groundset.commands.generate import GenerateOptions, generate_parameters
 from groundset.engine.config import RunConfig
-from groundset.engine.generation import make_run
+from groundset.engine.making import make_run
 from groundset.options import as_parameters, for_python
 from groundset.public_run import OpenedRun
 from groundset.store.record import run_files

@@ -55,7 +55,7 @@ def generate_parameters(with_recipes: bool = True) -> list[Parameter]:
 def generate(values: Mapping[str, Any]) -> None:
     """Make the run, print its summary and end with its status."""
     started = start_time()
-    from groundset.engine.generation import make_run
+    from groundset.engine.making import make_run
     from groundset.engine.stop import quit_hard
 
     options = GenerateOptions.parse({name: values[name] for name in GenerateOptions.model_fields})

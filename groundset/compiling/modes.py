@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from groundset.compiling.labels import label_files
 from groundset.engine.config import MODE_FILE, ModeState
-from groundset.engine.generation import make_run
 from groundset.engine.judging import judge
+from groundset.engine.making import make_run
 from groundset.files import write_rows, write_text
 from groundset.models.specs import parse_spec
 from groundset.run import Run

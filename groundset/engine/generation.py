@@ -1,7 +1,7 @@
 """Generation of a run: check its inputs, load its models, run the engine and write its files."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from groundset.cost import Price
 from groundset.engine.assembly import prepare_engine
 from groundset.engine.budget import Budget, StoppableJournal
 from groundset.engine.compiled import Compiled, StateConsumers, load_compiled
-from groundset.engine.config import ChosenMode, RunConfig, choose_mode, make_config
+from groundset.engine.config import ChosenMode, RunConfig, choose_mode
 from groundset.engine.engine import Ending, RunEngine
 from groundset.engine.forecast import forecast
 from groundset.engine.growth import current_request, grow, grown, growth_record
@@ -35,11 +35,11 @@ from groundset.store.lineage import Lineage
 from groundset.store.record import RunFiles, step_counts, stored_price, write_files, write_record
 from groundset.store.run_store import RunStore
 from groundset.store.summary import shortage, summarise
-from programs.errors import GroundsetError, InputError, RunError, RunMismatchError, TrackingError
+from programs.errors import GroundsetError, RunError, RunMismatchError
 from programs.recipes.base import Recipe
 
 if TYPE_CHECKING:
-    from groundset.tracking.runs import Tracked
+    pass
 
 
 class RunResult(NamedTuple):
@@ -338,79 +338,3 @@ def _end(store: RunStore, ending: Ending, limit: str | None = None) -> RunResult
     reason = shortage(store) if ending == "short" else f"The budget ({limit}) ended the run." if limit else None
     files = write_files(store, ending, reason)
     return RunResult(ending, files, summarise(store, files, ending, reason))
-
-
-class MadeRun(NamedTuple):
-    """A run and its entry in the tracking store, or in ``untracked`` why it has none."""
-
-    result: RunResult
-    tracked: "Tracked | None" = None
-    untracked: str | None = None
-
-
-def make_run(
-    given: Mapping[str, Any],
-    out: Path,
-    *,
-    config: Path | None = None,
-    track: bool = True,
-    track_texts: bool = False,
-    tracking: str | None = None,
-    verbose: bool = False,
-    quiet: bool = False,
-    again: Callable[[int], object] | None = None,
-    started: float | None = None,
-    engine: str = "local",
-) -> MadeRun:
-    """Start the run in ``out``, or continue it, and log it in MLflow once it has finished.
-
-    Args:
-        given: options by field name; see :func:`groundset.engine.config.make_config`.
-        out: the folder of the run.
-        config: a file of options.
-        track: log the run in MLflow; a failure to do so is reported in ``untracked``.
-        track_texts: send the samples to a tracking server too.
-        tracking: the store, for champions too; see :func:`groundset.tracking.location.tracking_location`.
-        verbose: name every file; let the runtime's log through.
-        quiet: show no progress.
-        again: called at a second signal; see :func:`groundset.engine.stop.stop_on_signals`.
-        started: when the calling process started, by ``time.monotonic``; now by default.
-        engine: where the corpus is read, analysed and embedded; see :func:`groundset.executors.open_executor`.
-
-    Raises:
-        InputError: the input, an option or the folder is wrong.
-        GroundsetError: the run cannot continue; finished work is stored.
-    """
-    options = make_config(given, config)
-    progress = Progress(quiet=quiet)
-    result = run_generation(
-        options,
-        out,
-        progress=progress,
-        verbose=verbose,
-        again=again,
-        started=started,
-        tracking=tracking,
-        engine=engine,
-    )
-    if not track or result.ending in ("budget", "interrupted"):
-        return MadeRun(result)
-    try:
-        return MadeRun(result, tracked=_track(result.files.record, tracking, track_texts, progress))
-    except (InputError, RunError, TrackingError) as error:
-        return MadeRun(result, untracked=f"Not tracked: {error} (--no-track disables tracking)")
-
-
-def _track(record: Path, tracking: str | None, texts: bool, progress: Progress) -> "Tracked":
-    from groundset.tracking.location import tracking_location
-    from groundset.tracking.runs import already_tracked, track
-
-    if before := already_tracked(record, tracking_location(tracking, create=True), texts=texts):
-        return before
-    from groundset.tracking.store import TrackingStore
-
-    with progress.waiting("Tracking the run"):
-        store = TrackingStore.open(tracking, texts=texts)
-        if store.host and texts:
-            progress.note(f"Texts go to {store.host}, the tracking store.")
-        return track(record, store)

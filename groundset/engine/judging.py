@@ -146,9 +146,11 @@ def judged_rows(
         executor = stack.enter_context(open_executor(engine))
         if critic != "head" and not executor.is_local:
             raise InputError(f"--engine {engine}: the critic {critic} asks a language model; only head uses it")
-        # In one process on this machine, whose memory holds the models once.
-        parts = 1 if executor.is_local else len(batches)
-        judged = stack.enter_context(closing(executor.map(judge, batches, parts=parts)))
+        judged: Iterator[list[Row]]
+        if executor.is_local:  # in this process, whose memory holds the models once
+            judged = map(stack.enter_context(judge.load()), batches)
+        else:
+            judged = stack.enter_context(closing(executor.map(judge, batches, parts=len(batches))))
         advance = stack.enter_context(phases.phase("Judging", len(rows)))
         for batch, judgements in zip(batches, judged, strict=True):
             yield from ({**row, **judgement} for row, judgement in zip(batch, judgements, strict=True))

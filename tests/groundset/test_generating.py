@@ -22,7 +22,7 @@ from scripted_run import ScriptedEngine, scripted_generation, write_documents
 
 import groundset
 from groundset.commands.generate import generate_parameters
-from groundset.engine import generation
+from groundset.engine import making
 
 SMALL: dict[str, Any] = {"size": 3, "chunk_size": 300, "min_length": 50, "parser": "none", "track": False}
 # A separate process for tests of signals. Arguments: documents, run, log of calls, seconds for each call.
@@ -33,10 +33,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs igno
 sys.path[:0] = {[str(Path(scripted_run.__file__).parent)]!r}
 from scripted_run import ScriptedEngine, scripted_generation
 import groundset
-from groundset.engine import generation, engine
+from groundset.engine import making, engine
 engine.HASTY_GRACE_SECONDS = 60.0  # only a second signal ends a call sooner
 docs, out, log, seconds = sys.argv[1:]
-generation.run_generation = scripted_generation(ScriptedEngine(Path(log), float(seconds)))
+making.run_generation = scripted_generation(ScriptedEngine(Path(log), float(seconds)))
 before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 run = groundset.generate(docs, out=out, quiet=True, **{SMALL!r})
 assert before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
@@ -51,7 +51,7 @@ def docs(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generation, "run_generation", scripted_generation())
+    monkeypatch.setattr(making, "run_generation", scripted_generation())
     monkeypatch.setattr("groundset.privacy.set_defaults", lambda: None)
 
 
@@ -214,7 +214,7 @@ def test_interrupt_returns_a_run_and_the_same_call_resumes(
     status, count = stdout.split()
     assert (status, int(count) < 3) == ("interrupted", True)
     made = log.read_text().split()
-    monkeypatch.setattr(generation, "run_generation", scripted_generation(ScriptedEngine(log)))
+    monkeypatch.setattr(making, "run_generation", scripted_generation(ScriptedEngine(log)))
     assert groundset.generate(docs, out=out, quiet=True, **SMALL).is_complete
     again = log.read_text().split()[len(made) :]
     assert not set(made) & set(again), "a finished call was made again"
@@ -242,7 +242,7 @@ def test_interrupt_before_the_run_exists_is_raised(docs: Path, tmp_path: Path, m
         raise KeyboardInterrupt
 
     groundset.generate(docs, out=tmp_path / "old", **SMALL)
-    monkeypatch.setattr(generation, "run_generation", interrupted)
+    monkeypatch.setattr(making, "run_generation", interrupted)
     with pytest.raises(KeyboardInterrupt):
         groundset.generate(docs, out=tmp_path / "new", **SMALL)
     assert groundset.generate(docs, out=tmp_path / "old", **SMALL).is_complete

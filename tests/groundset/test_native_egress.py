@@ -10,8 +10,8 @@ import pytest
 from egress_guard import VARIABLE
 from foreign_files import docx
 
-# Longer than the delay (nine seconds) and one retry of the telemetry of onnxruntime.
-SECONDS = 21
+# Longer than the delay of the telemetry of onnxruntime (nine seconds).
+SECONDS = 14
 READ = f"""
 import sys, time
 import groundset

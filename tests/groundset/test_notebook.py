@@ -28,8 +28,8 @@ import sys
 from pathlib import Path
 sys.path[:0] = {[str(ROOT), str(Path(scripted_run.__file__).parent)]!r}
 import scripted_run
-from groundset.engine import generation
-generation.run_generation = scripted_run.scripted_generation(scripted_run.ScriptedEngine(Path({str(log)!r}), {seconds}))
+from groundset.engine import making
+making.run_generation = scripted_run.scripted_generation(scripted_run.ScriptedEngine(Path({str(log)!r}), {seconds}))
 """
 
 

@@ -120,10 +120,10 @@ CHUNK = "import sys; from groundset.commands import main; main(sys.argv[1:])"
 GENERATE = """import functools, sys
 from scripted_run import CRITICS, Encoder, ScriptedEngine, lm_opener, scripted_recipe
 from groundset.commands import main
-from groundset.engine import generation
+from groundset.engine import making
 from groundset.engine.models import Openers
 openers = Openers(lm_opener(ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS)
-generation.run_generation = functools.partial(generation.run_generation, openers=openers, recipe=scripted_recipe())
+making.run_generation = functools.partial(making.run_generation, openers=openers, recipe=scripted_recipe())
 main(sys.argv[1:])
 """
 

@@ -228,7 +228,7 @@ def generate(
 
 
 def scripted_generation(engine: Any = None) -> Any:
-    """Return a replacement for ``groundset.engine.generation.run_generation``."""
+    """Return a replacement for ``groundset.engine.making.run_generation``."""
     openers = Openers(lm_opener(engine or ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS)
     return functools.partial(run_generation, openers=openers, recipe=scripted_recipe())
 

@@ -138,7 +138,7 @@ def test_texts_of_a_toml_file_are_beside_it(tmp_path):
         ({"personas": 3}, r"^--personas 3: "),
         ({"like": 3}, r"^--like 3: "),
         ({"size": 0}, r"^--size 0: "),
-        ({"workers": 99}, r"^--workers 99: "),
+        ({"workers": 300}, r"^--workers 300: "),
         ({"mix": "simple"}, r"^--mix simple: "),
         ({"mix": "clever=1"}, r"^--mix clever=1: .*'clever'"),
         ({"recipe": "clever"}, r"^--recipe clever: no such recipe"),
@@ -207,7 +207,7 @@ def test_oversized_config_files_are_rejected(tmp_path):
 
 def test_command_options_match_config_and_recipe_fields():
     own = {parameter.name for parameter in generate_parameters(with_recipes=False)}
-    others = {"out", "config", "track", "track_texts", "tracking", "verbose", "quiet"}
+    others = {"out", "config", "track", "track_texts", "tracking", "verbose", "quiet", "engine"}
     assert own - others == set(RunConfig.model_fields) - {"lm_file", "critic_lm_file", "options"}
     added = {parameter.name for parameter in generate_parameters()} - own
     assert added == {name for recipe in RECIPES.values() for name in recipe.options.model_fields}

@@ -19,7 +19,7 @@ from scripted_run import CRITICS, Encoder, scripted_recipe, write_documents
 from groundset import commands
 from groundset.compiling import resources
 from groundset.data_files import data_path
-from groundset.engine import generation
+from groundset.engine import making
 from groundset.engine.models import Openers
 from groundset.retrieval import embedder
 from groundset.review.server import serving as serve_review
@@ -48,8 +48,8 @@ def run(
 ) -> Callable[..., Result]:
     """Run a command with scripted embedders, critics and recipe program."""
     openers = Openers(None, Encoder, lambda spec, **parts: CRITICS)
-    scripted = functools.partial(generation.run_generation, openers=openers, recipe=scripted_recipe())
-    monkeypatch.setattr(generation, "run_generation", scripted)
+    scripted = functools.partial(making.run_generation, openers=openers, recipe=scripted_recipe())
+    monkeypatch.setattr(making, "run_generation", scripted)
     monkeypatch.setattr(resources, "load_embedder", lambda name: word_encoder(HEAD["model_sha256"]))
     monkeypatch.setattr(embedder, "load_embedder", Encoder)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")

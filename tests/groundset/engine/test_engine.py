@@ -163,7 +163,7 @@ def test_results_are_independent_of_worker_count(docs, tmp_path, workers):
     assert records[0]["identity"] == records[1]["identity"]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     workers=st.integers(1, 8), seed=st.integers(0, 1000), stops=st.lists(st.integers(1, 30), max_size=3),
     mix=st.sampled_from(["simple=1", "simple=1,reasoning=1,conditional=2"]),

@@ -15,7 +15,7 @@ import pytest
 from scripted_run import CRITICS, Encoder, scripted_generation, scripted_recipe, write_documents
 
 from groundset import commands
-from groundset.engine import generation
+from groundset.engine import making
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
 from groundset.models import OpenAISpec, servers
@@ -37,7 +37,7 @@ def docs(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(capsys, monkeypatch):
     """Run the command in this process with scripted models."""
-    monkeypatch.setattr(generation, "run_generation", scripted_generation())
+    monkeypatch.setattr(making, "run_generation", scripted_generation())
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
 
     def run(*arguments: object) -> Result:
@@ -209,7 +209,7 @@ def run_with_server(run, docs, tmp_path, monkeypatch, serving):
         openers=Openers(None, Encoder, lambda spec, **parts: CRITICS),
         recipe=scripted_recipe(),
     )
-    monkeypatch.setattr(generation, "run_generation", scripted)
+    monkeypatch.setattr(making, "run_generation", scripted)
     return lambda *arguments: run(docs, "--no-track", "--parser", "none", *SMALL, *arguments)
 
 

@@ -84,7 +84,17 @@ def test_mismatch_names_exactly_the_changed_options(docs, tmp_path):
 
 
 def test_identity_covers_all_options_except_known_ones(docs):
-    known = {"lm", "lm_file", "critic_lm", "critic_lm_file", "timeout", "retries"}
+    known = {
+        "lm",
+        "lm_file",
+        "critic_lm",
+        "critic_lm_file",
+        "timeout",
+        "retries",
+        "budget_calls",
+        "budget_tokens",
+        "price",
+    }
     known |= {"chunks", "embedder", "parser", "compiled", "workers", "vector_store", "options", "size"}
     config = make_config({"documents": (docs,)})
     options = set(type(config.options).model_fields) - {"ask"}

@@ -11,7 +11,7 @@ from free_writer import Writer, write_documents
 from scripted_run import CRITICS, Encoder, lm_opener
 
 from groundset import commands
-from groundset.engine import generation
+from groundset.engine import making
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
 from groundset.run import Run
@@ -62,7 +62,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
             return lm_opener(judge if spec == "judge" else writer)(spec, **settings)
 
         openers = Openers(open_model, Encoder, critics and (lambda spec, **parts: critics))
-        monkeypatch.setattr(generation, "run_generation", partial(run_generation, openers=openers))
+        monkeypatch.setattr(making, "run_generation", partial(run_generation, openers=openers))
         with pytest.raises(SystemExit) as ended:
             commands.main(["generate", *map(str, options), "--out", str(out), *map(str, OPTIONS), "--lm", "writer"])
         files = [out / name for name in ("samples.jsonl", "rejects.jsonl")]

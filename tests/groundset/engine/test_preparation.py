@@ -159,10 +159,11 @@ def test_only_scores_below_the_limit_are_stored(tmp_path: Path) -> None:
 
 
 def test_parallel_reading_matches_serial_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop() -> None:
-        raise InterruptedError
-
     def readings(folder: str, processors: int) -> dict[str, Context]:
+        def stop() -> None:
+            if len(store.chunks_missing("reading")) < 100:
+                raise InterruptedError
+
         monkeypatch.setattr(local, "usable_processors", lambda: processors)
         with store_of(tmp_path / folder, 100) as store:
             with pytest.raises(InterruptedError):

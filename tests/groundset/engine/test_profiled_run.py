@@ -10,7 +10,7 @@ from free_writer import Writer, write_documents
 from scripted_run import Encoder, lm_opener
 
 from groundset import commands
-from groundset.engine import generation
+from groundset.engine import making
 from groundset.engine.config import make_config
 from groundset.engine.generation import RunResult, run_generation
 from groundset.engine.models import Openers
@@ -158,7 +158,7 @@ def test_command_with_a_server(
     def scripted(*arguments: Any, **named: Any) -> RunResult:
         return run_generation(*arguments, **named, openers=Openers(None, Encoder))
 
-    monkeypatch.setattr(generation, "run_generation", scripted)
+    monkeypatch.setattr(making, "run_generation", scripted)
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
     with serving(Writer().answer) as server:
         options = ("--lm", server.spec, "--size", 3, "--profile-file", profile_file, "--profiles", 2, "--top-k", 2)

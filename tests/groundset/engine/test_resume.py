@@ -80,7 +80,7 @@ def test_kills_with_several_workers_repeat_no_journalled_call(docs: Path, tmp_pa
     generate(docs, tmp_path / "whole")
     out, log = tmp_path / "killed", tmp_path / "calls"
     rng = random.Random(2)
-    for _ in range(3):
+    for _ in range(2):
         before = sum(calls(log).values())
         process = start(docs, out, log, seconds=0.03, workers=3)
         wait_until(lambda before=before: sum(calls(log).values()) >= before + 4)

@@ -1,4 +1,4 @@
-"""Preparation of runs and judging are the same on every executor."""
+"""Preparation of runs and judging are the same in this process and on Ray."""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
 from groundset.engine.preparation import embed_chunks, read_chunks
-from groundset.executors import LOCAL, Executor
+from groundset.executors import LOCAL, Executor, local
 from groundset.progress import Progress
 from groundset.retrieval.embedder import load_embedder
 from groundset.runtime.parser import load_parser
@@ -25,16 +25,17 @@ from programs.errors import InputError
 
 
 @pytest.mark.model
-def test_readings_and_vectors_are_the_same_on_every_executor(
-    executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_readings_and_vectors_are_the_same_on_ray(
+    on_ray: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preparation, "_SLICE", 16)
     monkeypatch.setattr(preparation, "_MIN_CHUNKS", 1)
     monkeypatch.setattr(preparation, "_MIN_CHUNKS_EACH", 16)
+    monkeypatch.setattr(local, "usable_processors", lambda: 1)
     corpus = build_corpus([data_path("samples")], CorpusOptions(chunk_size=600))
-    chunks, embedder, parser = corpus.chunks[:48], load_embedder("all-minilm-l6-v2"), load_parser("en-core-web-sm")
+    chunks, embedder, parser = corpus.chunks[:32], load_embedder("all-minilm-l6-v2"), load_parser("en-core-web-sm")
     found: list[tuple[Any, str]] = []
-    for name, where in (("local", LOCAL), ("other", executor)):
+    for name, where in (("local", LOCAL), ("other", on_ray)):
         with RunStore.create(tmp_path / name, meta={}, documents=corpus.documents, chunks=chunks) as store:
             progress: Any = Progress(quiet=True)
             read_chunks(store, parser, progress, lambda: None, where)
@@ -43,15 +44,15 @@ def test_readings_and_vectors_are_the_same_on_every_executor(
     assert found[0] == found[1]
 
 
-def test_run_is_the_same_on_every_executor_and_can_be_continued_on_another(
-    executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_run_is_the_same_on_ray_and_can_be_continued_elsewhere(
+    on_ray: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docs = scripted_run.write_documents(tmp_path / "docs")
     given = {"documents": (docs,), "chunk_size": 300, "min_length": 50, "compiled": "none"}
     openers: Any = Openers(scripted_run.lm_opener(scripted_run.ScriptedEngine()), scripted_run.Encoder)
     rows: list[bytes] = []
     with monkeypatch.context() as patch:
-        for where in (LOCAL, executor):
+        for where in (LOCAL, on_ray):
             patch.setattr(generation, "open_executor", lambda engine, where=where: nullcontext(where))
             out = tmp_path / f"run-{len(rows)}"
             config = make_config({**given, "size": 2})
@@ -72,17 +73,15 @@ def test_wrong_engine_leaves_no_run(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_only_the_head_judges_on_ray(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
-    if executor.is_local:
-        pytest.skip("for Ray")
-    monkeypatch.setattr(judging, "open_executor", lambda spec: nullcontext(executor))
+def test_only_the_head_judges_on_ray(on_ray: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "open_executor", lambda spec: nullcontext(on_ray))
     with pytest.raises(InputError, match="--engine ray: the critic verdict asks a language model; only head uses it"):
         judging.judge("chunks", [{"text": "The ferry."}], critic="verdict", lm="any", engine="ray", quiet=True)
 
 
 @pytest.mark.model
-def test_head_judges_the_same_on_every_executor(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows: Sequence[Any] = [{"text": f"The mill was built in {year}."} for year in range(1800, 1900)]
+def test_head_judges_the_same_on_ray(on_ray: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: Sequence[Any] = [{"text": f"The mill was built in {year}."} for year in range(1800, 1860)]
     local = judging.judge("chunks", rows, quiet=True)
-    monkeypatch.setattr(judging, "open_executor", lambda spec: nullcontext(executor))
+    monkeypatch.setattr(judging, "open_executor", lambda spec: nullcontext(on_ray))
     assert judging.judge("chunks", rows, engine="any", quiet=True) == local

@@ -11,7 +11,7 @@ from dspy.lm15 import Request, Response
 from scripted_run import CRITICS, Encoder, ScriptedEngine, lm_opener, scripted_recipe, write_documents
 
 from groundset import commands
-from groundset.engine import generation
+from groundset.engine import making
 from groundset.engine.models import Openers
 from groundset.store.run_store import RunStore
 from programs.errors import DamagedRunError, EngineError, GroundsetError
@@ -42,16 +42,16 @@ class EndingEngine(ScriptedEngine):
 def run(capsys, monkeypatch):
     """Run a command in this process with scripted models."""
 
-    def scripted(engine: Any, config: Any, out: Path, **options: Any) -> Any:
-        openers = Openers(lm_opener(engine), Encoder, lambda spec, **parts: CRITICS)
+    def scripted(language_model: Any, config: Any, out: Path, **options: Any) -> Any:
+        openers = Openers(lm_opener(language_model), Encoder, lambda spec, **parts: CRITICS)
         return run_generation(config, out, openers=openers, recipe=scripted_recipe(), **options)
 
-    run_generation = generation.run_generation
+    run_generation = making.run_generation
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
 
     def run(*arguments: object, engine: Any = None) -> Result:
         used = engine or ScriptedEngine()
-        monkeypatch.setattr(generation, "run_generation", lambda *given, **options: scripted(used, *given, **options))
+        monkeypatch.setattr(making, "run_generation", lambda *given, **options: scripted(used, *given, **options))
         with pytest.raises(SystemExit) as caught:
             commands.main([*map(str, arguments)])
         captured = capsys.readouterr()

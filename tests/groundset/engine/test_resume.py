@@ -54,13 +54,13 @@ def test_kills_change_no_samples_and_repeat_no_finished_call(docs: Path, tmp_pat
     rng, kills = random.Random(1), 0
     while True:
         process = start(docs, out, log, seconds=0.02)
-        if kills < 4:
+        if kills < 3:
             before = sum(calls(log).values())
             deadline = time.monotonic() + 30
             while sum(calls(log).values()) < before + 2 and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.01)
             time.sleep(rng.random() * 0.2)
-        if kills == 4 or process.poll() is not None:
+        if kills == 3 or process.poll() is not None:
             _, stderr = process.communicate(timeout=60)
             assert process.returncode == 0, stderr
             break

@@ -159,18 +159,20 @@ def test_killed_export_never_mixes_files(tmp_path, before, exchanges):
         command = [sys.executable, "-c", DYING, str(out), name, str(dies_at), exchanges]
         return subprocess.run(command, check=False).returncode
 
-    out = tmp_path / "autorag"
+    out, saved = tmp_path / "made" / "autorag", tmp_path / "saved"
     seen, status, dies_at = [], 9, 0
+    if before:
+        assert export("old", 0) == 0
+        out.rename(saved)
     while status == 9:
         dies_at += 1
+        shutil.rmtree(out, ignore_errors=True)
         if before:
-            assert export("old", 0) == 0
-        else:
-            shutil.rmtree(out, ignore_errors=True)
+            shutil.copytree(saved, out)
         status = export("new", dies_at)
         seen.append(exported(out))
     assert (status, seen[-1]) == (0, {"new"})
-    assert [path.name for path in tmp_path.iterdir()] == ["autorag"], "what killed ones left is gone"
+    assert [path.name for path in out.parent.iterdir()] == ["autorag"], "what killed ones left is gone"
     # Where folders cannot change places, there are no questions for a moment; never those of the other corpus.
     allowed = [before, {"new"}] if exchanges == "yes" else [before, {"new"}, set()]
     assert all(each in allowed for each in seen)

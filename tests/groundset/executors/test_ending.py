@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 SCRIPT = """
-import sys
+import signal, sys
 from pathlib import Path
 from operators import Sleep
 from groundset.executors import open_executor, local, ray
 local.usable_processors = ray.usable_processors = lambda: 2
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without it
 with open_executor(sys.argv[1]) as executor:
     try:
         list(executor.map(Sleep(Path(sys.argv[2])), range(9), parts=2))

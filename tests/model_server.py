@@ -66,11 +66,11 @@ class _Handler(BaseHTTPRequestHandler):
             top = [{"token": " yes", "logprob": -0.1, "bytes": None}, {"token": "no", "logprob": -3.0, "bytes": None}]
             choice["logprobs"] = {"content": [{"token": " yes", "logprob": -0.1, "bytes": None, "top_logprobs": top}]}
         usage = {"prompt_tokens": 12, "completion_tokens": 6, "total_tokens": 18}
-        told = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice]}
+        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice]}
         if is_call and self.server.fault is not None:
-            self.server.fault(self, json.dumps({**told, "usage": usage}).encode())
+            self.server.fault(self, json.dumps({**answer, "usage": usage}).encode())
         else:
-            self._send(self.server.status, {**told, "usage": usage})
+            self._send(self.server.status, {**answer, "usage": usage})
 
     def _send(self, status: int, body: dict[str, Any]) -> None:
         self.server.keys.add(self.headers.get("Authorization"))

@@ -43,8 +43,7 @@ _LOCAL_ONLY = {
 _STORE_BYTES = 256 << 20  # results wait there until they are taken; larger ones are moved to the disk
 _TEMPORARY = Path("/tmp")  # names of sockets are short, TMPDIR may not be
 
-
-_is_local = False  # whether Ray was imported with them
+_is_local = False  # whether this process imported Ray with the variables of `_LOCAL_ONLY`
 
 
 class RayExecutor:

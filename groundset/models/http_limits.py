@@ -6,16 +6,15 @@ are read and decompressed whatever their size.
 
 import contextvars
 import math
-import os
 import re
 import threading
 import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from queue import Empty, SimpleQueue
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import httpx
 
@@ -45,59 +44,25 @@ class LateAnswerError(UnusableAnswerError):
         super().__init__(f"did not answer within {math.ceil(seconds * 10) / 10:g} seconds")
 
 
-class _Caller:
-    """A daemon thread that makes one call after the other."""
-
-    idle: ClassVar[deque["_Caller"]] = deque()
-
-    def __init__(self) -> None:
-        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        threading.Thread(target=self._work, daemon=True, name="answer").start()
-
-    def call(self, work: Callable[[], T]) -> "SimpleQueue[tuple[T | None, BaseException | None]]":
-        """Start a call; its result or error is put into the returned queue."""
-        context = contextvars.copy_context()
-        done: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
-
-        def job() -> None:
-            outcome: tuple[T | None, BaseException | None]
-            try:
-                outcome = context.run(work), None
-            except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
-                outcome = None, error
-            self.idle.append(self)
-            done.put(outcome)
-
-        self._jobs.put(job)
-        return done
-
-    def _work(self) -> None:
-        while True:
-            self._jobs.get()()
-
-
-os.register_at_fork(after_in_child=_Caller.idle.clear)  # threads do not survive a fork
-
-
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """Return the result of a call made in a daemon thread, which is left to itself after a timeout.
-
-    Threads are used again once their call has ended.
+    """Return the result of a call made in a daemon thread, which is abandoned after a timeout.
 
     Raises:
         LateAnswerError: the call took longer than ``seconds``.
     """
-    try:
-        caller = _Caller.idle.pop()
-    except IndexError:
-        caller = _Caller()
-    try:
-        result, error = caller.call(work).get(timeout=max(0.0, seconds))
-    except Empty:
-        raise LateAnswerError(seconds) from None
-    if error is not None:
-        raise error
-    return cast("T", result)
+    done: Future[T] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            done.set_result(context.run(work))
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="answer").start()
+    if wait([done], max(0.0, seconds)).not_done:
+        raise LateAnswerError(seconds)
+    return done.result()
 
 
 def limit_hook(max_bytes: int, seconds: float) -> Callable[[httpx.Response], None]:

@@ -102,7 +102,7 @@ def test_unfinished_training_is_tracked_for_each_step(run, tmp_path, monkeypatch
     ]
 
 
-@pytest.mark.usefixtures("few_chunks")
+@pytest.mark.usefixtures("few_labels")
 @pytest.mark.parametrize(
     ("options", "message"),
     [

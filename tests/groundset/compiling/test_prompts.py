@@ -25,7 +25,7 @@ CALLS = 4 + 2 * 4 + 4 + 4 - 2
 Compile = Callable[..., Any]
 
 
-@pytest.mark.usefixtures("few_chunks")
+@pytest.mark.usefixtures("few_labels")
 def test_unreachable_model_leaves_no_files(
     compile_for: Any, compile_answer: Compile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -92,7 +92,7 @@ def test_user_gold_rows_are_used_and_recorded(compile_for: Any, compiled: Compil
     assert records[1]["gold"] == hashes_of([data_path("gold", row["file"]) for row in records[1]["gold"]])
 
 
-@pytest.mark.usefixtures("few_chunks")
+@pytest.mark.usefixtures("few_labels")
 def test_unchanged_step_does_not_overwrite_earlier_result(
     compile_for: Any, compile_answer: Compile, listener: Any
 ) -> None:
@@ -110,7 +110,7 @@ def test_unchanged_step_does_not_overwrite_earlier_result(
     assert json.loads(file.read_text(encoding="utf-8")) == state
 
 
-@pytest.mark.usefixtures("few_chunks")
+@pytest.mark.usefixtures("few_labels")
 def test_tracked_compile_is_loaded_as_champion(
     compile_for: Any, compile_answer: Compile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +131,7 @@ def test_tracked_compile_is_loaded_as_champion(
     assert list(load_compiled("champion", StateConsumers("lm", None, "tiny", WEIGHTS)).states) == ["answer"]
 
 
-@pytest.mark.usefixtures("few_chunks")
+@pytest.mark.usefixtures("few_labels")
 def test_missing_requirements_raise_before_any_call(compile_for: Any, compiled: Compile, tmp_path: Path) -> None:
     engine = compile_for()
     for step, name, lack in (("reasoning", "labeled", "no example outputs"), ("answer", "mipro", "--teacher")):
@@ -147,7 +147,7 @@ def test_missing_requirements_raise_before_any_call(compile_for: Any, compiled: 
     assert engine.calls == 0
 
 
-@pytest.mark.usefixtures("few_chunks")
+@pytest.mark.usefixtures("few_labels")
 def test_failing_model_ends_compile_and_finished_calls_are_kept(compile_for: Any, compile_answer: Compile) -> None:
     compile_for(7, RuntimeError("out of memory"))
     with pytest.raises(GroundsetError, match="out of memory"):
@@ -158,9 +158,13 @@ def test_failing_model_ends_compile_and_finished_calls_are_kept(compile_for: Any
 
 
 @pytest.mark.model
-@pytest.mark.usefixtures("few_chunks")
-def test_gepa_with_real_model(compiled: Compile) -> None:
-    options = {"optimizer": "gepa", "lm": "smollm2-135m", "embedder": "all-minilm-l6-v2", "budget": 12}
+@pytest.mark.usefixtures("few_labels")
+def test_gepa_with_real_model(
+    compiled: Compile, word_encoder: Any, shipped_sha256: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Embedding all labelled passages takes longer than the search.
+    monkeypatch.setattr(resources, "load_embedder", lambda name: word_encoder(shipped_sha256))
+    options = {"optimizer": "gepa", "lm": "smollm2-135m", "budget": 12}
     [(report, file)] = compiled("reasoning", sizes={"dev": 3, "test": 3}, **options)
     assert file.parent.name == "smollm2-135m"
     assert report.figures["completion_tokens"] > 0
@@ -168,7 +172,7 @@ def test_gepa_with_real_model(compiled: Compile) -> None:
     assert len(report.candidates) > 1
 
 
-@pytest.mark.usefixtures("few_chunks")
+@pytest.mark.usefixtures("few_labels")
 def test_panel_is_compiled_for_the_model_that_judges(
     compile_for: Any, compiled: Compile, tmp_path: Path, shipped_sha256: str
 ) -> None:

@@ -1,10 +1,12 @@
+import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import spacy
 from dspy.lm15 import Message, Request, Response, Usage
 
 from groundset.compiling import compiler, resources
@@ -16,6 +18,14 @@ sys.path[:0] = [str(Path(__file__).parent / name) for name in ("engine", "sets",
 
 _LABELS = ("chunks.jsonl", "questions.jsonl")
 _LABELS_EACH = 25  # good and bad ones of a split
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_parser() -> Iterator[None]:
+    """Load the weights of a parser once for all runs of a process, which takes longer than most runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spacy, "load", functools.cache(spacy.load))
+        yield
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ Make = Callable[[int], Any]
 
 
 def growth(run: Callable[[Any], object], make: Make, size: int) -> float:
-    """Return how many times longer twice the size takes, by the best of two to eight runs of each."""
+    """Return how many times longer twice the size takes, by the best of one to eight runs of each."""
     best = dict.fromkeys((size, 2 * size), float("inf"))
     gc.collect()
     gc.disable()
@@ -36,7 +36,7 @@ def growth(run: Callable[[Any], object], make: Make, size: int) -> float:
                 start = process_time()
                 run(made)
                 best[each] = min(best[each], process_time() - start)
-            if number and best[2 * size] < 3 * best[size]:
+            if best[2 * size] < (3 if number else 2.5) * best[size]:
                 break
     finally:
         gc.enable()

@@ -70,13 +70,16 @@ def _write(file: Path, rows: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, RecordingListener]:
+def trained(
+    data: Path, loaded: Trainer, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Any, Path, RecordingListener]:
     """Train once for all tests."""
     out, listener = tmp_path_factory.mktemp("out"), RecordingListener()
     options = CompileOptions(steps=STEPS, optimizer="finetune", lm=MODEL, out=out)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resources, "data_path", lambda *names: data.joinpath(*names))
         patch.setattr(finetune, "TrainingOptions", lambda **options: OPTIONS.model_copy(update=options))
+        patch.setattr(training, "Trainer", lambda weights, options: copy.deepcopy(loaded))
         made = list(compile_steps(options, listener))
     assert [file for _, file in made] == [out / MODEL / f"{step}.json" for step in STEPS]
     return [report for report, _ in made], out, listener

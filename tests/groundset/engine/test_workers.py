@@ -30,7 +30,7 @@ def recipe() -> Any:
 
 @pytest.fixture(scope="module")
 def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_documents(tmp_path_factory.mktemp("docs") / "docs", documents=50, paragraphs=6)
+    return write_documents(tmp_path_factory.mktemp("docs") / "docs", documents=30, paragraphs=5)
 
 
 @pytest.fixture(scope="module")
@@ -45,21 +45,21 @@ def made(docs: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
 
 @pytest.fixture(scope="module")
 def expected(made: Callable[..., list[str]], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return made(tmp_path_factory.mktemp("one") / "run", size=140)
+    return made(tmp_path_factory.mktemp("one") / "run", size=80)
 
 
 @pytest.mark.parametrize("workers", [64, 256])
 def test_any_number_of_workers_makes_the_same_samples(made, expected, tmp_path, workers):
-    assert made(tmp_path / "run", size=140, workers=workers) == expected
+    assert made(tmp_path / "run", size=80, workers=workers) == expected
 
 
 @pytest.mark.parametrize("workers", [64])
 def test_interrupted_runs_make_the_same_samples(docs, made, expected, tmp_path, workers):
     out = tmp_path / "run"
-    for calls in (60, 25, 90):
+    for calls in (40, 15, 50):
         with suppress(EngineError):
             generate(
-                docs, out, StoppingEngine(calls), recipe=recipe(), mix={"simple": 0.7, "reasoning": 0.3}, size=140,
+                docs, out, StoppingEngine(calls), recipe=recipe(), mix={"simple": 0.7, "reasoning": 0.3}, size=80,
                 workers=workers,
             )  # fmt: skip
-    assert made(out, size=140, workers=9) == expected
+    assert made(out, size=80, workers=9) == expected

@@ -3,6 +3,7 @@
 import getpass
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -32,8 +33,17 @@ from programs.steps import STEPS
 STARTED = ("answer", "qwen/tiny:1b", "labeled", {"seed": 0})
 
 
+@pytest.fixture(scope="module")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the database of an empty store, because making its tables takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("empty")
+    CompileStore(f"sqlite:///{folder / 'mlflow.db'}", folder)
+    return folder / "mlflow.db"
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> CompileStore:
+def store(tmp_path: Path, empty_store: Path) -> CompileStore:
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
     return CompileStore(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts")
 
 

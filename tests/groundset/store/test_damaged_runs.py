@@ -61,13 +61,16 @@ def run(capsys, monkeypatch):
 
 
 @pytest.fixture
-def failed_run(run, tmp_path) -> Path:
-    """A failed run with some samples."""
+def failed_run(run, tmp_path, tmp_path_factory) -> Path:
+    """A failed run with some samples; a copy of one that is made once."""
     docs = write_documents(tmp_path / "docs", documents=2, paragraphs=2)
     out = tmp_path / "failed_run"
-    result = run(*generate_arguments(docs, out), engine=EndingEngine())
-    assert (result.status, "gone" in result.err) == (1, True), result
-    assert (out / "samples.jsonl").read_text()
+    made = tmp_path_factory.getbasetemp() / "failed_run"
+    if not made.exists():
+        result = run(*generate_arguments(docs, made), engine=EndingEngine())
+        assert (result.status, "gone" in result.err) == (1, True), result
+        assert (made / "samples.jsonl").read_text()
+    shutil.copytree(made, out)
     return out
 
 

@@ -117,7 +117,7 @@ from groundset.run import Run
 from groundset.sets.exporting import write_set
 from programs.types import Chunk, Document, Retrieval, Sample
 
-out, name, dies_at, exchanges = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "yes"
+out, exchanges = Path(sys.argv[1]), sys.argv[2] == "yes"
 steps = 0
 
 def dying(step):
@@ -134,13 +134,27 @@ def refuse(first, second):
 
 os.rename, os.replace, os.unlink = dying(os.rename), dying(os.replace), dying(os.unlink)
 folders._exchange = dying(folders._exchange) if exchanges else refuse
-chunk = Chunk(chunk_id=name, doc_id=name, path="a.md", title="A", start=0, end=1, text="a")
-sample = Sample(id=name, question="Q?", answer="a", evolution="simple", language="en", contexts=(chunk,),
-    retrieval_gt=((name,),), retrieval=Retrieval(rank=1, retrieved_id=name, retrieved_content="a", score=1),
-    probability=1, trail=())
-document = Document(doc_id=name, path="a.md", title="A", text="a")
-full_run = Run.of(samples=[sample], chunks=[chunk], documents=[document], started=datetime(2026, 1, 1, tzinfo=UTC))
-write_set(full_run, [EXPORTS["autorag"]], out)
+def export(name):
+    chunk = Chunk(chunk_id=name, doc_id=name, path="a.md", title="A", start=0, end=1, text="a")
+    sample = Sample(id=name, question="Q?", answer="a", evolution="simple", language="en", contexts=(chunk,),
+        retrieval_gt=((name,),), retrieval=Retrieval(rank=1, retrieved_id=name, retrieved_content="a", score=1),
+        probability=1, trail=())
+    document = Document(doc_id=name, path="a.md", title="A", text="a")
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    full_run = Run.of(samples=[sample], chunks=[chunk], documents=[document], started=started)
+    write_set(full_run, [EXPORTS["autorag"]], out)
+
+for line in sys.stdin:
+    name, dies_at = line.split()
+    dies_at, child = int(dies_at), os.fork()  # so that the libraries are imported once
+    if not child:
+        status = 1
+        try:
+            export(name)
+            status = 0
+        finally:
+            os._exit(status)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
@@ -156,21 +170,27 @@ def exported(out: Path) -> set[str]:
 @pytest.mark.parametrize("before", [set(), {"old"}])
 def test_killed_export_never_mixes_files(tmp_path, before, exchanges):
     def export(name: str, dies_at: int) -> int:
-        command = [sys.executable, "-c", DYING, str(out), name, str(dies_at), exchanges]
-        return subprocess.run(command, check=False).returncode
+        assert process.stdin and process.stdout
+        process.stdin.write(f"{name} {dies_at}\n")
+        process.stdin.flush()
+        return int(process.stdout.readline())
 
     out, saved = tmp_path / "made" / "autorag", tmp_path / "saved"
     seen, status, dies_at = [], 9, 0
-    if before:
-        assert export("old", 0) == 0
-        out.rename(saved)
-    while status == 9:
-        dies_at += 1
-        shutil.rmtree(out, ignore_errors=True)
+    command = [sys.executable, "-c", DYING, str(out), exchanges]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if before:
-            shutil.copytree(saved, out)
-        status = export("new", dies_at)
-        seen.append(exported(out))
+            assert export("old", 0) == 0
+            out.rename(saved)
+        while status == 9:
+            dies_at += 1
+            shutil.rmtree(out, ignore_errors=True)
+            if before:
+                shutil.copytree(saved, out)
+            status = export("new", dies_at)
+            seen.append(exported(out))
+        assert process.stdin
+        process.stdin.close()
     assert (status, seen[-1]) == (0, {"new"})
     assert [path.name for path in out.parent.iterdir()] == ["autorag"], "what killed ones left is gone"
     # Where folders cannot change places, there are no questions for a moment; never those of the other corpus.

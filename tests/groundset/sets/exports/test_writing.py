@@ -170,7 +170,8 @@ def exported(out: Path) -> set[str]:
 @pytest.mark.parametrize("before", [set(), {"old"}])
 def test_killed_export_never_mixes_files(tmp_path, before, exchanges):
     def export(name: str, dies_at: int) -> int:
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         process.stdin.write(f"{name} {dies_at}\n")
         process.stdin.flush()
         return int(process.stdout.readline())

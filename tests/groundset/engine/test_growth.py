@@ -3,8 +3,6 @@
 import hashlib
 import json
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -15,6 +13,7 @@ from typing import Any
 import pytest
 import scripted_run
 from scripted_run import CRITICS, Encoder, ScriptedEngine, ScriptedProgram, StoppingEngine, lm_opener, write_documents
+from started_run import StartedRun
 
 from groundset.data_files import data_path
 from groundset.engine.config import make_config
@@ -137,12 +136,11 @@ def test_growth_is_independent_of_a_kill(tmp_path: Path) -> None:
         scripted_run.generate(docs, out, size=5)
     scripted_run.generate(docs, whole, size=12)
     log = tmp_path / "calls"
-    command = [sys.executable, scripted_run.__file__, *map(str, (docs, killed, log, 0.05, 2, 12))]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 60
-        while not (log.exists() and len(log.read_text().split()) >= 7) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.kill()
+    process = StartedRun(docs, killed, log, seconds=0.05, workers=2, size=12)
+    deadline = time.monotonic() + 60
+    while not (log.exists() and len(log.read_text().split()) >= 7) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.kill()
     assert record(killed)["status"] == "running"
     assert scripted_run.generate(docs, killed, size=12).ending == "complete"
     assert samples(killed) == samples(whole)

@@ -5,25 +5,17 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import scripted_run
 from scripted_run import ScriptedEngine, generate, write_documents
+from started_run import StartedRun
 
 from groundset.store.run_store import RunStore
 from programs.errors import GroundsetError, InputError, RunMismatchError
-
-SCRIPT = Path(scripted_run.__file__)
-
-
-def start(docs: Path, out: Path, log: Path, *, seconds: float = 0.0, workers: int = 1) -> subprocess.Popen[str]:
-    command = [sys.executable, str(SCRIPT), *map(str, (docs, out, log, seconds, workers, 8))]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def samples(out: Path) -> str:
@@ -47,25 +39,24 @@ def docs(tmp_path: Path) -> Path:
 
 def test_kills_change_no_samples_and_repeat_no_finished_call(docs: Path, tmp_path: Path) -> None:
     whole_log, log = tmp_path / "whole.log", tmp_path / "killed.log"
-    whole = start(docs, tmp_path / "whole", whole_log)
-    _, stderr = whole.communicate(timeout=60)
-    assert whole.returncode == 0, stderr
+    whole = StartedRun(docs, tmp_path / "whole", whole_log)
+    output = whole.ended()
+    assert whole.process.exitcode == 0, output
     out = tmp_path / "killed"
     rng, kills = random.Random(1), 0
     while True:
-        process = start(docs, out, log, seconds=0.02)
+        process = StartedRun(docs, out, log, seconds=0.02)
         if kills < 3:
             before = sum(calls(log).values())
             deadline = time.monotonic() + 30
-            while sum(calls(log).values()) < before + 2 and process.poll() is None and time.monotonic() < deadline:
+            while sum(calls(log).values()) < before + 2 and process.is_running() and time.monotonic() < deadline:
                 time.sleep(0.01)
             time.sleep(rng.random() * 0.2)
-        if kills == 3 or process.poll() is not None:
-            _, stderr = process.communicate(timeout=60)
-            assert process.returncode == 0, stderr
+        if kills == 3 or not process.is_running():
+            output = process.ended()
+            assert process.process.exitcode == 0, output
             break
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.kill()
         kills += 1
     assert kills >= 2
     assert samples(out) == samples(tmp_path / "whole")
@@ -82,19 +73,17 @@ def test_kills_with_several_workers_repeat_no_journalled_call(docs: Path, tmp_pa
     rng = random.Random(2)
     for _ in range(2):
         before = sum(calls(log).values())
-        process = start(docs, out, log, seconds=0.03, workers=3)
+        process = StartedRun(docs, out, log, seconds=0.03, workers=3)
         wait_until(lambda before=before: sum(calls(log).values()) >= before + 4)
         time.sleep(rng.random() * 0.1)
         process.kill()
-        process.communicate()
         with RunStore.read(out) as store:
             kept = {digest for digest in calls(log) if store.calls.get(digest) is not None}
         made = calls(log)
         assert kept
-        process = start(docs, out, log, seconds=0.03, workers=3)
+        process = StartedRun(docs, out, log, seconds=0.03, workers=3)
         wait_until(lambda made=made: calls(log).total() >= made.total() + 3)
         process.kill()
-        process.communicate()
         assert not (calls(log) - made).keys() & kept
     assert generate(docs, out, ScriptedEngine(log), workers=3).ending == "complete"
     assert samples(out) == samples(tmp_path / "whole")
@@ -103,11 +92,10 @@ def test_kills_with_several_workers_repeat_no_journalled_call(docs: Path, tmp_pa
 def test_run_killed_during_creation_starts_over(docs: Path, tmp_path: Path) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
     for pause in (0.0, 0.002, 0.004):
-        process = start(docs, out, log, seconds=0.5)
+        process = StartedRun(docs, out, log, seconds=0.5)
         wait_until(lambda: any(out.glob("*run.sqlite*")))
         time.sleep(pause)
         process.kill()
-        process.communicate()
     generate(docs, tmp_path / "whole")
     assert generate(docs, out).ending == "complete"
     assert samples(out) == samples(tmp_path / "whole")
@@ -122,27 +110,27 @@ def test_seed_changes_samples(docs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_stops_cleanly_and_the_run_resumes(docs: Path, tmp_path: Path, number: int, status: int) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
-    process = start(docs, out, log, seconds=0.05)
+    process = StartedRun(docs, out, log, seconds=0.05)
     wait_until(lambda: calls(log).total() >= 3)
     process.send_signal(number)
-    stdout, _ = process.communicate(timeout=30)
-    assert process.returncode == status
-    assert stdout.startswith("interrupted")
-    assert "same command" in stdout
+    output = process.ended()
+    assert process.process.exitcode == status
+    assert output.startswith("interrupted")
+    assert "same command" in output
     assert json.loads((out / "run.json").read_text())["status"] == "interrupted"
     assert generate(docs, out, ScriptedEngine(log)).ending == "complete"
 
 
 def test_second_interrupt_exits_immediately(docs: Path, tmp_path: Path) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
-    process = start(docs, out, log, seconds=60)
+    process = StartedRun(docs, out, log, seconds=60)
     wait_until(lambda: bool(calls(log)))
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
-    assert process.poll() is None
+    assert process.is_running()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=3)
-    assert process.returncode == 130
+    process.ended(seconds=3)
+    assert process.process.exitcode == 130
     assert generate(docs, out).ending == "complete"
 
 
@@ -163,14 +151,13 @@ def test_other_configuration_documents_and_foreign_folder_are_rejected(docs: Pat
 
 def test_folder_in_use_is_rejected(docs: Path, tmp_path: Path) -> None:
     out, log = tmp_path / "run", tmp_path / "calls"
-    process = start(docs, out, log, seconds=0.1)
+    process = StartedRun(docs, out, log, seconds=0.1)
     wait_until(lambda: bool(calls(log)))
     try:
         with pytest.raises(GroundsetError, match=r"another process|in use|running"):
             generate(docs, out)
     finally:
         process.kill()
-        process.communicate()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")

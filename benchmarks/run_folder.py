@@ -109,24 +109,30 @@ def main() -> None:
     parser.add_argument("--phase", help=argparse.SUPPRESS)
     options: Any = parser.parse_args()
     if options.phase:
-        started = time.monotonic()
         if options.phase == create.__name__:
             create(options.folder, options.chunks[0])
         else:
             PHASES[options.phase](options.folder)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-        print(f"{time.monotonic() - started:.1f} | {peak:,}")
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
         return
-    print("| chunks | phase | seconds | peak memory, MiB |\n|---|---|---|---|")
+    print("| chunks | phase | seconds | processor seconds | peak memory, MiB |\n|---|---|---|---|---|")
     for chunks in options.chunks:
         with tempfile.TemporaryDirectory(dir=options.folder) as place:
             folder = Path(place, "run")
             for name in (create.__name__, *PHASES):
                 command = [sys.executable, __file__, "--phase", name, "--folder", folder, "--chunks", str(chunks)]
+                started, before = time.monotonic(), _processor_seconds()
                 done = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE)
-                print(f"| {chunks:,} | {name.replace('_', ' ')} | {done.stdout.strip()} |", flush=True)
+                times = f"{time.monotonic() - started:.1f} | {_processor_seconds() - before:.1f}"
+                print(f"| {chunks:,} | {name.replace('_', ' ')} | {times} | {int(done.stdout):,} |", flush=True)
             sizes = ", ".join(f"{name}: {size / 1e6:.0f} MB" for name, size in _size(folder))
-            print(f"| {chunks:,} | {sizes} | | |", flush=True)
+            print(f"| {chunks:,} | {sizes} | | | |", flush=True)
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of all ended processes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

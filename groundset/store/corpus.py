@@ -159,6 +159,8 @@ class CorpusTable:
                         self._parts.remove(part)
                     forgotten = ((position,) for position in positions)
                     self._database.insert(f"UPDATE chunks SET {column} = NULL WHERE position = ?", forgotten)
+                for part in gone:
+                    self._parts.path(part).unlink(missing_ok=True)
         return [f"{self._parts.path(part)} is missing or damaged; its values are computed again." for part in lost]
 
     def _fill(self, kind: _Kind, id_column: str, items: Iterable[tuple[str, str, str]]) -> None:

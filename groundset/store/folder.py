@@ -42,11 +42,12 @@ def holds_run(folder: Path) -> bool:
         if not folder.is_dir():
             raise InputError(f"--out {folder}: is a file, not a folder")
         names = sorted(path.name for path in folder.iterdir())
+        has_leftover = _is_leftover_corpus(folder)
     except OSError as error:
         raise InputError(f"--out {folder}: {error.strerror or error}") from error
     if _DATABASE in names:
         return True
-    if _is_leftover_corpus(folder):
+    if has_leftover:
         names.remove(_CORPUS)
     foreign = [name for name in names if not (name.startswith((_DATABASE, _LOCK)) or is_leftover(name))]
     if foreign:

@@ -111,7 +111,7 @@ def test_large_corpus_is_in_parts(run: Path, whole: list[Any]) -> None:
         file = run / "corpus" / f"{kind}-{number:05}.parquet"
         assert hashlib.sha256(file.read_bytes()).hexdigest() == sha256
         kinds[kind] = kinds.get(kind, 0) + parquet.read_metadata(file).num_rows
-    assert kinds["documents"], kinds["chunks"] == (8, COUNT)
+    assert (kinds["documents"], kinds["chunks"]) == (8, COUNT)
     for column in ("reading", "vector"):
         assert kinds[column] + len(rows(run, f"SELECT 1 FROM gathered_{column}")) == COUNT
         assert kinds[column] > COUNT / 2
@@ -371,5 +371,5 @@ def test_derived_run_has_parts_that_cannot_be_computed(tmp_path: Path, monkeypat
     merge_runs([tmp_path / "run", tmp_path / "copy"], tmp_path / "merged")
     assert np.array_equal(Run.loaded(tmp_path / "merged").chunk_vectors, made.chunk_vectors)
     (tmp_path / "merged" / "corpus" / "vector-00000.parquet").unlink()
-    with pytest.raises(DamagedRunError, match="vector-00000.parquet is missing; copy the whole folder"):
+    with pytest.raises(DamagedRunError, match=r"vector-00000\.parquet is missing; copy the whole folder"):
         Run.loaded(tmp_path / "merged")

@@ -20,7 +20,7 @@ import numpy as np
 from large_set import _document
 
 from groundset.store.run_store import RunStore
-from programs.types import Context, Focus, StepRecord
+from programs.types import Chunk, Context, Focus, StepRecord
 
 _DIMENSION = 384
 _READ, _EMBEDDED = 32, 256  # chunks in a batch of preparation
@@ -32,8 +32,9 @@ def create(folder: Path, chunks: int) -> None:
     """Create a run with documents and chunks."""
     rng = np.random.default_rng(0)
     words = np.array(["".join(rng.choice(list("abcdefghilmnoprstuv"), size)) for size in rng.integers(2, 11, 4000)])
-    documents, parts = zip(*(_document(n, words, rng) for n in range(chunks // _CHUNKS_PER_DOCUMENT)), strict=True)
-    RunStore.create(folder, meta={}, documents=documents, chunks=[chunk for part in parts for chunk in part]).close()
+    made = [_document(number, words, rng) for number in range(chunks // _CHUNKS_PER_DOCUMENT)]
+    documents = [document for document, _ in made]
+    RunStore.create(folder, meta={}, documents=documents, chunks=[chunk for _, cut in made for chunk in cut]).close()
 
 
 def store_columns(folder: Path) -> None:
@@ -44,23 +45,23 @@ def store_columns(folder: Path) -> None:
         chunks = len(missing)
         for start in range(0, chunks, _READ):
             batch = missing[start : start + _READ]
-            store.store_column("reading", ((chunk.chunk_id, _reading(chunk.text)) for chunk in batch))
+            store.store_column("reading", ((chunk.chunk_id, _reading(chunk)) for chunk in batch))
         ids = [missing[index].chunk_id for index in rng.permutation(chunks)]
         for start in range(0, chunks, _EMBEDDED):
-            batch = ids[start : start + _EMBEDDED]
-            rows = rng.standard_normal((len(batch), _DIMENSION), dtype=np.float32)
-            store.store_column("vector", ((name, row.tobytes()) for name, row in zip(batch, rows, strict=True)))
+            these = ids[start : start + _EMBEDDED]
+            rows = rng.standard_normal((len(these), _DIMENSION), dtype=np.float32)
+            store.store_column("vector", ((name, row.tobytes()) for name, row in zip(these, rows, strict=True)))
             score = StepRecord(step="chunk", probability=0.75, verdict="good").model_dump_json()
-            store.store_column("score", [(name, score) for name in batch])
+            store.store_column("score", [(name, score) for name in these])
 
 
-def _reading(text: str) -> str:
-    words = text.split()
+def _reading(chunk: Chunk) -> str:
+    words = chunk.text.split()
     foci = tuple(
         Focus(sentence=" ".join(words[start : start + 18]), answer=words[start], opening="What is", easy=True)
         for start in range(0, 18 * _FOCI, 18)
     )
-    context = Context.model_construct(passage=text, topic="Made up", language="en", parsed=True, foci=foci)
+    context = Context(chunk=chunk, passage=chunk.text, topic="Made up", language="en", parsed=True, foci=foci)
     return context.model_dump_json(exclude={"chunk", "score", "split"})
 
 
@@ -120,7 +121,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=options.folder) as place:
             folder = Path(place, "run")
             for name in (create.__name__, *PHASES):
-                command = [sys.executable, __file__, "--phase", name, "--folder", folder, "--chunks", str(chunks)]
+                command = [sys.executable, __file__, "--phase", name, "--folder", str(folder), "--chunks", str(chunks)]
                 started, before = time.monotonic(), _processor_seconds()
                 done = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE)
                 times = f"{time.monotonic() - started:.1f} | {_processor_seconds() - before:.1f}"

@@ -22,7 +22,8 @@ from groundset.store.tables import Vectors, as_vector
 from programs.types import Chunk, Context, Document, StepRecord
 
 ChunkColumn = Literal["vector", "reading", "score"]
-_LEFT: Mapping[ChunkColumn, str] = {"reading": "''", "vector": "x''"}  # stand for values that are elsewhere
+# Stand for values that are gathered or in a part.
+_LEFT: Mapping[Literal["reading", "vector"], str] = {"reading": "''", "vector": "x''"}
 _Kind = Literal["documents", "chunks"]
 _CHUNKS = "SELECT position, chunk_id, record FROM chunks"
 _CONTEXTS = "SELECT position, chunk_id, record, reading, score FROM chunks"
@@ -110,7 +111,7 @@ class CorpusTable:
 
         In a large corpus, values that are stored already stay as they are.
         """
-        if column not in _LEFT or not self._parts_of("chunks"):
+        if column == "score" or not self._parts_of("chunks"):
             pairs = ((value, chunk_id) for chunk_id, value in values)
             self._database.insert(f"UPDATE chunks SET {column} = ? WHERE chunk_id = ?", pairs)
             return
@@ -124,7 +125,7 @@ class CorpusTable:
 
     def move(self, column: ChunkColumn) -> None:
         """Move gathered values of a column to parts, if there are enough of them."""
-        if not is_due(self._size.get(column, 0)):
+        if column == "score" or not is_due(self._size[column]):
             return
         self._size[column] = 0
         for batch, is_full in batches(self._gathered(column)):

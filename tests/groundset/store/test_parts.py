@@ -80,22 +80,27 @@ def contents(folder: Path) -> list[Any]:
         ]  # fmt: skip
 
 
-@pytest.fixture
-def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The contents of the run without parts."""
-    with monkeypatch.context() as large:
-        large.setattr(parts, "PART_BYTES", 1 << 30)
-        with create(tmp_path / "whole") as store:
-            fill(store)
-    assert not (tmp_path / "whole" / "corpus").exists()
-    return contents(tmp_path / "whole")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the same run without parts (``whole``) and with them (``run``)."""
+    folder = tmp_path_factory.mktemp("made")
+    for name, size in (("whole", 1 << 30), ("run", SMALL)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(parts, "PART_BYTES", size)
+            with create(folder / name) as store:
+                fill(store)
+    assert not (folder / "whole" / "corpus").exists()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(made: Path) -> list[Any]:
+    return contents(made / "whole")
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    with create(tmp_path / "run") as store:
-        fill(store)
-    return tmp_path / "run"
+def run(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made / "run", tmp_path / "run")
 
 
 def rows(folder: Path, statement: str) -> list[tuple[Any, ...]]:
@@ -120,8 +125,7 @@ def test_large_corpus_is_in_parts(run: Path, whole: list[Any]) -> None:
     assert contents(run.with_name("moved")) == whole
 
 
-@pytest.mark.parametrize("method", ["write", "enter"])
-@pytest.mark.parametrize("count", [0, 1, 4])
+@pytest.mark.parametrize(("method", "count"), [("write", 0), ("enter", 0), ("enter", 4)])
 def test_killed_process_loses_nothing(
     tmp_path: Path, whole: list[Any], monkeypatch: pytest.MonkeyPatch, method: str, count: int
 ) -> None:

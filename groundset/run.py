@@ -33,6 +33,7 @@ from programs.types import Chunk, Document, Reject, Sample
 
 SETTINGS = ("configuration", "models", "compiled", "corpus", "skipped")
 _ROLES = ("lm", "embedder", "parser", "critic")
+_VECTORS_AT_ONCE = 1024  # stored in one transaction
 _Value = TypeVar("_Value")
 
 
@@ -330,8 +331,10 @@ def _parent(store: RunStore, folder: Path, samples: int) -> Parent:
 
 
 def _fill(store: RunStore, run: Run) -> None:
-    ids = (chunk.chunk_id for chunk in run.chunks)
-    store.store_column("vector", ((name, row.tobytes()) for name, row in zip(ids, run.chunk_vectors, strict=True)))
+    for start in range(0, len(run.chunks), _VECTORS_AT_ONCE):
+        these = slice(start, start + _VECTORS_AT_ONCE)
+        pairs = zip(run.chunks[these], run.chunk_vectors[these], strict=True)
+        store.store_column("vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in pairs))
     store.results.add(zip(run.samples, run.question_vectors, strict=True), run.rejects)
     items = {
         "sample": {sample.id for sample in run.samples},

@@ -113,8 +113,11 @@ def run_generation(
             _refuse_derived(store, out)
             check_same(store.required("identity"), identity, out)
             _store_price(store, config)
+            mended = store.corpus.mend()
+            for line in mended:
+                progress.note(line)
             growth = grown(store, config, recipe, out)
-            if growth is None and (ended := _ending(store)) is not None:
+            if growth is None and not mended and (ended := _ending(store)) is not None:
                 progress.finished(out, store.results.count(), store.meta("asked"))
                 return _end(store, ended)
             requested = store.meta("asked") if growth is None else growth[-1].size

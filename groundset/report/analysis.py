@@ -63,7 +63,7 @@ class RunAnalysis(Run):
     def chunk_vectors(self) -> Vectors:
         """Return one embedding per chunk; no rows if any is missing."""
         with self.opened() as store:
-            return store.vectors() if self.chunks and not store.chunks_missing("vector") else _stacked([], 0)
+            return store.vectors() if self.chunks and not store.corpus.is_missing("vector") else _stacked([], 0)
 
     @property
     def judge(self) -> Mapping[str, Any]:

@@ -189,7 +189,9 @@ def check_integrity(database: Database, schema: Sequence[str], later: Sequence[s
         other = " OR ".join(f"typeof({column}) NOT IN ({kinds})" for column, kinds in map(_kinds, columns[name]))
         if database.execute(f"SELECT 1 FROM {name} WHERE {other} LIMIT 1"):
             raise database.damaged(f"the table {name} has values of the wrong type")
-    lengths = {length for name in ("chunks", "samples") for (length,) in database.execute(_VECTORS.format(name))}
+    # An empty vector of a chunk is in a part.
+    lengths = {length for (length,) in database.execute(_VECTORS.format("chunks"))} - {0}
+    lengths.update(length for (length,) in database.execute(_VECTORS.format("samples")))
     if len(lengths) > 1 or any(length == 0 or length % _BYTES for length in lengths):
         raise database.damaged("vectors of different lengths")
 

@@ -1,6 +1,8 @@
 """The run folder: which files it may hold, and its lock against a second process."""
 
 import os
+import re
+import shutil
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,12 +15,19 @@ from programs.errors import InputError, RunError
 
 _DATABASE = "run.sqlite"
 _LOCK = ".lock"
+_CORPUS = "corpus"
+_PART = re.compile(r"(documents|chunks|reading|vector)-\d{5,}\.parquet")
 _WRITTEN_IN_PLACE = (_LOCK, *(f"{_DATABASE}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")))
 
 
 def database_path(folder: Path) -> Path:
     """Return the path of the SQLite file of a run."""
     return folder / _DATABASE
+
+
+def part_path(folder: Path, kind: str, number: int) -> Path:
+    """Return the path of a part of the corpus of a run."""
+    return folder / _CORPUS / f"{kind}-{number:05}.parquet"
 
 
 def holds_run(folder: Path) -> bool:
@@ -33,10 +42,13 @@ def holds_run(folder: Path) -> bool:
         if not folder.is_dir():
             raise InputError(f"--out {folder}: is a file, not a folder")
         names = sorted(path.name for path in folder.iterdir())
+        has_leftover = _is_leftover_corpus(folder)
     except OSError as error:
         raise InputError(f"--out {folder}: {error.strerror or error}") from error
     if _DATABASE in names:
         return True
+    if has_leftover:
+        names.remove(_CORPUS)
     foreign = [name for name in names if not (name.startswith((_DATABASE, _LOCK)) or is_leftover(name))]
     if foreign:
         raise InputError(
@@ -45,24 +57,51 @@ def holds_run(folder: Path) -> bool:
     return False
 
 
+def _is_leftover_corpus(folder: Path) -> bool:
+    """Return whether a folder without a database has only parts in its corpus; a killed process left them."""
+    corpus = folder / _CORPUS
+    if corpus.is_symlink() or not corpus.is_dir():
+        return False
+    return all(_PART.fullmatch(path.name) or is_leftover(path.name) for path in corpus.iterdir())
+
+
+def remove_leftover_corpus(folder: Path) -> None:
+    """Remove the parts of a process that ended before it wrote the database."""
+    if _is_leftover_corpus(folder) and not database_path(folder).exists():
+        shutil.rmtree(folder / _CORPUS)
+
+
 def check_files(folder: Path) -> None:
-    """Check that the files of a run that are written in place are regular files.
+    """Check that the files of a run that are written in place are regular files, and the folder of parts is a folder.
 
     Links in an untrusted folder could otherwise overwrite any file of the user.
 
     Raises:
         InputError: a file is a link or a device, or cannot be inspected; the message names it.
     """
-    for path in (folder / name for name in _WRITTEN_IN_PLACE):
+    expected = dict.fromkeys(_WRITTEN_IN_PLACE, (stat.S_ISREG, "regular file")) | {_CORPUS: (stat.S_ISDIR, "folder")}
+    for name, (is_right, kind) in expected.items():
+        path = folder / name
         try:
             mode = path.lstat().st_mode
         except FileNotFoundError:
             continue
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-        if not stat.S_ISREG(mode):
-            kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
-            raise InputError(f"{path} is {kind}; replace it with a copy")
+        if not is_right(mode):
+            found = "a symbolic link" if stat.S_ISLNK(mode) else f"not a {kind}"
+            raise InputError(f"{path} is {found}; replace it with a copy")
+
+
+def check_part(file: Path) -> None:
+    """Check that a part is a regular file, and no link to one.
+
+    Raises:
+        InputError: it is a link or a device.
+        OSError: it cannot be inspected.
+    """
+    if not stat.S_ISREG(file.lstat().st_mode):
+        raise InputError(f"{file} is not a regular file; replace it with a copy")
 
 
 def check_free(folder: Path) -> None:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from groundset.store.corpus import CorpusTable
 from groundset.store.database import Database
 from programs.text import plain_passage
 from programs.trail import NOTHING_TO_ASK
@@ -48,9 +49,10 @@ class Entry(NamedTuple):
 class ItemTable:
     """Reads single samples, rejects, chunks and documents."""
 
-    def __init__(self, database: Database) -> None:
-        """Use the tables in ``database``."""
+    def __init__(self, database: Database, corpus: CorpusTable) -> None:
+        """Use the tables in ``database``, and the corpus."""
         self._database = database
+        self._corpus = corpus
 
     def samples(self, after: int = 0) -> Iterator[Entry]:
         """Yield the samples after a position, in order."""
@@ -84,15 +86,11 @@ class ItemTable:
 
     def chunks(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks in the order of their ids; unknown ids are skipped."""
-        marks = ", ".join("?" * len(ids))
-        statement = f"SELECT record FROM chunks WHERE chunk_id IN ({marks})"
-        found = {chunk.chunk_id: chunk for chunk in self._database.read(Chunk.model_validate_json, statement, ids)}
-        return [found[name] for name in ids if name in found]
+        return self._corpus.chosen_chunks(ids)
 
     def document(self, doc_id: str) -> Document | None:
         """Return a document, None if it is not in the run."""
-        statement = "SELECT record FROM documents WHERE doc_id = ?"
-        return next(self._database.read(Document.model_validate_json, statement, (doc_id,)), None)
+        return self._corpus.document(doc_id)
 
 
 def _sample_entry(position: int, record: str) -> Entry:

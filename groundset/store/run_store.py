@@ -1,9 +1,11 @@
-"""The run store: the folder and SQLite file with everything about a run.
+"""The run store: the folder and SQLite file with everything about a run; of a large corpus, the bulk is in parts.
 
 | table | what it holds |
 |---|---|
 | meta | identity, configuration, models, versions, skipped files, each as JSON |
 | documents, chunks | the corpus in order; each chunk with its vector, analysis (column ``reading``) and score |
+| parts | the manifest of the files with a large corpus, if it is large |
+| gathered_reading, gathered_vector | analyses and vectors that do not fill a part yet, if there are parts |
 | attempts | the plan of each attempt, its outcome and its verdict |
 | steps | the record of every step, committed when its attempt ends |
 | calls | finished language model calls by digest, which a continued run reuses |
@@ -14,16 +16,14 @@
 | sessions | one row for each process that worked on the run |
 """
 
-import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self
-
-import numpy as np
+from threading import Lock
+from typing import Any, Self
 
 from groundset.files import json_text, whole_file
 from groundset.store.calls import (
@@ -34,14 +34,16 @@ from groundset.store.calls import (
     CallTable,
     ServerTable,
 )
+from groundset.store.corpus import ChunkColumn, CorpusTable
 from groundset.store.database import Database, check_integrity
-from groundset.store.folder import FolderLock, check_files, database_path, make_folder
+from groundset.store.folder import FolderLock, check_files, database_path, make_folder, remove_leftover_corpus
 from groundset.store.items import ItemTable
 from groundset.store.meta import stored_meta
+from groundset.store.parts import PARTS_SCHEMA, VERSION_WITH_PARTS
 from groundset.store.reviews import REVIEWS_SCHEMA, ReviewTable
-from groundset.store.tables import AttemptTable, ResultTable, Vectors, as_vector
+from groundset.store.tables import AttemptTable, ResultTable, Vectors
 from programs.errors import DamagedRunError, InputError, RunError
-from programs.types import Chunk, Context, Document, Reject, StepRecord
+from programs.types import Chunk, Context, Document, Reject
 
 _APPLICATION = 0x67727364  # "grsd" in the file's header
 _VERSION = 2
@@ -62,9 +64,6 @@ CREATE TABLE sessions (number INTEGER PRIMARY KEY, started TEXT NOT NULL, second
 _STATEMENTS = (*_SCHEMA.split(";\n"), CALLS_SCHEMA)
 
 
-ChunkColumn = Literal["vector", "reading", "score"]
-
-
 class RunStore:
     """The stored state of one run; safe to share between threads.
 
@@ -78,6 +77,7 @@ class RunStore:
         attempts: plans, steps, outcomes and verdicts.
         results: samples and rejects.
         reviews: reviews of samples and rejects.
+        corpus: documents, and chunks with their columns.
         items: access to single samples, rejects, chunks and documents.
     """
 
@@ -90,9 +90,11 @@ class RunStore:
         self.attempts = AttemptTable(database)
         self.results = ResultTable(database)
         self.reviews = ReviewTable(database)
-        self.items = ItemTable(database)
+        self.corpus = CorpusTable(database, folder)
+        self.items = ItemTable(database, self.corpus)
         self._database = database
         self._lock = lock
+        self._storing = Lock()
 
     @classmethod
     def create(
@@ -115,10 +117,12 @@ class RunStore:
         try:
             if path.exists():
                 raise RunError(f"another process has just started a run in {folder}; choose another --out")
+            remove_leftover_corpus(folder)
             with whole_file(path, follow=False) as aside, closing(Database(aside)) as database:
                 cls(folder, database, lock)._fill(meta, documents, chunks)
             return cls(folder, Database(path), lock)
         except BaseException:
+            remove_leftover_corpus(folder)
             lock.release()
             raise
 
@@ -199,9 +203,10 @@ class RunStore:
             [(version,)] = self._database.execute("PRAGMA user_version")
             if application != _APPLICATION:
                 raise InputError(f"{self._database.path} was not made by groundset")
-            if version != _VERSION:
+            if version not in (_VERSION, VERSION_WITH_PARTS):
                 raise InputError(f"{self._database.path} was made by another version of groundset")
-            check_integrity(self._database, _STATEMENTS, [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA, SERVERS_SCHEMA])
+            later = [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA, SERVERS_SCHEMA, *PARTS_SCHEMA]
+            check_integrity(self._database, _STATEMENTS, later)
         except BaseException:
             self.close()
             raise
@@ -212,18 +217,11 @@ class RunStore:
         with database.transaction():
             for statement in _STATEMENTS:
                 database.execute(statement)
-            database.insert(
-                "INSERT INTO documents VALUES (?, ?, ?)",
-                ((number, item.doc_id, item.model_dump_json()) for number, item in enumerate(documents)),
-            )
-            database.insert(
-                "INSERT INTO chunks (position, chunk_id, record) VALUES (?, ?, ?)",
-                ((number, chunk.chunk_id, chunk.model_dump_json()) for number, chunk in enumerate(chunks)),
-            )
-            for name, value in meta.items():
-                self.set_meta(name, value)
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
             database.execute(f"PRAGMA user_version = {_VERSION}")
+            self.corpus.fill(documents, chunks)
+            for name, value in meta.items():
+                self.set_meta(name, value)
 
     def meta(self, name: str) -> Any:
         """Return the value stored under a name, or None.
@@ -265,45 +263,37 @@ class RunStore:
 
     def documents(self) -> list[Document]:
         """Return the documents of the run."""
-        return list(self._database.read(_document, "SELECT doc_id, record FROM documents ORDER BY position"))
+        return list(self.corpus.documents())
 
     def chunks(self) -> list[Chunk]:
         """Return all chunks of the run."""
-        return list(self._database.read(_chunk, "SELECT chunk_id, record FROM chunks ORDER BY position"))
+        return list(self.corpus.chunks())
 
     def vectors(self) -> Vectors:
         """Return the embeddings of all chunks, a row for each."""
-        rows = list(self._database.read(as_vector, "SELECT vector FROM chunks ORDER BY position"))
-        if not rows:
-            raise self.damaged("it has no chunks")
-        return np.stack(rows)
+        return self.corpus.vectors()
 
     def chunks_missing(self, column: ChunkColumn) -> list[Chunk]:
         """Return the chunks without a value in a column."""
-        statement = f"SELECT chunk_id, record FROM chunks WHERE {column} IS NULL ORDER BY position"
-        return list(self._database.read(_chunk, statement))
+        return list(self.corpus.chunks_missing(column))
 
     def store_column(
         self, column: ChunkColumn, values: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
     ) -> None:
         """Store values of a column by chunk id, vectors as bytes, the others as JSON; and rejected chunks."""
-        with self._database.transaction():
-            self.results.add_rejects(None, rejects)
-            self._database.insert(
-                f"UPDATE chunks SET {column} = ? WHERE chunk_id = ?", ((value, chunk_id) for chunk_id, value in values)
-            )
+        with self._storing:
+            with self._database.transaction():
+                self.results.add_rejects(None, rejects)
+                self.corpus.store(column, values)
+            self.corpus.move(column)
 
     def contexts(self) -> dict[str, Context]:
         """Return all analysed chunks by id."""
-        statement = "SELECT chunk_id, record, reading, score FROM chunks ORDER BY position"
-        return {context.chunk.chunk_id: context for context in self._database.read(_context, statement)}
+        return self.corpus.contexts()
 
     def corpus_size(self) -> tuple[int, int]:
         """Return the numbers of documents and chunks."""
-        [(documents, chunks)] = self._database.execute(
-            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks)"
-        )
-        return documents, chunks
+        return self.corpus.size()
 
     def begin_session(self) -> int:
         """Start the session of a process, and return its number."""
@@ -321,29 +311,6 @@ class RunStore:
         """Return the start of the first session, if any, and the seconds of all."""
         [spent] = self._database.read(_spent, "SELECT min(started), total(seconds) FROM sessions")
         return spent
-
-
-def _document(doc_id: str, record: str) -> Document:
-    document = Document.model_validate_json(record)
-    if document.doc_id != doc_id:
-        raise ValueError("a document has another id than its row")
-    return document
-
-
-def _chunk(chunk_id: str, record: str) -> Chunk:
-    chunk = Chunk.model_validate_json(record)
-    if chunk.chunk_id != chunk_id:
-        raise ValueError("a chunk has another id than its row")
-    return chunk
-
-
-def _context(chunk_id: str, record: str, reading: str, score: str | None) -> Context:
-    """Build an analysed chunk from its columns."""
-    others = {
-        "chunk": _chunk(chunk_id, record),
-        "score": None if score is None else StepRecord.model_validate_json(score),
-    }
-    return Context.model_validate({**json.loads(reading), **others})
 
 
 def _spent(started: str | None, seconds: float) -> tuple[str | None, float]:

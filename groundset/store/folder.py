@@ -21,6 +21,11 @@ def database_path(folder: Path) -> Path:
     return folder / _DATABASE
 
 
+def index_path(folder: Path) -> Path:
+    """Return the path of the index of an approximate search, which is built again if it is missing."""
+    return folder / "search.index"
+
+
 def holds_run(folder: Path) -> bool:
     """Return whether a folder holds a run.
 

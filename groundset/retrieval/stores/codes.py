@@ -1,8 +1,8 @@
 """Approximate search of many rows with FAISS: all rows are compared by short codes, the best proposals exactly.
 
 Product quantization with 4 bits for every two dimensions: 96 bytes for a row of 384 dimensions instead of 1,536. FAISS
-compares codes in registers of the processor, about 30 times as fast as rows. In benchmarks/README.md it is compared with
-exact search, IVF and HNSW.
+compares codes in registers of the processor, at 1,000,000 rows 20 times as fast as rows. In benchmarks/README.md it is
+compared with exact search, IVF and HNSW.
 
 The format of an index file is our own, because FAISS may crash on a damaged file of its own: a line of JSON
 (:class:`_Header`), the centroids as float32, and a code for each row. Every byte of a code is valid. A file that is
@@ -110,6 +110,10 @@ class CodesBackend:
     def propose(self, vectors: Vectors, limit: int) -> Indexes:
         """Return the indexes of the rows whose codes are nearest."""
         indexes: Indexes = self._index.search(np.ascontiguousarray(vectors), limit)[1]
+        for query in np.flatnonzero((indexes < 0).any(axis=1)):  # FAISS may leave out the least similar rows of all
+            missing = indexes[query] < 0
+            others = np.setdiff1d(np.arange(self._index.ntotal), indexes[query])
+            indexes[query, missing] = others[: missing.sum()]
         return indexes
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 import hashlib
 import json
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -65,6 +66,18 @@ def test_approximate_search_is_bounded(tmp_path):
         store._backend.propose = lambda vectors, depth: depths.append(depth) or propose(vectors, depth)
         assert store.search(rows[:1], 5).indexes.shape == (1, 5)
     assert depths == [1000]
+
+
+def test_rows_that_faiss_leaves_out_are_added(few, tmp_path):
+    with opened(few, tmp_path / "index") as store:
+        proposed = store._backend.propose(few[:2], 500)
+        proposed[0, 100:] = -1
+        store._backend._index = SimpleNamespace(ntotal=len(few), search=lambda *_: (None, proposed))
+        found = store._backend.propose(few[:2], 500)
+        store._backend._index.reset = lambda: None
+    assert found[0, 0] == 0
+    assert [len({*row}) for row in found.tolist()] == [500, 500]
+    assert found.min() >= 0
 
 
 def test_index_is_the_same_every_time_and_read_again(few, tmp_path):

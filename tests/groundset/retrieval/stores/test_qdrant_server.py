@@ -120,7 +120,7 @@ def test_server_that_is_not_qdrant(answer, server):
         server.answer = answer
         with pytest.raises(InputError, match="does not answer like a Qdrant server"):
             store.search(ROWS[:1], 1)
-    with pytest.raises(InputError, match="Qdrant server|is not as it was uploaded"):
+    with pytest.raises(InputError, match=r"Qdrant server|is not as it was uploaded"):
         open_store(server.store, IDS, ROWS)
 
 

@@ -23,7 +23,7 @@ DEMO ?= out/demo
 PEERS := $(patsubst tests/peers/requirements/%.txt,.venv-peers/%/.installed,$(wildcard tests/peers/requirements/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-peers lint bench bench-critics bench-compile bench-hostile bench-recipes bench-scale compile ui
+.PHONY: help install run test test-peers lint bench bench-critics bench-compile bench-hostile bench-recipes bench-scale bench-search compile ui
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,5 +86,8 @@ bench-recipes: install ## Run every recipe and evolution with MODEL over data/sa
 bench-scale: install ## Measure how busy a run keeps 1, 8 and 64 workers, and the processor time of the driver, in half an hour
 	$(BIN)/python benchmarks/scale.py
 
+bench-search: install ## Measure exact and approximate search of up to a million vectors, in 15 minutes and 3 GB
+	$(BIN)/python benchmarks/search_scale.py
+
 bench: install ## Print the figures of benchmarks/README.md
-	@for script in $(filter-out benchmarks/compiles.py benchmarks/hostile.py benchmarks/recipes.py benchmarks/scale.py,$(wildcard benchmarks/[!_]*.py)); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for script in $(filter-out benchmarks/compiles.py benchmarks/hostile.py benchmarks/recipes.py benchmarks/scale.py benchmarks/search_scale.py,$(wildcard benchmarks/[!_]*.py)); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

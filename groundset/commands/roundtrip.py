@@ -62,7 +62,7 @@ class RoundtripOptions(CommandOptions):
     )
     vector_store: str = option(
         "faiss",
-        "Vector store: faiss, qdrant (in memory) or qdrant:FOLDER. All give the same ranks.",
+        "Vector store: faiss, qdrant (in memory), qdrant:FOLDER or qdrant:URL. All give the same ranks.",
         metavar="STORE",
     )
     out: NewFile | None = option(
@@ -78,7 +78,7 @@ def roundtrip(options: RoundtripOptions) -> None:
     from groundset.progress import Progress
     from groundset.retrieval.embedder import load_embedder
     from groundset.retrieval.reranker import load_reranker
-    from groundset.retrieval.stores import check_store
+    from groundset.retrieval.stores import check_store, receiving_host
     from groundset.retrieval_eval.compare import compare
     from groundset.retrieval_eval.configs import retriever_configs
     from groundset.retrieval_eval.report import conclusions, notes, to_dict
@@ -91,6 +91,9 @@ def roundtrip(options: RoundtripOptions) -> None:
         if options.out.suffix.lower() not in _SUFFIXES:
             raise InputError(f"--out {options.out}: must end with {' or '.join(_SUFFIXES)}")
         check_inputs(run_files(options.run), options.out)
+    progress = Progress()
+    if host := receiving_host(options.vector_store):
+        progress.note(f"Vectors and chunk ids go to {host}.")
     check_store(options.vector_store)
     run = Run.loaded(options.run)
     with whole_text(options.out) if options.out else nullcontext() as stream:
@@ -109,7 +112,7 @@ def roundtrip(options: RoundtripOptions) -> None:
         search = SearchOptions(
             load_embedder, load_reranker, options.vector_store, options.rerank_depth, options.payload_key
         )
-        comparison = compare(run, configs, search, monitor=Progress())
+        comparison = compare(run, configs, search, monitor=progress)
         if options.out and stream:
             _write_rows(comparison.results[0].rows(comparison.samples), stream, options.out.suffix.lower())
     if options.as_json:

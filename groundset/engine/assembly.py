@@ -20,6 +20,7 @@ from groundset.executors import LOCAL, Executor
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runtime.parser import NONE, load_parser
+from groundset.store.folder import index_path
 from groundset.store.run_store import RunStore
 from programs.critics import MODEL_FREE, SCORING, open_critics, open_panel
 from programs.critics.heads import HeadCritic
@@ -73,7 +74,11 @@ def prepare_engine(
     encoder = CachingEncoder(  # shared, so that no text is embedded twice
         models.embedder, {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
     )
-    index = ChunkIndex(chunks, open_store(config.vector_store, ids, vectors), encoder.encode)
+    vector_store = open_store(
+        config.vector_store, ids, vectors, index_file=index_path(store.folder), phase=display.phase
+    )
+    store.set_meta("search", vector_store.record())
+    index = ChunkIndex(chunks, vector_store, encoder.encode)
     calls_model = config.deciding not in MODEL_FREE
     critics = (openers.critics or open_critics)(
         config.deciding,

@@ -27,7 +27,7 @@ from groundset.models.catalogue import CATALOGUE
 from groundset.models.hub import PREFIX
 from groundset.models.specs import SERVERS_FILE, parse_spec
 from groundset.options import ChunkingOptions, option_name, recipe_options, wrong_options
-from groundset.retrieval.stores import STORES
+from groundset.retrieval.stores import store_folder
 from programs.critics.states import folder_of
 from programs.errors import GroundsetError, InputError, StateError
 from programs.languages.names import NAMES
@@ -241,8 +241,7 @@ def _paths_from(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
 def _path_in(option: str, value: str, folder: Path) -> str:
     """Return the path in the value of an option, empty if it holds a name."""
     if option == "vector_store":
-        kind, _, path = value.partition(":")
-        return path if kind in STORES and STORES[kind].takes_folder else ""
+        return store_folder(value)
     if option in _MODELS:
         if listed := SERVERS_FILE.fullmatch(value):
             return listed["file"]

@@ -103,7 +103,7 @@ def run_generation(
     stop = Stop()
     budget = Budget(stop, config.budget_calls, config.budget_tokens)
     journals = Journals(StoppableJournal(budget), StoppableJournal(budget))
-    _check_names(config)
+    _check_names(config, progress)
     with progress.waiting("Checking the documents and the model"):
         files = _check_documents(config)
         identity = identity_of(config) if openers.language_model else _with_lm_names(identity_of(config), config)
@@ -209,11 +209,13 @@ def _store_price(store: RunStore, config: RunConfig) -> None:
         store.set_meta("price", Price.parse(config.price))
 
 
-def _check_names(config: RunConfig) -> None:
-    from groundset.retrieval.stores import check_store
+def _check_names(config: RunConfig, progress: Progress) -> None:
+    from groundset.retrieval.stores import check_store, receiving_host
     from programs.critics.registry import check_critic
 
     check_critic(config.deciding, None if config.panel else ", ".join(config.critic_lm) or None)
+    if host := receiving_host(config.vector_store):
+        progress.note(f"Vectors and chunk ids go to {host}.")
     check_store(config.vector_store)
 
 

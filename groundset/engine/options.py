@@ -125,4 +125,4 @@ class RunOptions(ChunkingOptions):
         metavar="IN,OUT",
         exclude=True,
     )
-    vector_store: str = option("faiss", "The vector store: faiss, qdrant or qdrant:FOLDER.", min_length=1)
+    vector_store: str = option("faiss", "The vector store: faiss, qdrant, qdrant:FOLDER or qdrant:URL.", min_length=1)

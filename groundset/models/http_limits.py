@@ -169,19 +169,18 @@ class BoundedTransport:
         return ReceivedAnswer(answer)
 
     def get(self, url: str, headers: dict[str, str]) -> httpx.Response:
-        """Send a GET request and return the complete response.
+        """Send a GET request; see ``send``."""
+        return self.send("GET", url, headers)
+
+    def send(self, method: str, url: str, headers: dict[str, str], body: Any = None) -> httpx.Response:
+        """Send a request, with a JSON body if there is one, and return the complete response.
 
         Raises:
             httpx.HTTPError: there is no answer.
             UnusableAnswerError: the answer exceeds a limit.
         """
         with self._client() as client:
-            return client.get(url, headers=headers)
-
-    def post(self, url: str, headers: dict[str, str], body: Any) -> httpx.Response:
-        """Send a POST request with a JSON body; otherwise as ``get``."""
-        with self._client() as client:
-            return client.post(url, headers=headers, json=body)
+            return client.request(method, url, headers=headers, json=body)
 
     def close(self) -> None:
         """Close the connections."""

@@ -37,6 +37,7 @@ class ChunkIndex:
         self._encode = encode
         self._depth = min(depth, len(chunks))
         self._store = store
+        self._rows = {name: row for row, name in enumerate(store.ids)}
         self._lock = threading.Lock()  # Qdrant's local mode is not thread-safe
 
     def search(self, query: str, limit: int = SEARCH_DEPTH) -> list[Hit]:
@@ -57,7 +58,7 @@ class ChunkIndex:
 
     def near(self, chunk_id: str, limit: int) -> list[Hit]:
         """Return the chunks most similar to a chunk, without itself, the most similar first."""
-        index = self._store.ids.index(chunk_id)
+        index = self._rows[chunk_id]
         with self._lock:
             results = self._store.search(self._store.rows[index : index + 1], limit + 1)
         pairs = zip(results.indexes[0].tolist(), results.similarities[0].tolist(), strict=True)

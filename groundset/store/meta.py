@@ -86,6 +86,14 @@ class _Skipped(_Meta):
     reason: str
 
 
+class _Search(_Meta):
+    index: str
+    rows: _Whole
+    exact: bool
+    recall_at_10: _Share
+    queries: _Whole
+
+
 class _Tracked(_Meta):
     run_id: str
     store: str
@@ -111,6 +119,7 @@ _VALUES: dict[str, TypeAdapter[Any]] = {
     "mode": TypeAdapter(_Mode | None),
     "models": TypeAdapter(_Models),
     "price": TypeAdapter(tuple[_Amount, _Amount]),
+    "search": TypeAdapter(_Search | None),
     "shares": TypeAdapter(dict[str, _Whole]),
     "skipped": TypeAdapter(list[_Skipped]),
     "tracked": TypeAdapter(_Tracked),

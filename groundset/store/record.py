@@ -98,10 +98,11 @@ def read_record(folder: Path) -> dict[str, Any]:
 def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[str, Any]:
     """Return the content of ``run.json``.
 
-    ``counts`` has the step records (``tried``) and refused candidates (``refused``) of each step; a step that refuses
-    before it records anything counts as refusing only. A run with a ``lineage`` does not repeat the cost and counts of
-    its parents. ``critic_calls`` are the calls and tokens of a separate judging model, and
-    ``servers`` the answers and failures of each server.
+    ``counts`` has the step records (``tried``) and refused candidates (``refused``) of each step; a step that
+    refuses before it records anything counts as refusing only. A run with a ``lineage`` does not repeat the cost
+    and counts of its parents. ``search`` is the index of the last process and its recall at 10 against exact
+    search. ``critic_calls`` are the calls and tokens of a separate judging model, and ``servers`` the answers and
+    failures of each server.
     """
     calls = store.calls.totals()
     started, seconds = store.spent()
@@ -139,6 +140,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "chunks": chunks,
         "corpus": store.meta("corpus"),
         "skipped": store.meta("skipped"),
+        "search": store.meta("search"),
         "agenda": store.meta("agenda"),
         "tracked": store.meta("tracked"),
         "lineage": store.meta("lineage"),

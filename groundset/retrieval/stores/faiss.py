@@ -1,34 +1,34 @@
-"""FAISS: exact search in memory."""
+"""FAISS: exact search in memory, and approximate search of many rows if there is a file for the index."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
-from groundset.retrieval.stores.base import Indexes, StoreKind, Vectors
+from groundset.retrieval.stores.base import Backend, Indexes, StoreContents, StoreKind, Vectors
+from groundset.retrieval.stores.codes import CodesBackend
 
 
 class FaissBackend:
-    """Rows in an ``IndexFlatIP``; the inner product of unit-length rows is their cosine."""
+    """Rows that are all compared; the inner product of unit-length rows is their cosine."""
 
-    def __init__(self, vectors: Vectors) -> None:
-        """Index the rows."""
-        import faiss
+    index = "flat"
+    recall = None
 
-        self._index: Any = faiss.IndexFlatIP(vectors.shape[1])
-        self._index.add(vectors)
+    def __init__(self, rows: Vectors) -> None:
+        """Search the rows where they are."""
+        self._rows = rows
 
     def propose(self, vectors: Vectors, limit: int) -> Indexes:
         """Return the indexes of the nearest rows."""
-        indexes: Indexes = self._index.search(vectors, limit)[1]
+        import faiss
+
+        indexes: Indexes = faiss.knn(vectors, self._rows, limit, metric=faiss.METRIC_INNER_PRODUCT)[1]
         return indexes
 
     def close(self) -> None:
-        """Free the rows."""
-        self._index.reset()
+        """Do nothing: the rows belong to the caller."""
 
 
-def _open(ids: Sequence[str], vectors: Vectors, folder: Path | None) -> FaissBackend:  # noqa: ARG001 - one signature for all
-    return FaissBackend(vectors)
+def _open(contents: StoreContents) -> Backend:
+    if contents.index_file is None or len(contents.rows) <= contents.exact_rows:
+        return FaissBackend(contents.rows)
+    return CodesBackend.opened(contents, contents.index_file)
 
 
 FAISS = StoreKind("faiss", _open)

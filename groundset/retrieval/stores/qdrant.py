@@ -1,4 +1,4 @@
-"""Qdrant in the local mode of its client, without a server or network, in memory or in a folder.
+"""Qdrant: a server, or the local mode of its client, without a server or network, in memory or in a folder.
 
 A folder is filled again whenever a store is opened in it: the vectors are in the run's database anyway, filling takes
 about a second for 1,500 of them, and the client would unpickle existing files, which groundset never does. After the
@@ -8,6 +8,7 @@ chunk in the run, its payload the chunk id.
 
 import importlib.util
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 from filelock import BaseFileLock, FileLock, Timeout
 
-from groundset.retrieval.stores.base import Indexes, StoreKind, Vectors
+from groundset.retrieval.stores.base import Backend, Indexes, StoreContents, StoreKind, Vectors
+from groundset.retrieval.stores.qdrant_server import QdrantServerBackend, check_server, server_host
 from programs.errors import InputError
 
 _COLLECTION = "chunks"
@@ -29,6 +31,9 @@ _BATCH = 512
 
 class QdrantBackend:
     """Rows in a local collection, as points numbered by their indexes."""
+
+    index = "flat"
+    recall = None
 
     def __init__(self, ids: Sequence[str], vectors: Vectors, folder: Path | None) -> None:
         """Create and fill a collection, in memory without a folder.
@@ -88,7 +93,29 @@ def _open_client(folder: Path | None) -> Any:
     return QdrantClient(path=str(folder), force_disable_check_same_thread=True)
 
 
-def _check(folder: Path | None) -> None:
+def _is_server(location: str | None) -> bool:
+    return location is not None and re.match(r"\w+://", location) is not None
+
+
+def _open(contents: StoreContents) -> Backend:
+    location = contents.location
+    if location is not None and _is_server(location):
+        return QdrantServerBackend(contents, location)
+    return QdrantBackend(contents.ids, contents.rows, _folder(location))
+
+
+def _check(location: str | None) -> None:
+    if location is not None and _is_server(location):
+        check_server(location)
+    else:
+        _check_folder(_folder(location))
+
+
+def _folder(location: str | None) -> Path | None:
+    return None if location is None else Path(location).expanduser()
+
+
+def _check_folder(folder: Path | None) -> None:
     """Check the folder without writing.
 
     Raises:
@@ -112,7 +139,7 @@ def _check(folder: Path | None) -> None:
 
 def _claim(folder: Path) -> BaseFileLock:
     """Lock the folder and delete an earlier store in it."""
-    _check(folder)
+    _check_folder(folder)
     lock = FileLock(folder / _LOCK)
     with _clear_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -148,4 +175,11 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-QDRANT = StoreKind("qdrant", QdrantBackend, _check, takes_folder=True)
+QDRANT = StoreKind(
+    "qdrant",
+    _open,
+    _check,
+    locations=("FOLDER", "URL"),
+    folder_of=lambda location: None if _is_server(location) else location,
+    host_of=lambda location: server_host(location) if _is_server(location) else "",
+)

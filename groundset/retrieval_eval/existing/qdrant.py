@@ -3,28 +3,17 @@
 The API key comes from `QDRANT_API_KEY` only. Question vectors are sent to the server, no texts.
 """
 
-import os
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
-import httpx
-
-from groundset import privacy
-from groundset.models.http_limits import BoundedTransport, UnusableAnswerError, within
-from groundset.models.specs import is_loopback
+from groundset.retrieval.stores.qdrant_api import QdrantApi, parse_url, remote_host, without_credentials
 from groundset.retrieval_eval.existing.base import ExistingStore, StoreAnswer, StoreTask, Vectors
 from programs.errors import InputError
 
 _FORM = "URL#COLLECTION"
-_KEY_VARIABLE = "QDRANT_API_KEY"
-_PORT = 6333
-_SECONDS = 60.0
-_ANSWER_BYTES = 64 << 20
 _BATCH = 16  # questions in one request; a hit may come with its text
 _MOST_HITS = 1600
-_REASON = 200  # characters of a server's reason in a message
 
 
 def search_collection(task: StoreTask, depth: int) -> StoreAnswer:
@@ -67,10 +56,6 @@ class _Address(NamedTuple):
     url: str
     collection: str
 
-    @property
-    def host(self) -> str:
-        return urlsplit(self.url).hostname or ""
-
 
 def _parse(location: str) -> _Address:
     """Split a location.
@@ -79,24 +64,12 @@ def _parse(location: str) -> _Address:
         InputError: it is malformed, or contains credentials.
     """
     url, _, collection = location.partition("#")
-    shown = re.sub(r"(?<=://)[^/]*@", "", url)
+    shown = without_credentials(url)
     wrong = InputError(f"--retriever qdrant:{shown}: must be qdrant:{_FORM}, such as qdrant:http://localhost:6333#docs")
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:  # invalid brackets or port
-        raise wrong from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or re.search(r"[\s\\]", url):
-        raise wrong
-    if parts.username or parts.password or parts.query:
-        raise InputError(
-            f"--retriever qdrant: the URL of {parts.hostname} must not contain credentials or a query; set "
-            f"{_KEY_VARIABLE} instead"
-        )
+    parsed = parse_url(url, "--retriever qdrant", wrong)
     if not collection:
         raise wrong
-    place = parts.netloc if port else f"{parts.netloc.rstrip(':')}:{_PORT}"
-    return _Address(urlunsplit((parts.scheme, place, parts.path.rstrip("/"), "", "")), collection)
+    return _Address(parsed, collection)
 
 
 class _Server:
@@ -105,18 +78,12 @@ class _Server:
     def __init__(self, address: _Address) -> None:
         self._address = address
         self.name = f"--retriever qdrant:{address.url}#{address.collection}"
-        self._transport = BoundedTransport(_SECONDS, _ANSWER_BYTES)
-        key = os.environ.get(_KEY_VARIABLE, "").strip()
-        if not key.isascii() or not key.isprintable():
-            raise InputError(f"{_KEY_VARIABLE} contains non-ASCII or control characters; set it again")
-        self._headers = {"api-key": key} if key else {}
-        if is_loopback(address.host):
-            privacy.bypass_proxies(address.host)
+        self._api = QdrantApi(address.url, self.name)
 
     @property
     def remote_host(self) -> str:
         """Return the host; empty if it is this machine."""
-        return "" if is_loopback(self._address.host) else urlsplit(self._address.url).netloc
+        return remote_host(self._address.url)
 
     def vector_name(self, task: StoreTask) -> str | None:
         """Return the name of the vectors with the dimension of the questions, None if they have no name."""
@@ -124,7 +91,7 @@ class _Server:
         config = result.get("config") if isinstance(result, dict) else None
         vectors = ((config or {}).get("params") or {}).get("vectors") if isinstance(config, dict) else None
         if not isinstance(vectors, dict):
-            raise self._unexpected()
+            raise self._api.unexpected()
         named: Mapping[str | None, Any] = {None: vectors} if "size" in vectors else vectors
         sizes = {name: each.get("size") for name, each in named.items() if isinstance(each, dict)}
         dimension = task.questions.shape[1]
@@ -147,46 +114,17 @@ class _Server:
         try:
             rows = [[_value(point.get("payload"), key) for point in answer["points"]] for answer in answers]
         except (AttributeError, KeyError, TypeError):
-            raise self._unexpected() from None
+            raise self._api.unexpected() from None
         if len(rows) != len(questions):
-            raise self._unexpected()
+            raise self._api.unexpected()
         return rows
 
     def close(self) -> None:
-        self._transport.close()
+        self._api.close()
 
     def _request(self, path: str, body: Any = None) -> Any:
-        url = f"{self._address.url}/collections/{quote(self._address.collection, safe='')}{path}"
-        try:
-            answer = within(_SECONDS, lambda: self._send(url, body))
-            if answer.status_code in (401, 403):
-                predicate = "rejects the API key in" if self._headers else "needs an API key; set"
-                raise InputError(f"{self.name}: the server {predicate} {_KEY_VARIABLE}")
-            content = answer.json()
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise InputError(
-                f"{self.name}: no Qdrant server answers; check that it is running, and the address"
-            ) from error
-        except UnusableAnswerError as error:
-            raise InputError(f"{self.name}: the server {error}") from error
-        except (ValueError, RecursionError):
-            raise self._unexpected() from None
-        status = content.get("status") if isinstance(content, dict) else None
-        if not answer.is_success:
-            reason = status.get("error") if isinstance(status, dict) else None
-            lines = str(reason or "").strip().splitlines() or ["no reason given"]
-            raise InputError(f"{self.name}: the server answers {answer.status_code}: {lines[0][:_REASON]}")
-        if "result" not in (content if isinstance(content, dict) else ()):
-            raise self._unexpected()
-        return content["result"]
-
-    def _send(self, url: str, body: Any) -> httpx.Response:
-        if body is None:
-            return self._transport.get(url, self._headers)
-        return self._transport.post(url, self._headers, body)
-
-    def _unexpected(self) -> InputError:
-        return InputError(f"{self.name}: does not answer like a Qdrant server; check the address")
+        location = f"/collections/{quote(self._address.collection, safe='')}{path}"
+        return self._api.request("GET" if body is None else "POST", location, body)
 
 
 def _value(payload: Any, key: str) -> Any:

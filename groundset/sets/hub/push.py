@@ -118,8 +118,8 @@ def count_reviews(run: Run) -> Reviews | None:
 _PUBLIC = (
     "accepted", "agenda", "alternatives", "asked", "attempts", "call_seconds", "calls", "chunks", "compiled",
     "completion_tokens", "configuration", "corpus", "counts", "critic", "critic_calls", "documents",
-    "evaluated_tokens", "evolutions", "growth", "identity", "kinds", "models", "program", "prompt_tokens", "seconds",
-    "started",
+    "evaluated_tokens", "evolutions", "growth", "identity", "kinds", "models", "program", "prompt_tokens", "search",
+    "seconds", "started",
 )  # fmt: skip
 # Configuration keys with paths, addresses and queries of users; `models` names the models.
 _PRIVATE_OPTIONS = ("chunks", "compiled", "critic_lm", "documents", "embedder", "like", "lm", "parser", "vector_store")

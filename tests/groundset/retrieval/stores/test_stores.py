@@ -147,9 +147,9 @@ def test_large_collections_give_no_warning(spec):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("chroma", "--vector-store chroma: no such store; choose one of faiss, qdrant, qdrant:FOLDER"),
+        ("chroma", "--vector-store chroma: no such store; choose one of faiss, qdrant, qdrant:FOLDER, qdrant:URL"),
         ("faiss:here", "faiss takes no folder"),
-        ("qdrant:", "the folder is missing"),
+        ("qdrant:", "the folder or URL is missing"),
         ("qdrant:{tmp}/other", "contains other files"),
         ("qdrant:{tmp}/other/notes.txt", "is a file, not a folder"),
         ("qdrant:{tmp}/other/notes.txt/store", "cannot be written|Not a directory"),

@@ -75,10 +75,10 @@ class _Served:
         use_one_processor()
         self._loaded = LoadedOperator(operator)
 
-    def answer(self, item: Any, version: str) -> WorkerAnswer:
-        if version != __version__:
-            wrong = f"--engine ray: a node has groundset {__version__}, this machine {version}; use one version"
-            return WorkerAnswer(None, InputError(wrong))
+    def version(self) -> str:
+        return __version__
+
+    def answer(self, item: Any) -> WorkerAnswer:
         return self._loaded.answer(item)
 
 
@@ -91,19 +91,29 @@ class _Actor:
         # A new actor replaces one that has died, so that Ray restarts none.
         self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Served).remote(operator)
 
-    def answer(self, item: Any) -> WorkerAnswer:
-        import ray
+    def ready(self) -> None:
+        version = self._get(self._actor.version.remote())
+        if version != __version__:
+            raise InputError(
+                f"--engine ray: a node has groundset {version}, this machine {__version__}; use one version"
+            )
 
-        try:
-            answer: WorkerAnswer = ray.get(self._actor.answer.remote(item, __version__))
-        except ray.exceptions.RayError as error:
-            raise WorkerDiedError(_reason(error)) from None
+    def answer(self, item: Any) -> WorkerAnswer:
+        answer: WorkerAnswer = self._get(self._actor.answer.remote(item))
         return answer
 
     def close(self) -> None:
         import ray
 
         ray.kill(self._actor)
+
+    def _get(self, reference: Any) -> Any:
+        import ray
+
+        try:
+            return ray.get(reference)
+        except ray.exceptions.RayError as error:
+            raise WorkerDiedError(_reason(error)) from None
 
 
 def _reason(error: Exception) -> str:

@@ -27,4 +27,4 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
 @pytest.fixture(scope="module")
 def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Small documents."""
-    return write_documents(tmp_path_factory.mktemp("docs") / "docs", 30)
+    return write_documents(tmp_path_factory.mktemp("docs") / "docs", 40)

@@ -36,19 +36,34 @@ def wait_until(condition: Callable[[], Any], seconds: float = WAIT_SECONDS) -> b
     return True
 
 
-@dataclass
 class Driver:
     """One process of the command line.
 
     Attributes:
         process: its id.
         output: the file of what it prints.
-        wait: waits for its end, or only looks, and returns its status.
+        status: its status if it has ended, as of the last look.
     """
 
-    process: int
-    output: Path
-    wait: Callable[[bool], int | None]
+    def __init__(self, process: int, output: Path, wait: Callable[[bool], int | None]) -> None:
+        self.process, self.output, self._wait = process, output, wait
+        self.status: int | None = None
+
+    def has_ended(self) -> bool:
+        if self.status is None:
+            self.status = self._wait(False)
+        return self.status is not None
+
+    def ended(self) -> int:
+        """Wait for its end, and return its status."""
+        if self.status is None:
+            self.status = self._wait(True)
+        assert self.status is not None
+        return self.status
+
+    def kill(self) -> None:
+        if not self.has_ended():
+            os.kill(self.process, signal.SIGKILL)
 
     def text(self) -> str:
         return self.output.read_text(errors="replace") if self.output.exists() else ""
@@ -64,15 +79,6 @@ class Driver:
         if "Expected for " in text:
             return "attempts"
         return next((phase for phase in reversed(PHASES) if f"{phase}: " in text), "starting")
-
-    def kill(self) -> None:
-        os.kill(self.process, signal.SIGKILL)
-
-    def ended(self) -> int:
-        """Return the status of a driver that ends by itself."""
-        status = self.wait(True)
-        assert status is not None
-        return status
 
 
 class CommandLine:

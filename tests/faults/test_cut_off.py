@@ -22,7 +22,7 @@ class Stopped:
         driver = self.go_on(self._killed)
         assert wait_until(lambda: len(calls.received) > 12)
         driver.kill()
-        driver.wait(True)
+        assert driver.ended() < 0
 
     def copy(self, out: Path) -> Path:
         shutil.copytree(self._killed, out)

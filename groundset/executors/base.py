@@ -266,7 +266,7 @@ class _Pool:
                 self._tasks.put(task)
                 return
             error = ExecutorError(
-                f"{self._operator.name(task.item)}: its process died twice ({error}); remove it from the input, or give "
-                "it more memory"
+                f"{self._operator.name(task.item)}: its process died twice ({error}); remove it from the input, or "
+                "give it more memory"
             )
         task.future.set_exception(error)

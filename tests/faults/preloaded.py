@@ -16,10 +16,10 @@ from groundset import privacy
 
 privacy.set_defaults(hub=False)
 LIBRARIES = (
-    "groundset.commands.chunk", "groundset.commands.generate", "groundset.engine.making", "groundset.engine.generation",
-    "groundset.retrieval.embedder", "groundset.retrieval.loading", "groundset.retrieval.stores", "groundset.runtime.lms",
-    "groundset.corpus.parsing", "programs.critics.registry", "sentence_transformers", "transformers", "faiss", "bm25s",
-    "openai", "spacy",
+    "groundset.commands.generate", "groundset.engine.making", "groundset.engine.generation",
+    "groundset.retrieval.stores", "groundset.retrieval.embedder", "groundset.runtime.lms", "groundset.corpus.parsing",
+    "programs.critics.registry",
+    "sentence_transformers", "transformers", "faiss", "bm25s", "openai", "spacy",
 )  # fmt: skip
 
 

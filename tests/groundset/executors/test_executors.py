@@ -111,7 +111,10 @@ def test_wrong_engine_is_refused(spec: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("127.0.0.1:1", "no cluster answers there (Connection refused); check the address, and that `ray start --head`"),
+        (
+            "127.0.0.1:1",
+            "no cluster answers there (Connection refused); check the address, and that `ray start --head`",
+        ),
         ("no host:6379", "no cluster answers there (Name or service not known); check the address"),
         ("ray://127.0.0.1:10001", "is for Ray Client; join this machine to the cluster by `ray start --address="),
     ],

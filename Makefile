@@ -23,7 +23,7 @@ DEMO ?= out/demo
 PEERS := $(patsubst tests/peers/requirements/%.txt,.venv-peers/%/.installed,$(wildcard tests/peers/requirements/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-peers lint bench bench-critics bench-compile bench-hostile bench-recipes bench-scale bench-search compile ui
+.PHONY: help install run test test-faults test-peers lint bench bench-critics bench-compile bench-hostile bench-recipes bench-scale bench-search compile ui
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ lint: install ## Check style, types and the layers
 
 test: lint ## Check everything: lint, tests with a small real model, the wheel
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+test-faults: install ## Kill, fill and cut off what runs need (KILLS=100), in three quarters of an hour
+	$(BIN)/pytest -m fault -s -o faulthandler_timeout=7200 tests/faults tests/groundset/executors
 
 test-peers: install $(PEERS) ## Load exports with the tools that they are for (3 GB in .venv-peers/)
 	$(BIN)/pytest -m peer tests/peers

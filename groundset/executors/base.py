@@ -3,9 +3,11 @@
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack
-from threading import Lock, local
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from programs.errors import ExecutorError, GroundsetError
@@ -116,6 +118,14 @@ class LoadedOperator:
 class Worker(Protocol):
     """One process that applies an operator."""
 
+    def ready(self) -> None:
+        """Wait until the process runs.
+
+        Raises:
+            WorkerDiedError: it could not be started.
+        """
+        ...
+
     def answer(self, item: Any) -> WorkerAnswer:
         """Call the operator's function.
 
@@ -125,7 +135,10 @@ class Worker(Protocol):
         ...
 
     def close(self) -> None:
-        """End the process, also in the middle of an item, whose call in another thread raises ``WorkerDiedError``."""
+        """End the process, also in the middle of an item, whose call in another thread raises ``WorkerDiedError``.
+
+        May be called twice, by two threads.
+        """
         ...
 
 
@@ -173,64 +186,87 @@ def _result(future: "Future[WorkerAnswer]", check: Callable[[], None] | None) ->
     return answer.result
 
 
+@dataclass
+class _Task:
+    item: Any
+    future: "Future[WorkerAnswer]" = field(default_factory=Future)
+    deaths: int = 0
+
+
 class _Pool:
-    """Threads with one worker each."""
+    """Threads with one worker each.
+
+    A thread takes a task only when its worker runs. On a cluster that has lost a node, a new worker may wait for a free
+    processor until all work is done; the other threads do it meanwhile.
+    """
 
     def __init__(self, start: Callable[[], Worker], operator: Operator[Any, Any], count: int) -> None:
         self._start = start
         self._operator = operator
-        self._thread_local = local()
+        self._count = count
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._lock = Lock()
         self._workers: list[Worker] = []
         self._closed = False
-        self._threads = ThreadPoolExecutor(count, "worker")
+        self._threads: list[Thread] = []
 
     def submit(self, item: Any) -> "Future[WorkerAnswer]":
-        return self._threads.submit(self._answer, item)
+        task = _Task(item)
+        self._tasks.put(task)
+        if len(self._threads) < self._count:
+            self._threads.append(Thread(target=self._work, daemon=True, name="worker"))
+            self._threads[-1].start()
+        return task.future
 
     def close(self) -> None:
         """End all workers, also in the middle of an item."""
         with self._lock:
             self._closed = True
             workers = list(self._workers)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for _ in self._threads:
+            self._tasks.put(None)
         for worker in workers:
             worker.close()
-        self._threads.shutdown()
+        for thread in self._threads:
+            thread.join()
 
-    def _answer(self, item: Any) -> WorkerAnswer:
-        for _ in range(_TRIES):
+    def _work(self) -> None:
+        """Do tasks with a worker, or with a new one if it dies, until the pool is closed."""
+        while not self._closed:
+            worker = task = None
             try:
-                return self._worker().answer(item)
-            except WorkerDiedError as error:
-                self._discard()
-                died = error
-        name = self._operator.name(item)
-        raise ExecutorError(
-            f"{name}: its process died twice ({died}); remove it from the input, or give it more memory"
-        )
+                worker = self._start()
+                if self._is_registered(worker):
+                    worker.ready()
+                    while (task := self._next()) is not None:
+                        task.future.set_result(worker.answer(task.item))
+            except Exception as error:  # noqa: BLE001 - raised in the waiting thread
+                if (task := task or self._next()) is not None:
+                    self._failed(task, error)
+            finally:
+                if worker is not None:
+                    worker.close()
 
-    def _worker(self) -> Worker:
-        """Return the worker of this thread, started if there is none."""
-        worker: Worker | None = getattr(self._thread_local, "worker", None)
-        if worker is None:
-            worker = self._thread_local.worker = self._start()
-            with self._lock:
-                self._workers.append(worker)
-        self._refuse_closed()
-        return worker
-
-    def _discard(self) -> None:
-        """Close the worker of this thread, which has died."""
-        worker, self._thread_local.worker = self._thread_local.worker, None
+    def _is_registered(self, worker: Worker) -> bool:
+        """Register a worker to be closed with the pool; return False if the pool is closed already."""
         with self._lock:
-            self._workers.remove(worker)
-        worker.close()
-        self._refuse_closed()
+            self._workers.append(worker)
+            return not self._closed
 
-    def _refuse_closed(self) -> None:
-        """End the thread's work if the pool was closed, which is why its worker died."""
-        if self._closed:
-            if (worker := self._thread_local.worker) is not None:
-                worker.close()
-            raise CancelledError
+    def _next(self) -> _Task | None:
+        """Wait for a task; return None if the pool is closed."""
+        task = self._tasks.get()
+        return None if self._closed else task
+
+    def _failed(self, task: _Task, error: Exception) -> None:
+        """Give a task whose worker died to the next one once, else fail it."""
+        if isinstance(error, WorkerDiedError):
+            task.deaths += 1
+            if task.deaths < _TRIES:
+                self._tasks.put(task)
+                return
+            error = ExecutorError(
+                f"{self._operator.name(task.item)}: its process died twice ({error}); remove it from the input, or "
+                "give it more memory"
+            )
+        task.future.set_exception(error)

@@ -67,6 +67,9 @@ class _Process:
             process_group=0,  # Ctrl-C in a terminal does not reach it
         )
 
+    def ready(self) -> None:
+        pass  # it has been started
+
     def answer(self, item: Any) -> WorkerAnswer:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None

@@ -8,6 +8,7 @@ naming one. ActorPool takes all items at once and cannot replace an actor that d
 import os
 import secrets
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -42,6 +43,7 @@ _LOCAL_ONLY = {
 }
 _STORE_BYTES = 256 << 20  # results wait there until they are taken; larger ones are moved to the disk
 _TEMPORARY = Path("/tmp")  # names of sockets are short, TMPDIR may not be
+_CONNECT_SECONDS = 5.0
 
 _is_local = False  # whether this process imported Ray with the variables of `_LOCAL_ONLY`
 
@@ -75,10 +77,10 @@ class _Served:
         use_one_processor()
         self._loaded = LoadedOperator(operator)
 
-    def answer(self, item: Any, version: str) -> WorkerAnswer:
-        if version != __version__:
-            wrong = f"--engine ray: a node has groundset {__version__}, this machine {version}; use one version"
-            return WorkerAnswer(None, InputError(wrong))
+    def version(self) -> str:
+        return __version__
+
+    def answer(self, item: Any) -> WorkerAnswer:
         return self._loaded.answer(item)
 
 
@@ -91,13 +93,15 @@ class _Actor:
         # A new actor replaces one that has died, so that Ray restarts none.
         self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Served).remote(operator)
 
-    def answer(self, item: Any) -> WorkerAnswer:
-        import ray
+    def ready(self) -> None:
+        version = self._get(self._actor.version.remote())
+        if version != __version__:
+            raise InputError(
+                f"--engine ray: a node has groundset {version}, this machine {__version__}; use one version"
+            )
 
-        try:
-            answer: WorkerAnswer = ray.get(self._actor.answer.remote(item, __version__))
-        except ray.exceptions.RayError as error:
-            raise WorkerDiedError(_reason(error)) from None
+    def answer(self, item: Any) -> WorkerAnswer:
+        answer: WorkerAnswer = self._get(self._actor.answer.remote(item))
         return answer
 
     def close(self) -> None:
@@ -105,10 +109,45 @@ class _Actor:
 
         ray.kill(self._actor)
 
+    def _get(self, reference: Any) -> Any:
+        import ray
+
+        try:
+            return ray.get(reference)
+        except ray.exceptions.RayError as error:
+            raise WorkerDiedError(_reason(error)) from None
+
 
 def _reason(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".:")
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    if lines[0].startswith("Version mismatch"):  # the versions are on the next lines
+        return " ".join(lines)
+    missing = [line for line in lines if line.startswith("ModuleNotFoundError")]
+    return (missing or lines)[0].rstrip(".:")
+
+
+def _check_address(address: str) -> None:
+    """Check that something listens at an address; Ray itself tries for minutes, and prints lines of its own.
+
+    Raises:
+        InputError: nothing does.
+    """
+    host, _, port = address.rpartition(":")
+    if "://" in address:
+        raise InputError(
+            f"--engine ray={address}: is for Ray Client; join this machine to the cluster by "
+            "`ray start --address=HOST:6379` and name ray=HOST:6379"
+        )
+    if not (host and port.isdecimal()):
+        return  # Ray knows more forms, such as `auto`, and refuses others at once
+    try:
+        socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"--engine ray={address}: no cluster answers there ({cause}); check the address, and that "
+            "`ray start --head` runs on that machine"
+        ) from error
 
 
 @contextmanager
@@ -134,6 +173,7 @@ def _open(address: str | None) -> Iterator[Executor]:
                 "_temp_dir": str(folder),
             }
         else:
+            _check_address(address)
             options["address"] = address
         try:
             import ray

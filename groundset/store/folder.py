@@ -28,6 +28,8 @@ def database_path(folder: Path) -> Path:
 def part_path(folder: Path, kind: str, number: int) -> Path:
     """Return the path of a part of the corpus of a run."""
     return folder / _CORPUS / f"{kind}-{number:05}.parquet"
+
+
 def index_path(folder: Path) -> Path:
     """Return the path of the index of an approximate search, which is built again if it is missing."""
     return folder / "search.index"

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from operators import DIES, DIES_ONCE, FAILS, REFUSES, Sleep, Square
 
 from groundset.executors import LOCAL, Executor, open_executor, ray
+from groundset.executors.base import WorkerAnswer, WorkerDiedError, map_on_workers
 from programs.errors import ExecutorError, InputError
 
 
@@ -103,6 +106,73 @@ def test_wrong_engine_is_refused(spec: str, message: str) -> None:
     with pytest.raises(InputError) as raised:
         open_executor(spec)
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        (
+            "127.0.0.1:1",
+            "no cluster answers there (Connection refused); check the address, and that `ray start --head`",
+        ),
+        ("no host:6379", "no cluster answers there (Name or service not known); check the address"),
+        ("ray://127.0.0.1:10001", "is for Ray Client; join this machine to the cluster by `ray start --address="),
+    ],
+)
+def test_address_without_a_cluster_is_one_clear_error_at_once(address: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        open_executor(f"ray={address}").__enter__()
+    assert str(raised.value).startswith(f"--engine ray={address}: {message}")
+
+
+def test_cause_of_a_failed_connection_or_actor_is_named() -> None:
+    versions = "The cluster was started with:\n    Ray: 2.60.0\n    Python: 3.11.7\nThis process on node 10.0.0.2 was"
+    assert ray._reason(RuntimeError(f"Version mismatch: {versions} started with:\n    Ray: 2.59.0\n")) == (
+        "Version mismatch: The cluster was started with: Ray: 2.60.0 Python: 3.11.7 This process on node 10.0.0.2 was "
+        "started with: Ray: 2.59.0"
+    )
+    died = RuntimeError("The actor died because of an error.\n  at line 3\nModuleNotFoundError: No module named 'x'\n")
+    assert ray._reason(died) == "ModuleNotFoundError: No module named 'x'"
+
+
+class Waiting:
+    """A worker that never becomes ready, as on a cluster that has lost a node."""
+
+    def __init__(self) -> None:
+        self._closed = threading.Event()
+
+    def ready(self) -> None:
+        self._closed.wait()
+        raise WorkerDiedError("closed")
+
+    def answer(self, item: int) -> WorkerAnswer:
+        raise AssertionError
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+class DyingOnce(Waiting):
+    """A worker that dies at its first item."""
+
+    def ready(self) -> None:
+        pass
+
+    def answer(self, item: int) -> WorkerAnswer:
+        raise WorkerDiedError("node lost")
+
+
+class Counting(DyingOnce):
+    """A worker that works."""
+
+    def answer(self, item: int) -> WorkerAnswer:
+        time.sleep(0.01)
+        return WorkerAnswer(item)
+
+
+def test_others_do_the_work_of_a_process_that_is_not_replaced(tmp_path: Path) -> None:
+    workers = iter([Counting(), DyingOnce(), Waiting()])
+    assert list(map_on_workers(lambda: next(workers), Square(tmp_path), range(20), 2, None)) == list(range(20))
 
 
 def test_missing_ray_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,8 +294,8 @@ class RunStore:
             )
 
     def contexts(self) -> dict[str, Context]:
-        """Return all analysed chunks by id."""
-        statement = "SELECT chunk_id, record, reading, score FROM chunks ORDER BY position"
+        """Return the analysed chunks by id."""
+        statement = "SELECT chunk_id, record, reading, score FROM chunks WHERE reading IS NOT NULL ORDER BY position"
         return {context.chunk.chunk_id: context for context in self._database.read(_context, statement)}
 
     def corpus_size(self) -> tuple[int, int]:

@@ -85,7 +85,7 @@ def prepare_engine(
     if not calls_model:
         scoring = Scoring(
             partial(
-                _open_stage,
+                open_scorer,
                 openers.critics or open_critics,
                 config.deciding,
                 compiled.heads,
@@ -95,7 +95,7 @@ def prepare_engine(
         )
     elif mode.writes_freely and (head := shipped_head("chunk", models.embedder.sha256)) is not None:
         # Saves model calls for chunks that the head rejects with high confidence.
-        scoring = Scoring(partial(_open_stage, open_critics, "head", {"chunk": head}, {}, {}), below=_SURELY_BAD)
+        scoring = Scoring(partial(open_scorer, open_critics, "head", {"chunk": head}, {}, {}), below=_SURELY_BAD)
     work = ChunkWork(models.parser if mode.needs_syntax else load_parser(NONE), models.embedder, scoring)
     order, left = draw_order(chunks, config.seed), len(unprepared(store))
 
@@ -143,7 +143,7 @@ def prepare_engine(
     if config.language and not mode.writes_freely:
         contexts = [context for context in preparation if context.language == config.language]
         store.set_meta("language", {"code": config.language, "chunks": len(contexts)})
-    requests = _planned(store, recipe, config, Material(contexts, index.near, models.languages, mode))
+    requests = _planned(store, recipe, config, Material(contexts, index.near, models.languages, mode, order))
     _, agenda, shares = requests[-1]
     size = sum(shares.values())
     store.set_meta("asked", size)
@@ -191,7 +191,7 @@ def prepare_engine(
     return engine
 
 
-def _open_stage(
+def open_scorer(
     open_chosen: Callable[..., Mapping[str, Any]],
     critic: str,
     heads: Mapping[str, CriticHeads],

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from programs.languages.table import Languages
 from programs.modes import MODES, Mode
 from programs.tools import Tools
-from programs.types import Context, Focus, Hit, Program
+from programs.types import Chunk, Context, Focus, Hit, Program
 
 
 class Options(BaseModel):
@@ -63,12 +63,14 @@ class Material:
         near: returns the nearest neighbours of a chunk, by its id and a limit, the nearest first.
         languages: the known languages.
         mode: the mode of the run.
+        chunks: every chunk of the run, analysed or not; by default those of ``contexts``.
     """
 
     contexts: Sequence[Context]
     near: Callable[[str, int], Sequence[Hit]]
     languages: Languages
     mode: Mode = MODES["guided"]
+    chunks: Sequence[Chunk] = ()
 
 
 class Past(NamedTuple):

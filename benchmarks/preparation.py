@@ -1,6 +1,6 @@
 """Measure the phases before the first call of the language model.
 
-    python benchmarks/preparation.py [DOCS] [--chunks N] [--first]
+    python benchmarks/preparation.py [DOCS] [--chunks N] [--mode guided] [--first]
 
 Without ``DOCS``, the documents are copies of the sample documents with changed names and numbers. Embedder, parser and
 critics are real; the language model is scripted and stops the run when it is called. Processor seconds are those of
@@ -128,6 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("docs", type=Path, nargs="?")
     parser.add_argument("--chunks", type=int, default=500)
+    parser.add_argument("--mode", choices=("free", "guided"), default="free")
     parser.add_argument("--first", action="store_true")
     arguments = parser.parse_args()
     progress = Phases()
@@ -145,7 +146,7 @@ def main() -> None:
             docs.mkdir()
             write_documents(docs, arguments.chunks)
         made, unused = time.perf_counter(), sum(os.times()[:4]) - used
-        config = make_config({"documents": (docs,), "lm": "scripted"})
+        config = make_config({"documents": (docs,), "lm": "scripted", "mode": arguments.mode})
         progress.marks.append(("loading", STARTED + made - imported))
         try:
             run_generation(config, Path(name, "run"), progress=progress, verbose=True, openers=Openers(open_stopping))

@@ -88,7 +88,7 @@ class Preparation(Sequence[Context]):
         return self._index is not None
 
     @property
-    def index(self) -> ChunkIndex:
+    def chunk_index(self) -> ChunkIndex:
         """Return the index, once all chunks are ready."""
         self._wait(lambda: self._index is not None)
         assert self._index is not None
@@ -142,15 +142,15 @@ class LateIndex:
 
     def search(self, query: str, limit: int = SEARCH_DEPTH) -> list[Hit]:
         """Return the chunks most similar to a query, the most similar first."""
-        return self._preparation.index.search(query, limit)
+        return self._preparation.chunk_index.search(query, limit)
 
     def near(self, chunk_id: str, limit: int) -> list[Hit]:
         """Return the chunks most similar to a chunk, without itself, the most similar first."""
-        return self._preparation.index.near(chunk_id, limit)
+        return self._preparation.chunk_index.near(chunk_id, limit)
 
     def rank(self, query: str, relevant: Sequence[Sequence[str]]) -> Retrieval:
         """Search for a query and return the rank at which all groups of ``relevant`` are found."""
-        return self._preparation.index.rank(query, relevant)
+        return self._preparation.chunk_index.rank(query, relevant)
 
 
 class LateCorpus(Mapping[str, Context]):

@@ -15,6 +15,9 @@ ROUNDS = 5
 _BEFORE = 300  # characters of the text before a passage
 _NEIGHBOURS = 10  # nearest chunks considered as partners
 _MIN_SIMILARITY = 0.3  # cosine similarity of partners
+# In a corpus of many chunks, the first passages are not offered with others in the first round, because partners are
+# known only when all chunks are ready.
+_FIRST, _MANY = 32, 256
 _NAME_BONUS = 0.1  # added to the similarity for each shared rare name; set by hand
 
 
@@ -105,7 +108,8 @@ class ByPassage:
         offers: dict[str, tuple[Context, ...]] = {}
         for name in self._evolutions:
             if EVOLUTIONS[name].chunks > 1:
-                if others := self._partners_in(context, round_):
+                is_first = round_ == 0 and self._indices[key] < _FIRST and len(self._drawn) >= _MANY
+                if not is_first and (others := self._partners_in(context, round_)):
                     offers[name] = tuple(one.with_foci() for one in (context, *others))
             elif EVOLUTIONS[name].applies_to(context):
                 offers[name] = (context.with_foci(*self._next_kinds(key, round_)),)

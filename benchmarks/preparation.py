@@ -1,9 +1,10 @@
 """Measure the phases before the first call of the language model.
 
-    python benchmarks/preparation.py [--chunks N]
+    python benchmarks/preparation.py [DOCS] [--chunks N] [--mode guided] [--first]
 
-The documents are copies of the sample documents with changed names and numbers. Embedder, parser and critics are real;
-the language model is scripted and stops the run when it is called.
+Without ``DOCS``, the documents are copies of the sample documents with changed names and numbers. Embedder, parser and
+critics are real; the language model is scripted and stops the run when it is called. Processor seconds are those of
+this process and the processes that it has ended. With ``--first``, all chunks are prepared before the first attempt.
 """
 
 import time
@@ -11,10 +12,12 @@ import time
 STARTED = time.perf_counter()
 
 import argparse  # noqa: E402 - the time of imports is included
+import os  # noqa: E402
 import re  # noqa: E402
 import tempfile  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
 from contextlib import contextmanager  # noqa: E402
+from itertools import pairwise  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -24,6 +27,7 @@ privacy.set_defaults()
 
 from groundset.corpus import build_corpus  # noqa: E402
 from groundset.data_files import data_path  # noqa: E402
+from groundset.engine import assembly  # noqa: E402
 from groundset.engine.config import make_config  # noqa: E402
 from groundset.engine.generation import run_generation  # noqa: E402
 from groundset.engine.models import Openers  # noqa: E402
@@ -41,8 +45,12 @@ class FirstCall(BaseException):
 class StoppingEngine:
     """An engine that stops the run."""
 
+    def __init__(self, on_call: Callable[[], None]) -> None:
+        self._on_call = on_call
+
     def complete(self, request: Any) -> Any:  # noqa: ARG002
         """Raise ``FirstCall``."""
+        self._on_call()
         raise FirstCall
 
 
@@ -78,6 +86,13 @@ class Phases(Progress):
         with super().phase(doing, total) as advance:
             yield advance
 
+    @contextmanager
+    def background(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Record a phase that may go on while attempts run."""
+        self.mark(f"{doing.lower()} ({total:,})")
+        with super().background(doing, total) as advance:
+            yield advance
+
 
 def altered(text: str, copy: int, names: set[str]) -> str:
     """Return a text with names and numbers that depend on the number of the copy."""
@@ -111,28 +126,38 @@ def write_documents(folder: Path, chunks: int) -> None:
 def main() -> None:
     """Print the seconds of each phase."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("docs", type=Path, nargs="?")
     parser.add_argument("--chunks", type=int, default=500)
-    chunks = parser.parse_args().chunks
+    parser.add_argument("--mode", choices=("free", "guided"), default="free")
+    parser.add_argument("--first", action="store_true")
+    arguments = parser.parse_args()
     progress = Phases()
+    if arguments.first:
+        assembly.MIN_IN_BACKGROUND = 10**9
 
     def open_stopping(spec: str, *, journal: Any, **_: object) -> LanguageModel:
-        return LanguageModel(StoppingEngine(), model="scripted/lm", name=spec, sha256="1" * 64, journal=journal)
+        engine = StoppingEngine(lambda: progress.mark("first call"))
+        return LanguageModel(engine, model="scripted/lm", name=spec, sha256="1" * 64, journal=journal)
 
     with tempfile.TemporaryDirectory() as name:
-        docs = Path(name, "docs")
-        docs.mkdir()
-        imported = time.perf_counter()
-        write_documents(docs, chunks)
-        config = make_config({"documents": (docs,), "lm": "scripted"})
-        progress.marks.append(("loading", time.perf_counter() - (imported - STARTED)))
+        docs = arguments.docs or Path(name, "docs")
+        imported, used = time.perf_counter(), sum(os.times()[:4])
+        if arguments.docs is None:
+            docs.mkdir()
+            write_documents(docs, arguments.chunks)
+        made, unused = time.perf_counter(), sum(os.times()[:4]) - used
+        config = make_config({"documents": (docs,), "lm": "scripted", "mode": arguments.mode})
+        progress.marks.append(("loading", STARTED + made - imported))
         try:
             run_generation(config, Path(name, "run"), progress=progress, verbose=True, openers=Openers(open_stopping))
         except FirstCall:
             progress.mark("the end")
     print(progress.chunks)
-    for (phase, start), (_, end) in zip(progress.marks, progress.marks[1:], strict=False):
+    marks = progress.marks[: [phase for phase, _ in progress.marks].index("first call") + 1]
+    for (phase, start), (_, end) in pairwise(marks):
         print(f"{end - start:8.1f} s  {phase}")
-    print(f"{progress.marks[-1][1] - progress.marks[0][1]:8.1f} s  before the first call")
+    print(f"{marks[-1][1] - marks[0][1]:8.1f} s  before the first call")
+    print(f"{sum(os.times()[:4]) - unused:8.1f} s  of processors, until the run had ended")
 
 
 if __name__ == "__main__":

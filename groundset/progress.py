@@ -56,6 +56,9 @@ class Progress:
         self._price: Price | None = None
         self._times: deque[float] = deque(maxlen=_MAX_FOR_RATE + 1)  # of the start and the latest samples
         self._shown = time.monotonic()
+        self._is_started = False
+        self._beside = ""  # the state of a phase that goes on while attempts run
+        self._bar: PhaseBar | None = None  # of that phase, until the display of the run starts
 
     def start(
         self,
@@ -83,6 +86,9 @@ class Progress:
         self._usage, self._elapsed, self._price = usage, elapsed, price
         self._shown = time.monotonic()
         self._times.append(self._shown)
+        self._is_started = True
+        if self._bar is not None:
+            self._bar.stop()
         if self._draws:
             self._live = Live(
                 get_renderable=self._render,
@@ -140,13 +146,38 @@ class Progress:
         self.note("Finished work is stored; the same command or call continues from there.")
 
     @contextmanager
+    def background(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Show a phase like :meth:`phase`, which may go on after :meth:`start`; nothing for no items."""
+        if not total:
+            yield lambda _: None
+            return
+        done = 0
+        with self._phase(doing, total) as (bar, advance_alone):
+            self._bar = bar
+
+            def advance(count: int) -> None:
+                nonlocal done
+                done += count
+                self._beside = f", {doing[0].lower()}{doing[1:]}: {done:,} of {total:,}" if done < total else ""
+                if not self._is_started:
+                    advance_alone(count)
+
+            yield advance
+        self._bar, self._beside = None, ""
+
+    @contextmanager
     def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
         """Show a phase of ``total`` items; the yielded function advances it."""
+        with self._phase(doing, total) as (_, advance):
+            yield advance
+
+    @contextmanager
+    def _phase(self, doing: str, total: int) -> Iterator[tuple[PhaseBar | None, Callable[[int], None]]]:
         if self._draws:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             with PhaseBar(*columns, console=self._console, transient=True, auto_refresh=not self._in_notebook) as bar:
                 task = bar.add_task(doing, total=total)
-                yield partial(self._advance, bar, task)
+                yield bar, partial(self._advance, bar, task)
             return
         self.note(f"{doing}: {total:,}.")
         done, shown = 0, time.monotonic()
@@ -158,7 +189,7 @@ class Progress:
                 shown = time.monotonic()
                 self.note(f"{doing}: {done:,} of {total:,}")
 
-        yield advance
+        yield None, advance
 
     def _advance(self, bar: PhaseBar, task: TaskID, count: int) -> None:
         bar.advance(task, count)
@@ -205,7 +236,8 @@ class Progress:
         self.stop()
 
     def _state(self) -> str:
-        return f"{self._accepted} of {self._requested} samples, {counted(self._attempts, 'attempt')}"
+        state = f"{self._accepted} of {self._requested} samples, {counted(self._attempts, 'attempt')}"
+        return state + self._beside
 
     def _spent(self) -> str:
         usage = self._usage()

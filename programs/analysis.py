@@ -12,9 +12,14 @@ from programs.types import Chunk, Context
 _MAX_TOPIC = 1_000  # characters; typical are some hundred, and each prompt repeats them
 
 
+def passage_of(chunk: Chunk) -> str:
+    """Return the text of a chunk as prompts and critics see it."""
+    return plain(chunk.text[:MAX_READ])
+
+
 def read_chunk(chunk: Chunk, languages: Languages) -> Context:
     """Return a chunk with its analysis; evolutions are determined for easy foci only."""
-    passage, topic = plain(chunk.text[:MAX_READ]), plain(chunk.topic[:_MAX_TOPIC])
+    passage, topic = passage_of(chunk), plain(chunk.topic[:_MAX_TOPIC])
     code = languages.of(passage).code
     foci = foci_of(passage, topic, code, languages)
     parsed = languages.syntax_in(code) is not None

@@ -113,7 +113,7 @@ def two_interrupts_while_reading(target: Target, folder: Path) -> str:
         (documents / f"{number}.txt").write_text("\n\n".join(chapter * 8 for chapter in chapters))
     arguments = ("generate", documents, "--out", folder / "run", "--lm", "smollm2-135m", "--no-track")
     running = target.start(*arguments)
-    if not running.wait_for("Reading chunks: 32 of", 120):
+    if not running.wait_for("Preparing chunks: ", 120):
         running.kill()
         return f"did not read: {running.text.strip()}"
     os.killpg(running.process.pid, signal.SIGINT)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from groundset.executors import LOCAL, Executor
@@ -37,13 +38,15 @@ def drop_duplicates(
     Near-duplicates share at least ``threshold`` of their three-word sequences (1 drops only exact duplicates).
     Chunks with different numbers are never duplicates, since table rows may differ in nothing else. Nor are
     overlapping chunks of one document, as --chunk-overlap makes them. So chunks with the same numbers are searched by
-    themselves, where ``executor`` does it.
+    themselves, where ``executor`` does it; many of them are divided by what they share.
     """
     chunks = list(chunks)
     groups: defaultdict[bytes, list[int]] = defaultdict(list)
     for index, chunk in enumerate(chunks):
         groups[_digest(_NUMBER.findall(chunk.text))].append(index)
     shared = [group for group in groups.values() if len(group) > 1]
+    if threshold < 1:
+        shared = list(_divided(shared, chunks, threshold, executor))
     if not shared:
         return chunks, 0
     characters = sum(len(chunks[index].text) for group in shared for index in group)
@@ -56,6 +59,75 @@ def drop_duplicates(
             for group, duplicates in zip(part, answers, strict=True):
                 dropped.update(group[position] for position in duplicates)
     return [chunk for index, chunk in enumerate(chunks) if index not in dropped], len(dropped)
+
+
+def _divided(
+    groups: Iterable[list[int]], chunks: Sequence[Chunk], threshold: float, executor: Executor
+) -> Iterator[list[int]]:
+    """Yield groups, large ones divided into those that are linked by candidates for a comparison.
+
+    The search compares no others, so it finds the same duplicates in the parts.
+    """
+    for group in groups:
+        parts = list(_packed(([index] for index in group), [len(chunk.text) for chunk in chunks]))
+        if len(parts) == 1:
+            yield group
+            continue
+        items = ([chunks[index] for [index] in part] for part in parts)
+        worth = min(len(parts), sum(len(chunks[index].text) for index in group) / _CHARACTERS_EACH)
+        with closing(executor.map(_HashBands(threshold), items, parts=worth)) as found:
+            linked = _linked(list(chain.from_iterable(found)))
+        yield from ([group[position] for position in positions] for positions in linked)
+
+
+def _linked(keys: Sequence[Sequence[bytes]]) -> Iterator[list[int]]:
+    """Yield the positions that are linked by shared keys, directly or not; none for those without a link."""
+    parent = list(range(len(keys)))
+
+    def root(position: int) -> int:
+        while parent[position] != position:
+            parent[position] = position = parent[parent[position]]
+        return position
+
+    first: dict[bytes, int] = {}
+    for position, key in ((position, key) for position, each in enumerate(keys) for key in each):
+        one, other = root(position), root(first.setdefault(key, position))
+        parent[max(one, other)] = min(one, other)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for position in range(len(keys)):
+        found[root(position)].append(position)
+    return (positions for positions in found.values() if len(positions) > 1)
+
+
+@dataclass(frozen=True)
+class _HashBands:
+    """An operator that returns the hash of each band of the MinHash of chunks."""
+
+    threshold: float
+
+    @contextmanager
+    def load(self) -> Iterator[Callable[[list[Chunk]], list[list[bytes]]]]:
+        """Yield a function that hashes a list of chunks."""
+        bands, rows = _bands(self.threshold)
+        yield lambda chunks: [_hashed(chunk, bands, rows) for chunk in chunks]
+
+    def name(self, item: list[Chunk]) -> str:
+        """Return the ids of the first and the last chunk."""
+        return f"duplicates of chunks {item[0].chunk_id} to {item[-1].chunk_id}"
+
+
+def _hashed(chunk: Chunk, bands: int, rows: int) -> list[bytes]:
+    values = _minhash(_sequences(_words(chunk))).hashvalues
+    parts = (values[band * rows : (band + 1) * rows].tobytes() for band in range(bands))
+    return [hashlib.blake2b(part, digest_size=8, salt=band.to_bytes(2)).digest() for band, part in enumerate(parts)]
+
+
+def _bands(threshold: float) -> tuple[int, int]:
+    """Return the number of bands of the LSH index and their length."""
+    from datasketch import MinHashLSH  # imports half of scipy
+
+    lsh = MinHashLSH(threshold=max(0.1, threshold - _SLACK), num_perm=_PERMUTATIONS)
+    return lsh.b, lsh.r
 
 
 def _packed(groups: Iterable[list[int]], lengths: Sequence[int]) -> Iterator[list[list[int]]]:
@@ -81,10 +153,8 @@ class _FindDuplicates:
     @contextmanager
     def load(self) -> Iterator[Callable[[list[list[Chunk]]], list[list[int]]]]:
         """Yield a function that returns the positions of duplicates in each group."""
-        from datasketch import MinHashLSH  # imports half of scipy
-
-        bands = MinHashLSH(threshold=max(0.1, self.threshold - _SLACK), num_perm=_PERMUTATIONS)
-        yield lambda groups: [_duplicates(group, self.threshold, (bands.b, bands.r)) for group in groups]
+        bands = _bands(self.threshold)
+        yield lambda groups: [_duplicates(group, self.threshold, bands) for group in groups]
 
     def name(self, item: list[list[Chunk]]) -> str:
         """Return the ids of the first and the last chunk."""

@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
@@ -122,8 +123,12 @@ class RunEngine:
         watcher: Watcher,
         stop: Stop,
         clock: Clock,
+        is_prepared: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Wire the parts of a run; call :meth:`restore` before :meth:`run`."""
+        """Wire the parts of a run; call :meth:`restore` before :meth:`run`.
+
+        Attempts begin when their chunks are ready, and are decided once ``is_prepared`` returns True: when all are.
+        """
         self._store = store
         self._planner = planner
         self._runner = runner
@@ -132,6 +137,7 @@ class RunEngine:
         self._running: dict[int, tuple[Attempt, Future[Outcome]]] = {}
         self._failures: list[type[BaseException]] = []
         self._clock = clock
+        self._is_prepared = is_prepared
         self.has_ended = True
 
     def restore(self) -> None:
@@ -155,6 +161,8 @@ class RunEngine:
             with Workers(workers) as pool:
                 try:
                     ending = self._loop(pool, workers)
+                except RunStoppedError:  # while a chunk was waited for
+                    ending = "interrupted"
                 finally:
                     self._end_attempts()
             if ending == "interrupted":
@@ -168,7 +176,7 @@ class RunEngine:
             if self._stop.requested:
                 return "interrupted"
             self._draw(pool, workers)
-            if not self._running:
+            if not self._running and self._is_prepared():
                 return "short"
             self._wait()
             self._decide()
@@ -210,14 +218,21 @@ class RunEngine:
 
     def _wait(self) -> None:
         """Wait until another attempt has finished or progress is due for an update."""
-        if not self._running[self._planner.decided][1].done():
+        _, first = self._running.get(self._planner.decided, (None, None))
+        if first is None or not first.done() or not self._is_prepared():
             pending = [future for _, future in self._running.values() if not future.done()]
-            wait(pending, _TICK_SECONDS, FIRST_COMPLETED)
+            if pending:
+                wait(pending, _TICK_SECONDS, FIRST_COMPLETED)
+            else:
+                time.sleep(_TICK_SECONDS)
         self._clock.tick()
         self._watcher.tick()
 
     def _decide(self) -> None:
         """Decide finished attempts in order, up to the first unfinished one."""
+        if not self._is_prepared():
+            self._raise_fatal()
+            return
         while not self._planner.is_full:
             number = self._planner.decided
             attempt, future = self._running.get(number, (None, None))
@@ -233,6 +248,17 @@ class RunEngine:
             if error is None:
                 self._failures.clear()
             self._watcher.decided(settled)
+
+    def _raise_fatal(self) -> None:
+        """Raise if an attempt ended with an error that every attempt would meet."""
+        for _, future in self._running.values():
+            error = future.exception() if future.done() else None
+            if error is None or isinstance(error, RunStoppedError):
+                continue
+            if not isinstance(error, Exception):
+                raise error
+            if (fatal := fatal_error(error)) is not None:
+                raise fatal from error
 
     def _failed_outcome(self, attempt: Attempt, error: BaseException) -> Outcome:
         """Return the outcome of an attempt that raised, or raise if the run cannot continue."""

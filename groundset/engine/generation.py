@@ -75,8 +75,7 @@ def run_generation(
 ) -> RunResult:
     """Start the run in ``out``, or continue it, until it ends.
 
-    Nothing is written before everything has been checked. Weights are loaded last, so that preprocessing can use all
-    cores.
+    Nothing is written before everything has been checked.
 
     Args:
         config: the options of the run.
@@ -150,15 +149,10 @@ def run_generation(
             budget.add_earlier(table.totals())
         write_record(store, "running")
         assemble = partial(
-            prepare_engine, chosen, recipe, store, models, compiled, openers, progress, stop, clock, executor
+            prepare_engine, chosen, recipe, store, models, compiled, openers, progress, stop, clock, executor, preparing
         )
-
-        def prepare() -> RunEngine:
-            with preparing:  # the executor ends before the language model needs the memory
-                return assemble()
-
         with stop_on_signals(stop, progress.note, again):
-            ending, has_ended = _run_engine(prepare, chosen, store, models, progress, clock)
+            ending, has_ended = _run_engine(assemble, chosen, store, models, progress, clock)
         if ending == "interrupted" and stop.signal is None and budget.ended_by:
             ending = "budget"
         clock.note()

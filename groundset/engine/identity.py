@@ -18,7 +18,7 @@ Identity = dict[str, Any]
 
 # Raise this number with every change of chunks, prompts, the order of work or rejection rules, because a run started
 # before such a change must not be continued after it. `tests/groundset/engine/test_behaviour.py` fails until then.
-BEHAVIOUR = 3
+BEHAVIOUR = 4
 _BEHAVING_DATA = ("compiled", "demos", "profiles")  # folders of data/ that affect results: compared by their bytes
 
 # Options that are not compared by their values.

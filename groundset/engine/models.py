@@ -151,6 +151,11 @@ class RunModels:
         return isinstance(self._model.spec, OpenAISpec | HostedSpec | ServersSpec)
 
     @property
+    def is_local(self) -> bool:
+        """Return whether a language model runs in this process."""
+        return any(isinstance(model.spec, LocalSpec) for model in (self._model, self._judging))
+
+    @property
     def language_model(self) -> Any:
         """Return the language model, opened on first access."""
         return self._model.opened

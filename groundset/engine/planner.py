@@ -117,7 +117,7 @@ class Planner:
     @property
     def used_up(self) -> bool:
         """Return whether every key of the agenda has been visited in every round."""
-        return self._visited >= self._turns
+        return not self._has_key(self._visited) and self._visited >= self._turns
 
     def restore(self, samples: Iterable[tuple[Sample, Vectors]]) -> None:
         """Restore the samples that an earlier process accepted; its verdicts follow by :meth:`follow`."""
@@ -138,7 +138,7 @@ class Planner:
         if max(self._horizon - 1, self._last_repeat) >= decided:
             return None
         while not self.used_up:
-            round_, index = divmod((self._start + self._visited) % self._turns, len(self._agenda.keys))
+            round_, index = self._turn(self._start + self._visited)
             if index == 0 and self._quotas_end_at(round_) and self._reopened != self._visited:
                 if len(self._plans) > decided:
                     return None
@@ -170,10 +170,23 @@ class Planner:
     def _turns(self) -> int:
         return len(self._agenda.keys) * self._agenda.rounds
 
+    def _turn(self, number: int) -> tuple[int, int]:
+        """Return the round and the index of the key of a turn, without asking for later keys in the first round."""
+        if self._has_key(number):
+            return 0, number
+        return divmod(number % self._turns, len(self._agenda.keys))
+
+    def _has_key(self, index: int) -> bool:
+        try:
+            self._agenda.keys[index]
+        except IndexError:
+            return False
+        return True
+
     def _start_request(self, request: PlannedRequest) -> None:
         """Switch to the agenda of another request; keys that have not been drawn yet come first."""
         self._start += self._visited
-        if self._start >= len(self._agenda.keys):
+        if not self._has_key(self._start):
             self._start = 0
         self._visited, self._reopened = 0, -1
         self._agenda, self._shares = request.agenda, request.shares

@@ -83,8 +83,8 @@ class CorpusTable:
         return bool(self._database.execute(f"SELECT 1 FROM chunks WHERE {column} IS NULL LIMIT 1"))
 
     def contexts(self) -> dict[str, Context]:
-        """Return all analysed chunks by id, in order."""
-        ids = self._database.execute("SELECT chunk_id FROM chunks ORDER BY position")
+        """Return the analysed chunks by id, in order."""
+        ids = self._database.execute("SELECT chunk_id FROM chunks WHERE reading IS NOT NULL ORDER BY position")
         found = {context.chunk.chunk_id: context for context in self._contexts()}
         if len(found) < len(ids):
             raise self._database.damaged("chunks without an analysis")
@@ -205,7 +205,7 @@ class CorpusTable:
 
     def _contexts(self) -> Iterator[Context]:
         """Yield the analysed chunks in any order."""
-        rows = self._database.read(self._context, f"{_CONTEXTS} WHERE reading IS NOT ''")
+        rows = self._database.read(self._context, f"{_CONTEXTS} WHERE reading != ''")
         yield from filter(None, rows)
         gathered = dict(self._gathered("reading"))
         for readings in chain([gathered], map(self._parts.texts, self._parts.all("reading"))):

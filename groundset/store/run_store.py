@@ -288,7 +288,7 @@ class RunStore:
             self.corpus.move(column)
 
     def contexts(self) -> dict[str, Context]:
-        """Return all analysed chunks by id."""
+        """Return the analysed chunks by id."""
         return self.corpus.contexts()
 
     def corpus_size(self) -> tuple[int, int]:

@@ -18,8 +18,19 @@ class CachingEncoder:
     def __init__(self, encoder: Encoder, permanent: Mapping[str, Vectors] | None = None) -> None:
         """Start with vectors that are never evicted, such as those of the chunks of a run, or with none."""
         self._encoder = encoder
-        self._permanent = permanent or {}
+        self._permanent = dict(permanent or {})
         self._cache: dict[str, Vectors] = {}
+
+    def remember(self, vectors: Mapping[str, Vectors]) -> None:
+        """Add vectors by text, which may be evicted later."""
+        if len(self._cache) + len(vectors) > _MAX_VECTORS:
+            self._cache = {}
+        self._cache.update(vectors)
+
+    def keep(self, vectors: Mapping[str, Vectors]) -> None:
+        """Add vectors by text that are never evicted; those that are known stay the same."""
+        for text, vector in vectors.items():
+            self._permanent.setdefault(text, vector)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each text."""

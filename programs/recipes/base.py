@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, overload
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from programs.languages.table import Languages
 from programs.modes import MODES, Mode
 from programs.tools import Tools
-from programs.types import Context, Focus, Hit, Program
+from programs.types import Chunk, Context, Focus, Hit, Program
 
 
 class Options(BaseModel):
@@ -58,16 +58,19 @@ class Material:
     """The data that an agenda is built from.
 
     Attributes:
-        contexts: every chunk of the run with its analysis, in the order in which chunks are drawn.
+        contexts: every chunk of the run with its analysis, in the order in which chunks are drawn. The analysis may
+            still go on: then an item is waited for, and the first ones are ready first.
         near: returns the nearest neighbours of a chunk, by its id and a limit, the nearest first.
         languages: the known languages.
         mode: the mode of the run.
+        chunks: every chunk of the run, analysed or not; by default those of ``contexts``.
     """
 
     contexts: Sequence[Context]
     near: Callable[[str, int], Sequence[Hit]]
     languages: Languages
     mode: Mode = MODES["guided"]
+    chunks: Sequence[Chunk] = ()
 
 
 class Past(NamedTuple):
@@ -88,12 +91,51 @@ class Past(NamedTuple):
     postponed: bool = False
 
 
+class LazyKeys(Sequence[str]):
+    """Keys that are determined one after the other, when they are asked for."""
+
+    def __init__(self, determine: Callable[[], str | None]) -> None:
+        """Start without keys; ``determine`` returns the next one, None after the last."""
+        self._determine = determine
+        self._keys: list[str] = []
+        self._are_complete = False
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        """Return a key by its position, or several by a slice."""
+        is_near = isinstance(index, int) and index >= 0
+        self._extend(index + 1 if isinstance(index, int) and is_near else None)
+        return self._keys[index]
+
+    def __len__(self) -> int:
+        """Return how many keys there are, once all are determined."""
+        self._extend(None)
+        return len(self._keys)
+
+    def _extend(self, count: int | None) -> None:
+        """Determine the first ``count`` keys, or all."""
+        while not self._are_complete and (count is None or len(self._keys) < count):
+            key = self._determine()
+            if key is None:
+                self._are_complete = True
+            else:
+                self._keys.append(key)
+
+
 class Agenda(Protocol):
     """The attempts that a recipe can make on a corpus, determined without a model."""
 
     @property
     def keys(self) -> Sequence[str]:
-        """Return the keys of the contexts, in the order in which they are drawn."""
+        """Return the keys of the contexts, in the order in which they are drawn.
+
+        In the first round only the keys drawn so far are read, so they may be lazy.
+        """
         ...
 
     @property

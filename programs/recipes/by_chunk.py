@@ -8,7 +8,7 @@ from pydantic import Field
 
 from programs.evolutions import EVOLUTIONS
 from programs.modes import Mode
-from programs.recipes.base import Past
+from programs.recipes.base import LazyKeys, Past
 from programs.recipes.kinds import KEPT_ROUNDS, KindPlan, Kinds, limits
 from programs.recipes.mixed import MixedOptions
 from programs.types import Context, Focus
@@ -94,26 +94,45 @@ class ByChunk:
             once: whether a chunk with a sample is not drawn again.
             rounds: how often a chunk is drawn at most.
         """
-        usable = [context for context in contexts if context.score is None or context.score.verdict == "good"]
-        self._contexts = {context.chunk.chunk_id: context for context in usable}
+        self._drawn = contexts
+        self._seen = 0  # contexts that were checked or planned
+        self._contexts: dict[str, Context] = {}
         self._evolutions, self._size, self._only_easy, self._once = tuple(evolutions), size, only_easy, once
         self._kind_plan = kind_plan
-        for context in usable:
-            indices = {index for evolution in self._evolutions for index in _evolvable(context, evolution)}
-            kind_plan.add(context, [focus for n, focus in enumerate(context.foci) if n in indices and focus.easy])
-        self.keys = tuple(self._contexts)
+        self.keys = LazyKeys(self._plan_next)
         self.rounds = rounds
-        self.counts: Mapping[str, int] = {
-            "chunks": len(contexts),
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return how many chunks there are, how many are usable, and how many each evolution can ask about."""
+        usable = [self._contexts[key] for key in self.keys]
+        return {
+            "chunks": len(self._drawn),
             "usable": len(usable),
             **{
                 f"can be asked {evolution}": sum(bool(self._unused(context, evolution, ())) for context in usable)
-                for evolution in evolutions
+                for evolution in self._evolutions
             },
         }
 
+    def _plan_next(self) -> str | None:
+        """Plan the kinds of the next usable chunk, and return its key."""
+        while self._seen < len(self._drawn):
+            context = self._drawn[self._seen]
+            self._seen += 1
+            if context.score is None or context.score.verdict == "good":
+                key = context.chunk.chunk_id
+                indices = {index for evolution in self._evolutions for index in _evolvable(context, evolution)}
+                easy = [focus for n, focus in enumerate(context.foci) if n in indices and focus.easy]
+                self._kind_plan.add(context, easy)
+                self._contexts[key] = context
+                return key
+        return None
+
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
         """Return the next foci of a chunk, by evolution."""
+        if key not in self._contexts:
+            len(self.keys)  # determines all
         context, accepted = self._contexts[key], any(attempt.accepted for attempt in past)
         if (self._once and accepted) or any(attempt.exhausted for attempt in past):
             return {}

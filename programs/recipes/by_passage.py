@@ -2,17 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice, pairwise
 
+from programs.analysis import passage_of
 from programs.evolutions import EVOLUTIONS
 from programs.facts import rare_names
-from programs.recipes.base import Material, Past
-from programs.types import Context, Focus
+from programs.recipes.base import LazyKeys, Material, Past
+from programs.types import Chunk, Context, Focus
 
 ROUNDS = 5
 _BEFORE = 300  # characters of the text before a passage
 _NEIGHBOURS = 10  # nearest chunks considered as partners
 _MIN_SIMILARITY = 0.3  # cosine similarity of partners
+# In a corpus of many chunks, the first passages are not offered with others in the first round, because partners are
+# known only when all chunks are ready.
+_FIRST, _MANY = 32, 256
 _NAME_BONUS = 0.1  # added to the similarity for each shared rare name; set by hand
 
 
@@ -45,24 +50,49 @@ class ByPassage:
             rounds: how often a passage is drawn at most.
             chunks: chunks of a question about several.
         """
-        usable = [one for one in material.contexts if one.score is None or one.score.verdict == "good"]
-        self._contexts = {one.chunk.chunk_id: one for one in _with_before(material.contexts, usable)}
+        self._drawn, self._seen = material.contexts, 0
+        self._before = _ends_before(material.chunks or [context.chunk for context in material.contexts])
+        self._contexts: dict[str, Context] = {}
+        self._indices: dict[str, int] = {}
         self._evolutions, self._candidates, self._once = tuple(evolutions), candidates, once
         self._near, self._chunks = material.near, chunks
-        several = any(EVOLUTIONS[name].chunks > 1 for name in evolutions)
-        self._names = rare_names(usable, material.languages) if several else {}
+        self._languages = material.languages
         self._partners: dict[str, list[Context]] = {}
-        self.keys = tuple(self._contexts)
+        self.keys = LazyKeys(self._next)
         self.rounds = rounds
-        self._indices = {key: index for index, key in enumerate(self.keys)}
         kinds = {**material.mode.kinds, **weights}
-        planned = len(self.keys) * rounds + len(kinds) * candidates
+        planned = len(material.contexts) * rounds + len(kinds) * candidates
         self._kinds = list(islice(_by_weight(kinds), planned))
-        self.counts: Mapping[str, int] = {
-            "chunks": len(material.contexts),
-            "usable": len(usable),
+
+    def _next(self) -> str | None:
+        """Add the next usable passage, and return its key."""
+        while self._seen < len(self._drawn):
+            context = self._drawn[self._seen]
+            self._seen += 1
+            if context.score is None or context.score.verdict == "good":
+                key = context.chunk.chunk_id
+                self._indices[key] = len(self._contexts)
+                self._contexts[key] = context.model_copy(update={"before": self._before.get(key, "")})
+                return key
+        return None
+
+    @cached_property
+    def _usable(self) -> list[Context]:
+        """Return all usable passages."""
+        return [self._contexts[key] for key in self.keys]
+
+    @cached_property
+    def _names(self) -> Mapping[str, tuple[str, ...]]:
+        return rare_names(self._usable, self._languages)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return how many chunks there are, how many are usable, and how many each evolution can ask about."""
+        return {
+            "chunks": len(self._drawn),
+            "usable": len(self._usable),
             **{
-                f"can be asked {name}": sum(EVOLUTIONS[name].applies_to(context) for context in usable)
+                f"can be asked {name}": sum(EVOLUTIONS[name].applies_to(context) for context in self._usable)
                 for name in self._evolutions
                 if EVOLUTIONS[name].chunks == 1
             },
@@ -72,11 +102,14 @@ class ByPassage:
         """Return a passage with the kinds to ask for, by evolution."""
         if any(one.exhausted for one in past) or (self._once and any(one.accepted for one in past)):
             return {}
+        if key not in self._contexts:
+            len(self.keys)  # determines all
         context = self._contexts[key]
         offers: dict[str, tuple[Context, ...]] = {}
         for name in self._evolutions:
             if EVOLUTIONS[name].chunks > 1:
-                if others := self._partners_in(context, round_):
+                is_first = round_ == 0 and self._indices[key] < _FIRST and len(self._drawn) >= _MANY
+                if not is_first and (others := self._partners_in(context, round_)):
                     offers[name] = tuple(one.with_foci() for one in (context, *others))
             elif EVOLUTIONS[name].applies_to(context):
                 offers[name] = (context.with_foci(*self._next_kinds(key, round_)),)
@@ -84,7 +117,7 @@ class ByPassage:
 
     def _next_kinds(self, key: str, round_: int) -> list[Focus]:
         """Return different kinds for an attempt, as foci: the planned one and the next ones of the plan."""
-        start = round_ * len(self.keys) + self._indices[key]
+        start = self._indices[key] + (round_ * len(self.keys) if round_ else 0)
         kinds = list(dict.fromkeys(self._kinds[start:]))[: self._candidates]
         return [Focus(sentence="", answer="", kind=kind) for kind in kinds]
 
@@ -120,17 +153,16 @@ def _by_weight(weights: Mapping[str, float]) -> Iterator[str]:
         yield highest
 
 
-def _with_before(contexts: Sequence[Context], usable: Sequence[Context]) -> list[Context]:
-    """Return usable contexts with the end of the text before each of them."""
-    by_document: dict[str, list[Context]] = defaultdict(list)
-    for context in sorted(contexts, key=lambda context: context.chunk.start):
-        by_document[context.chunk.doc_id].append(context)
-    before = {
-        second.chunk.chunk_id: _end_of(first.passage)
+def _ends_before(chunks: Sequence[Chunk]) -> dict[str, str]:
+    """Return the end of the text before each chunk in its document, by id."""
+    by_document: dict[str, list[Chunk]] = defaultdict(list)
+    for chunk in sorted(chunks, key=lambda chunk: chunk.start):
+        by_document[chunk.doc_id].append(chunk)
+    return {
+        second.chunk_id: _end_of(passage_of(first))
         for ordered in by_document.values()
         for first, second in pairwise(ordered)
     }
-    return [one.model_copy(update={"before": before.get(one.chunk.chunk_id, "")}) for one in usable]
 
 
 def _end_of(text: str) -> str:

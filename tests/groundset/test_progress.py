@@ -139,6 +139,25 @@ def test_phase_is_printed_at_once_and_counted(monkeypatch, terminal):
         assert stream.getvalue() == "Reading chunks: 1,200.\nReading chunks: 600 of 1,200\n"
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_phase_in_the_background_is_shown_beside_the_attempts(monkeypatch, terminal):
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    stream = io.StringIO()
+    progress = Progress(console=Console(file=stream, force_terminal=terminal, width=200))
+    with progress.background("Preparing chunks", 1200) as advance:
+        advance(100)
+        assert ("Preparing chunks: 100 of 1,200" in stream.getvalue()) != terminal
+        progress.start(requested=8, accepted=0, attempts=0, counts={}, usage=dict, elapsed=lambda: 75.0)
+        advance(500)
+        progress.tick()
+        assert "0 of 8 samples, 0 attempts, preparing chunks: 600 of 1,200" in progress._state()
+    assert progress._state() == "0 of 8 samples, 0 attempts"
+    progress.stop()
+    if not terminal:
+        assert "Preparing chunks: 600" not in stream.getvalue()
+        assert "0 attempts, preparing chunks: 600 of 1,200; 0 calls" in stream.getvalue()
+
+
 def test_cost_is_shown_with_what_it_will_be(monkeypatch):
     stream = io.StringIO()
     progress = Progress(console=Console(file=stream, width=300))

@@ -100,3 +100,31 @@ def test_time_is_not_quadratic_for_forms(different: str, monkeypatch: pytest.Mon
 def test_exact_duplicates_are_dropped_beyond_the_candidate_limit() -> None:
     texts = [f"{prose(1, 100)} {prose(number, 40)}" for number in range(2, 130)]
     assert kept(*texts, texts[-1], texts[0]) == texts
+
+
+@pytest.mark.parametrize(("threshold", "seed"), [(0.85, 1), (0.5, 2), (0.2, 3)])
+def test_divided_group_has_the_same_duplicates(threshold: float, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    words = ["".join(rng.choices("abcdefg", k=2)) for _ in range(400)]
+    texts = [rng.choices(words, k=rng.randint(0, 60)) for _ in range(40)]
+    while len(texts) < 160:
+        text = list(rng.choice(texts))
+        for _ in range(rng.randint(0, 6)):
+            text[rng.randrange(len(text) + 1) :][:1] = [rng.choice(words)]
+            text.insert(rng.randrange(len(text) + 1), rng.choice(words))
+        texts.append(text)
+    rng.shuffle(texts)
+    chunks = [
+        chunk(" ".join(text), number, doc_id=f"d{number % 7}", start=rng.randrange(200))
+        for number, text in enumerate(texts)
+    ]
+    whole = drop_duplicates(chunks, threshold)
+    monkeypatch.setattr(duplicates, "_CHARACTERS_OF_PART", 1_000)
+    searched: list[int] = []
+    find = duplicates._duplicates
+    monkeypatch.setattr(
+        duplicates, "_duplicates", lambda group, *rest: searched.append(len(group)) or find(group, *rest)
+    )
+    assert drop_duplicates(chunks, threshold) == whole
+    assert len(searched) > 1
+    assert whole[1] > 20

@@ -23,7 +23,7 @@ from groundset.runtime.journal import digest_of
 from groundset.runtime.lms import LanguageModel
 from programs.errors import EngineError
 from programs.recipes import RECIPES
-from programs.recipes.base import Material, Past
+from programs.recipes.base import LazyKeys, Material, Past
 from programs.tools import Tools
 from programs.types import Attempt, Context, Draft, Observer, Outcome, Reject, Retriever, StepRecord
 
@@ -174,9 +174,17 @@ class EveryChunk:
     counts: ClassVar[dict[str, int]] = {}
 
     def __init__(self, contexts: Sequence[Context], kinds: Sequence[str]) -> None:
-        self._contexts = {context.chunk.chunk_id: (context,) for context in contexts}
+        self._left = (context for context in contexts)
+        self._contexts: dict[str, tuple[Context]] = {}
         self._kinds = kinds
-        self.keys = tuple(self._contexts)
+        self.keys = LazyKeys(self._next)
+
+    def _next(self) -> str | None:
+        context = next(self._left, None)
+        if context is None:
+            return None
+        self._contexts[context.chunk.chunk_id] = (context,)
+        return context.chunk.chunk_id
 
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> dict[str, tuple[Context, ...]]:
         if any(entry.exhausted for entry in past):

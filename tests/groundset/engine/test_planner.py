@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from groundset.engine.planner import MAX_WINDOW, WINDOW, PlannedRequest, Planner, attempt_seed, make_sample, window_of
 from groundset.store.tables import Verdict
-from programs.recipes.base import Past
+from programs.recipes.base import LazyKeys, Past
 from programs.types import Attempt, Chunk, Context, Draft, Outcome, Reject, Retrieval
 
 KINDS = ("simple", "reasoning", "conditional")
@@ -126,6 +126,32 @@ def test_later_requests_keep_earlier_plans(keys, more, seed, ahead, rng, part, s
     assert after[:first] == before[:first]
     assert after == all_attempts(keys, seed, 1, random.Random(0), requests, known=len(after) if seed % 2 else first)
     assert {key_of(attempt) for attempt in after} == set(FakeAgenda(keys + more).keys)
+
+
+@pytest.mark.parametrize(("keys", "size"), [(1, 4), (9, 4), (9, 40)])
+def test_keys_may_be_determined_when_they_are_drawn(keys, size):
+    def lazy():
+        left = iter([f"c{number}" for number in range(keys)])
+        agenda = FakeAgenda(keys)
+        agenda.keys = LazyKeys(lambda: next(left, None))
+        return [PlannedRequest(0, agenda, dict.fromkeys(KINDS, size))]
+
+    eager = [PlannedRequest(0, FakeAgenda(keys), dict.fromkeys(KINDS, size))]
+    assert all_attempts(keys, 0, 1, random.Random(0), lazy()) == all_attempts(keys, 0, 1, random.Random(0), eager)
+
+
+def test_first_round_reads_no_later_keys():
+    determined = []
+
+    def determine():
+        assert len(determined) < 3, "a key was determined too early"
+        determined.append(f"c{len(determined)}")
+        return determined[-1]
+
+    agenda = FakeAgenda(0)
+    agenda.keys = LazyKeys(determine)
+    planner = planner_for(agenda, SHARES)
+    assert [key_of(planner.next()) for _ in range(3)] == ["c0", "c1", "c2"]
 
 
 def test_later_agenda_starts_with_undrawn_keys():

@@ -1,8 +1,7 @@
 """Preparation of chunks: embedding, reading and scoring in stored slices, with progress and interruption."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ import scripted_run
 from groundset.engine import preparation
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
-from groundset.engine.models import Openers
-from groundset.engine.preparation import embed_chunks, read_chunks, score_chunks
-from groundset.executors import local
+from groundset.engine.models import Openers, languages_with
+from groundset.engine.preparation import ChunkWork, Scoring, prepare_slices
+from groundset.executors import LOCAL, local
 from groundset.runtime.parser import load_parser
 from groundset.store.run_store import RunStore
+from programs.critics.remembering import CachingEncoder
 from programs.types import Chunk, Context, StepRecord
 
 TEXTS = [
@@ -27,33 +27,21 @@ TEXTS = [
 ]
 
 
-class Shown:
-    """Records the total and counts of each phase."""
-
-    def __init__(self) -> None:
-        self.phases: dict[str, tuple[int, list[int]]] = {}
-
-    @contextmanager
-    def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
-        _, counts = self.phases[doing] = (total, [])
-        yield counts.append
-
-
 class Encoder:
     """Makes each vector depend on the whole batch of texts; is interrupted after ``batches`` batches."""
 
     def __init__(self, batches: int = 10**6) -> None:
         self._left = batches
 
-    def encode_corpus(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> np.ndarray:
+    def encode_corpus(self, texts: Sequence[str]) -> np.ndarray:
+        if not self._left:
+            raise KeyboardInterrupt
+        self._left -= 1
         beside = "\0".join(texts)
-        for done in range(0, len(texts), 2):
-            if not self._left:
-                raise KeyboardInterrupt
-            self._left -= 1
-            on_done(len(texts[done : done + 2]))
         noise = [hashlib.sha256(f"{text}{beside}".encode()).digest() for text in texts]
         return np.array([np.frombuffer(row, dtype=np.uint8) for row in noise], dtype=np.float32)
+
+    encode = encode_corpus
 
 
 class Stage:
@@ -88,88 +76,89 @@ def store_of(folder: Path, count: int = 40) -> RunStore:
     return RunStore.create(folder, meta={}, documents=[], chunks=chunks)
 
 
-def test_vectors_are_independent_of_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def prepare(
+    store: RunStore,
+    *,
+    batches: int = 10**6,
+    stage: Any = None,
+    below: float | None = None,
+    parser: str = "none",
+    check: Callable[[], None] = never,
+    told: list[int] | None = None,
+) -> list[list[Context]]:
+    """Prepare the chunks of a run in the order of the store."""
+    scoring = stage and Scoring(lambda encoder, languages: stage, below)
+    work = ChunkWork(load_parser(parser), Encoder(batches), scoring)
+    advance = (told if told is not None else []).append
+    encoder, languages = CachingEncoder(work.embedder), languages_with(work.parser)
+    return list(prepare_slices(store, store.chunks(), work, encoder, languages, LOCAL, advance, check))
+
+
+@pytest.fixture(autouse=True)
+def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparation, "_FIRST_SLICE", 8)
     monkeypatch.setattr(preparation, "_SLICE", 16)
+    monkeypatch.setattr(preparation, "_TEXTS_AT_ONCE", 4)
+
+
+def test_result_is_independent_of_interruptions(tmp_path: Path) -> None:
     with store_of(tmp_path / "whole") as store:
-        embed_chunks(store, Encoder().encode_corpus, Shown(), never)
+        slices = prepare(store, stage=Stage())
+        assert [len(part) for part in slices] == [8, 16, 16]
         whole = store.vectors()
+        contexts, rejects = store.contexts(), list(store.results.rejects())
+        assert {context.chunk.chunk_id: context for part in slices for context in part} == contexts
+    told: list[int] = []
     with store_of(tmp_path / "killed") as store:
-        for batches in (9, 3):  # the first slice is stored, no later one
+        for batches in (3, 2):  # the first slice of two batches is stored, no later one
             with pytest.raises(KeyboardInterrupt):
-                embed_chunks(store, Encoder(batches).encode_corpus, Shown(), never)
-            assert len(store.chunks_missing("vector")) == 24
+                prepare(store, batches=batches, stage=Stage(), told=told)
+            assert len(store.chunks_missing("vector")) == 32
+    assert told == [5, 3, 5, 5, 5]
     with RunStore.open(tmp_path / "killed") as store:
-        embed_chunks(store, Encoder().encode_corpus, Shown(), never)
+        prepare(store, stage=Stage())
         assert np.array_equal(store.vectors(), whole)
+        assert (store.contexts(), list(store.results.rejects())) == (contexts, rejects)
+        assert prepare(store, batches=0, stage=Stage()) == slices
 
 
-def test_progress_counts_remaining_chunks_and_stops_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preparation, "_SLICE", 16)
+def test_chunks_are_scored_and_refused_once(tmp_path: Path) -> None:
+    stage, checks = Stage(), iter(range(5))
 
-    def stop_after(count: int) -> Callable[[], None]:
-        left = iter(range(count))
-
-        def check() -> None:
-            if next(left, None) is None:
-                raise InterruptedError
-
-        return check
+    def check() -> None:
+        if next(checks, None) is None:
+            raise InterruptedError
 
     with store_of(tmp_path / "run") as store:
-        shown = Shown()
         with pytest.raises(InterruptedError):
-            embed_chunks(store, Encoder().encode_corpus, shown, stop_after(11))
-        assert shown.phases["Embedding chunks"] == (40, [2] * 12)
-        embed_chunks(store, Encoder().encode_corpus, shown, never)
-        assert shown.phases["Embedding chunks"] == (24, [2] * 12)
-        read_chunks(store, load_parser("none"), shown, never)
-        assert shown.phases["Reading chunks"] == (40, [32, 8])
-        with pytest.raises(InterruptedError):
-            score_chunks(store, Stage(), shown, stop_after(20))  # type: ignore[arg-type]
-        score_chunks(store, Stage(), shown, never)  # type: ignore[arg-type]
-        assert shown.phases["Scoring chunks"] == (24, [1] * 24)
-        again = Shown()
-        embed_chunks(store, Encoder(0).encode_corpus, again, never)
-        read_chunks(store, load_parser("none"), again, never)
-        score_chunks(store, Stage(), again, never)  # type: ignore[arg-type]
-        assert again.phases == {}
-
-
-def test_chunks_are_scored_and_refused_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preparation, "_SLICE", 16)
-    stage = Stage()
-    with store_of(tmp_path / "run") as store:
-        read_chunks(store, load_parser("none"), Shown(), never)
-        score_chunks(store, stage, Shown(), never)  # type: ignore[arg-type]
-        assert stage.ahead == [16, 16, 8]
+            prepare(store, stage=stage, check=check)
+        prepare(store, stage=stage)
+        assert stage.ahead == [8, 16, 16]
         assert stage.scored == [chunk.chunk_id for chunk in store.chunks()]
         refused = [reject.chunk_id for reject in store.results.rejects()]
         assert refused == [f"d-{n}" for n in range(0, 40, 3)]
 
 
-def test_only_scores_below_the_limit_are_stored(tmp_path: Path) -> None:
-    stage = Stage()
+def test_slice_that_was_stored_in_part_is_refused_once(tmp_path: Path) -> None:
     with store_of(tmp_path / "run") as store:
-        read_chunks(store, load_parser("none"), Shown(), never)
-        score_chunks(store, stage, Shown(), never, below=0.1)  # type: ignore[arg-type]
+        prepare(store, stage=Stage())
+        store.store_column("vector", [("d-0", None)])  # type: ignore[list-item]
+        prepare(store, stage=Stage())
+        assert len(list(store.results.rejects())) == 14
+
+
+def test_only_scores_below_the_limit_are_stored(tmp_path: Path) -> None:
+    with store_of(tmp_path / "run") as store:
+        prepare(store, stage=Stage(), below=0.1)
         scored = [name for name, context in store.contexts().items() if context.score is not None]
         assert scored == [reject.chunk_id for reject in store.results.rejects()] == [f"d-{n}" for n in range(0, 40, 3)]
-        score_chunks(store, stage, Shown(), never, below=0.1)  # type: ignore[arg-type]
-        assert len(list(store.results.rejects())) == len(scored)
 
 
 def test_parallel_reading_matches_serial_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def readings(folder: str, processors: int) -> dict[str, Context]:
-        def stop() -> None:
-            if len(store.chunks_missing("reading")) < 100:
-                raise InterruptedError
-
         monkeypatch.setattr(local, "usable_processors", lambda: processors)
-        with store_of(tmp_path / folder, 100) as store:
-            with pytest.raises(InterruptedError):
-                read_chunks(store, load_parser("en-core-web-sm"), Shown(), stop)
-            assert len(store.chunks_missing("reading")) == 68
-            read_chunks(store, load_parser("en-core-web-sm"), Shown(), never)
+        with store_of(tmp_path / folder) as store:
+            prepare(store, parser="en-core-web-sm")
             return store.contexts()
 
     alone = readings("alone", 1)
@@ -198,5 +187,5 @@ def test_passage_equal_to_its_chunk_is_embedded_once(tmp_path: Path) -> None:
         texts = [chunk.text for chunk in store.chunks()]
         marked = {context.passage for context in store.contexts().values()} - set(texts)
     assert marked
-    assert embedded[: len(texts)] == sorted(texts, key=lambda text: -len(text))
+    assert set(texts) <= set(embedded)
     assert len(embedded) == len(set(embedded))

@@ -1,8 +1,8 @@
 """Preparation of runs and judging are the same in this process and on Ray."""
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +12,41 @@ import scripted_run
 from groundset.corpus import CorpusOptions, build_corpus
 from groundset.data_files import data_path
 from groundset.engine import generation, judging, preparation
+from groundset.engine.assembly import open_scorer
+from groundset.engine.compiled import shipped_head
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
-from groundset.engine.models import Openers
-from groundset.engine.preparation import embed_chunks, read_chunks
-from groundset.executors import LOCAL, Executor, local
-from groundset.progress import Progress
+from groundset.engine.models import Openers, languages_with
+from groundset.engine.preparation import ChunkWork, Scoring, prepare_slices
+from groundset.executors import LOCAL, Executor
 from groundset.retrieval.embedder import load_embedder
 from groundset.runtime.parser import load_parser
 from groundset.store.run_store import RunStore
+from programs.critics import open_critics
+from programs.critics.remembering import CachingEncoder
 from programs.errors import InputError
 
 
 @pytest.mark.model
-def test_readings_and_vectors_are_the_same_on_ray(
+def test_readings_vectors_and_scores_are_the_same_on_ray(
     on_ray: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(preparation, "_FIRST_SLICE", 16)
     monkeypatch.setattr(preparation, "_SLICE", 16)
-    monkeypatch.setattr(preparation, "_MIN_CHUNKS", 1)
-    monkeypatch.setattr(preparation, "_MIN_CHUNKS_EACH", 16)
-    monkeypatch.setattr(local, "usable_processors", lambda: 1)
     corpus = build_corpus([data_path("samples")], CorpusOptions(chunk_size=600))
     chunks, embedder, parser = corpus.chunks[:32], load_embedder("all-minilm-l6-v2"), load_parser("en-core-web-sm")
-    found: list[tuple[Any, str]] = []
+    head = shipped_head("chunk", embedder.sha256)
+    scoring = Scoring(partial(open_scorer, open_critics, "head", {"chunk": head}, {}, {}))
+    work = ChunkWork(parser, embedder, scoring)
+    found: list[tuple[Any, ...]] = []
     for name, where in (("local", LOCAL), ("other", on_ray)):
         with RunStore.create(tmp_path / name, meta={}, documents=corpus.documents, chunks=chunks) as store:
-            progress: Any = Progress(quiet=True)
-            read_chunks(store, parser, progress, lambda: None, where)
-            embed_chunks(store, embedder.encode_corpus, progress, lambda: None, where)
-            found.append((store.contexts(), hashlib.sha256(store.vectors().tobytes()).hexdigest()))
+            encoder, languages = CachingEncoder(embedder), languages_with(parser)
+            for _ in prepare_slices(store, chunks, work, encoder, languages, where, lambda _: None, lambda: None):
+                pass
+            passages = [context.passage for context in store.contexts().values()]
+            vectors = [rows.tobytes() for rows in (store.vectors(), encoder.encode(passages))]
+            found.append((store.contexts(), list(store.results.rejects()), vectors))
     assert found[0] == found[1]
 
 

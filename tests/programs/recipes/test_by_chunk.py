@@ -135,7 +135,7 @@ def test_refused_chunks_are_skipped_and_counted():
         context_of(name="hard", easy=0),
     )
     agenda = agenda_of(*contexts)
-    assert agenda.keys == ("good", "unscored", "hard")
+    assert tuple(agenda.keys) == ("good", "unscored", "hard")
     assert agenda.counts == {
         "chunks": 4,
         "usable": 3,

@@ -1,6 +1,7 @@
 """The agenda of modes that write freely."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -82,3 +83,26 @@ def test_exhausted_and_once_passages_are_not_offered() -> None:
     assert agenda_of(context_of("a")).offers("a", 1, [accepted])
     assert agenda_of(context_of("a"), once=True).offers("a", 1, [accepted]) == {}
     assert agenda_of(context_of("a")).offers("a", 1, [accepted._replace(exhausted=True)]) == {}
+
+
+def test_first_passages_of_a_large_corpus_need_no_other_chunk() -> None:
+    class Prepared(list[Context]):
+        """Contexts of which only the first are ready."""
+
+        ready = 32
+
+        def __getitem__(self, index: Any) -> Any:
+            assert index < self.ready, "a chunk that is not ready is needed"
+            return super().__getitem__(index)
+
+    contexts = Prepared(context_of(f"c{number}", start=30 * number) for number in range(256))
+    near = {f"c{number}": {f"c{number + 1}": 0.6, f"c{number + 2}": 0.5} for number in range(250)}
+    chunks = [context.chunk for context in list(contexts)]
+    material = replace(material_of(contexts, near, mode="free"), chunks=chunks)
+    agenda = ByPassage(material, ("simple", "multi_context"), weights={}, candidates=2)
+    offered = [agenda.offers(agenda.keys[index], 0, ()) for index in range(32)]
+    assert [list(each) for each in offered] == [["simple"]] * 32
+    assert offered[1]["simple"][0].before.startswith("The mill")
+    contexts.ready = 256
+    for index, round_ in ((32, 0), (0, 1)):
+        assert list(agenda.offers(agenda.keys[index], round_, ())) == ["simple", "multi_context"]

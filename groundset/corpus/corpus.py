@@ -14,7 +14,7 @@ from groundset.corpus.chunks import chunk_document
 from groundset.corpus.documents import no_documents_error, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
-from groundset.corpus.user_chunks import CHUNK_SUFFIXES, read_user_chunks
+from groundset.corpus.user_chunks import chunk_files, names_chunks, read_user_chunks
 from groundset.executors import LOCAL, Executor
 from groundset.files import is_stream, json_line, whole_file
 from groundset.options import ChunkingOptions
@@ -103,7 +103,7 @@ def build_corpus(
     on_file: Callable[[str], None] | None = None,
     executor: Executor = LOCAL,
 ) -> Corpus:
-    """Read files, folders and globs into documents, and split them into chunks.
+    """Read files, folders and globs, also as URLs, into documents, and split them into chunks.
 
     The chunks of a ``.jsonl`` or ``.parquet`` file in ``paths`` are used unchanged. The semantic chunker needs
     ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read. The result
@@ -111,26 +111,26 @@ def build_corpus(
     """
     options = options or CorpusOptions()
     is_semantic = options.chunker == "semantic"
-    chunk_files = [Path(path) for path in paths if Path(path).suffix.lower() in CHUNK_SUFFIXES]
-    chunk_files = [file for file in chunk_files if not file.is_dir()]
-    others = [path for path in paths if Path(path) not in chunk_files]
+    own = [path for path in paths if names_chunks(path)]
+    own_files = chunk_files(own)
+    others = [path for path in paths if path not in own]
     documents: list[Document] = []
     chunks: list[Chunk] = []
     skipped: list[SkippedFile] = []
-    files = len(chunk_files)
+    files = len(own_files)
     dropped_short = dropped_duplicates = 0
-    if others or not chunk_files:
+    if others or not own_files:
         found = find_documents(others)
         cutter = _Cutter(options, ChunkingTools(embed if is_semantic else None, tokenizer))
         reading = read_documents(found.files, on_file, cut=cutter, executor=executor, one_process=is_semantic)
         skipped = [*found.skipped, *reading.skipped]
         files += len(found.files)
-        if not reading.documents and not chunk_files:
+        if not reading.documents and not own_files:
             raise no_documents_error(skipped)
         documents += reading.documents
         dropped_short = reading.dropped_short
         chunks, dropped_duplicates = _drop_duplicates(reading.chunks, options, executor)
-    for file in chunk_files:
+    for file in own_files:
         user_chunks = read_user_chunks(file)
         documents += user_chunks.documents
         chunks += user_chunks.chunks

@@ -1,4 +1,7 @@
-"""Parse files into documents; files that cannot be parsed are skipped with a reason."""
+"""Parse files into documents; files that cannot be parsed are skipped with a reason.
+
+A file behind a URL is copied to a temporary file first, by the process that parses it.
+"""
 
 import hashlib
 import re
@@ -7,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from groundset.bounded import BoundedProcess, LimitError, Limits
 from groundset.corpus.files import FoundFile, SkippedFile
 from groundset.corpus.parsing import formats
 from groundset.corpus.parsing.text import UnparsableError, name_title
+from groundset.corpus.remote import RemoteFile, TooLargeError, copied
 from groundset.executors import LOCAL, Executor
 from programs.errors import InputError
 from programs.types import Chunk, Document
@@ -32,6 +36,7 @@ MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 _SLUG_LENGTH = 40
 _NAMED_FILES = 5
 _MISSING = "broken link"
+_TOO_LARGE = f"larger than {MAX_FILE_MB} MB"
 Cut = Callable[[Document], tuple[list[Chunk], int]]
 
 
@@ -109,13 +114,13 @@ def read_documents(
         one_process: whether ``cut`` itself uses all processors of this machine.
 
     Raises:
-        InputError: a node of a cluster does not see a file.
+        InputError: a node of a cluster does not see a file, or a file behind a URL cannot be fetched.
     """
     reading = Reading([], [], [], 0)
     short = 0
     seen: dict[bytes, str] = {}
     # Absolute, because the working folder of an actor is another.
-    files = [FoundFile(found.file.absolute(), found.path) for found in files]
+    files = [found._replace(file=found.file.absolute()) if isinstance(found.file, Path) else found for found in files]
     parts = 1 + sum(map(_megabytes, files)) / _MB_PER_PROCESS
     most = 1 if one_process else _MAX_PROCESSES
     with closing(executor.map(_ReadFiles(cut), files, parts=parts, most=most)) as found_documents:
@@ -124,7 +129,8 @@ def read_documents(
                 on_file(found.path)
             document, chunks, dropped, reason = next(found_documents)
             if document is None:
-                if reason == _MISSING and not executor.is_local and found.file.exists():
+                is_seen_here = isinstance(found.file, Path) and not executor.is_local and found.file.exists()
+                if reason == _MISSING and is_seen_here:
                     raise InputError(f"{found.file}: not found by a node of the cluster; use a folder that all share")
                 reading.skipped.append(SkippedFile(path=found.path, reason=reason))
                 continue
@@ -139,33 +145,63 @@ def read_documents(
 
 
 def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
-    """Parse one file.
+    """Parse one file; a remote one is copied to this machine first.
 
     Raises:
         UnparsableError: the file cannot be parsed.
+        InputError: a remote file cannot be copied.
+    """
+    if isinstance(found.file, Path):
+        return _parse_document(parse, found, found.file)
+    if found.file.size == 0:
+        raise UnparsableError("empty")
+    _check_suffix(found)
+    try:
+        with copied(found.file, MAX_FILE_MB << 20) as copy:
+            return _parse_document(parse, found, copy)
+    except TooLargeError:
+        raise UnparsableError(_TOO_LARGE) from None
+
+
+def _check_suffix(found: FoundFile) -> str:
+    """Return the suffix of a file in lower case.
+
+    Raises:
+        UnparsableError: files of this type cannot be parsed.
+    """
+    suffix = PurePosixPath(found.path).suffix.lower()
+    if suffix not in formats.SUFFIXES:
+        raise UnparsableError(f"unsupported type {suffix}")
+    return suffix
+
+
+def _parse_document(parse: BoundedProcess, found: FoundFile, file: Path) -> Document:
+    """Parse a file of this machine.
+
+    Raises:
+        UnparsableError: it cannot be parsed.
     """
     try:
-        if not found.file.is_file():
-            raise UnparsableError("not a regular file" if found.file.exists() else _MISSING)
-        status = found.file.stat()
+        if not file.is_file():
+            raise UnparsableError("not a regular file" if file.exists() else _MISSING)
+        status = file.stat()
     except OSError as error:
         raise UnparsableError(f"unreadable: {error.strerror or error}") from error
     if not status.st_size:
         raise UnparsableError("empty")
-    suffix = PurePosixPath(found.path).suffix.lower()
-    if suffix not in formats.SUFFIXES:
-        raise UnparsableError(f"unsupported type {suffix}")
+    suffix = _check_suffix(found)
     megabytes = status.st_size / (1 << 20)
     if megabytes > MAX_FILE_MB:
-        raise UnparsableError(f"larger than {MAX_FILE_MB} MB")
+        raise UnparsableError(_TOO_LARGE)
     try:
-        parsed = parse({"path": str(found.file), "suffix": suffix}, SECONDS + SECONDS_PER_MB * megabytes)
+        parsed = parse({"path": str(file), "suffix": suffix}, SECONDS + SECONDS_PER_MB * megabytes)
     except LimitError as error:
         raise UnparsableError(f"reading it {error}") from error
     if "refused" in parsed:
         raise UnparsableError(parsed["refused"])
     if sum(map(str.isalnum, parsed["text"])) < MIN_CHARACTERS:
         raise UnparsableError("too little text")
+    modified = found.file.modified if isinstance(found.file, RemoteFile) else datetime.fromtimestamp(status.st_mtime, UTC)
     return Document(
         doc_id=document_id(found.path, parsed["text"]),
         path=found.path,
@@ -174,12 +210,14 @@ def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
         headings=parsed["headings"],
         pages=parsed["pages"],
         captions=parsed["captions"],
-        last_modified=datetime.fromtimestamp(status.st_mtime, UTC),
+        last_modified=modified,
     )
 
 
 def _megabytes(found: FoundFile) -> float:
     """Return the size of a file, 0 if it is unknown."""
+    if isinstance(found.file, RemoteFile):
+        return (found.file.size or 0) / (1 << 20)
     try:
         return found.file.stat().st_size / (1 << 20)
     except OSError:

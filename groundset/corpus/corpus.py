@@ -1,7 +1,7 @@
 """Build a corpus from files, folders and globs: read, chunk, drop duplicates and write."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -20,6 +20,9 @@ from groundset.files import is_stream, json_line, whole_file
 from groundset.options import ChunkingOptions
 from programs.errors import InputError
 from programs.types import Chunk, Document
+
+
+_CHARACTERS_PER_PROCESS = 4 << 20  # cutting them takes longer than starting a process
 
 
 class _Frozen(BaseModel):
@@ -84,6 +87,22 @@ class _Cutter:
         return chunk_document(
             document, chunker, options.size, options.chunk_overlap, options.merge, options.min_length, self.tools
         )
+
+
+@dataclass(frozen=True)
+class _CutDocuments:
+    """An operator that splits documents into chunks."""
+
+    cutter: _Cutter
+
+    @contextmanager
+    def load(self) -> Iterator[_Cutter]:
+        """Yield the function that splits a document."""
+        yield self.cutter
+
+    def name(self, item: Document) -> str:
+        """Return the path of a document."""
+        return item.path
 
 
 class ChunkingResult(NamedTuple):
@@ -156,16 +175,19 @@ def cut_documents(
     *,
     embed: Embed | None = None,
     tokenizer: Tokenizer | None = None,
+    executor: Executor = LOCAL,
 ) -> ChunkingResult:
     """Split parsed documents into chunks; see :func:`build_corpus`."""
     cutter = _Cutter(options, ChunkingTools(embed, tokenizer))
     chunks: list[Chunk] = []
     short = 0
-    for document in documents:
-        found, dropped = cutter(document)
-        chunks += found
-        short += dropped
-    kept, duplicates = _drop_duplicates(chunks, options, LOCAL)
+    parts = 1 + sum(len(document.text) for document in documents) / _CHARACTERS_PER_PROCESS
+    most = 1 if options.chunker == "semantic" else None  # it uses all processors of this machine itself
+    with closing(executor.map(_CutDocuments(cutter), documents, parts=parts, most=most)) as cuts:
+        for found, dropped in cuts:
+            chunks += found
+            short += dropped
+    kept, duplicates = _drop_duplicates(chunks, options, executor)
     return ChunkingResult(kept, short, duplicates)
 
 

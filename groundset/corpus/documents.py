@@ -201,7 +201,9 @@ def _parse_document(parse: BoundedProcess, found: FoundFile, file: Path) -> Docu
         raise UnparsableError(parsed["refused"])
     if sum(map(str.isalnum, parsed["text"])) < MIN_CHARACTERS:
         raise UnparsableError("too little text")
-    modified = found.file.modified if isinstance(found.file, RemoteFile) else datetime.fromtimestamp(status.st_mtime, UTC)
+    modified = (
+        found.file.modified if isinstance(found.file, RemoteFile) else datetime.fromtimestamp(status.st_mtime, UTC)
+    )
     return Document(
         doc_id=document_id(found.path, parsed["text"]),
         path=found.path,

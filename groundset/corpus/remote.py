@@ -245,11 +245,12 @@ def _explained(url: Url, shown: str, error: Exception) -> InputError:
     if isinstance(error, ImportError):
         fix = f"install it with `pip install 'groundset[{extra}]'`" if extra else str(error)
         return InputError(f"{shown}: needs another package; {fix}")
-    if isinstance(error, FileNotFoundError):
+    status = getattr(error, "status", None) or getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, FileNotFoundError) or status == 404:
         return InputError(f"{shown}: no such bucket, folder or file")
     reason = without_secrets((str(error) or type(error).__name__).splitlines()[0])
     hint = f"; credentials are taken from {credentials}" if credentials else ""
-    if isinstance(error, PermissionError):
+    if isinstance(error, PermissionError) or status in (401, 403):
         return InputError(f"{shown}: no permission ({reason}){hint}")
     if isinstance(error, ValueError):
         return InputError(f"{shown}: cannot be read ({reason})")

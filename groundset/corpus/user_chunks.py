@@ -135,9 +135,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     )
 
 
-def _document(
-    rows: list[_Row], file: Path | RemoteFile, modified: datetime | None
-) -> tuple[Document, list[Chunk]]:
+def _document(rows: list[_Row], file: Path | RemoteFile, modified: datetime | None) -> tuple[Document, list[Chunk]]:
     """Concatenate the chunks of one source into a document, so that their offsets are valid."""
     first = rows[0]
     path = first.path or portable(file.name)

@@ -1,4 +1,4 @@
-"""A server on this machine that hands out files as S3, as datasets of the Hugging Face Hub, and as a web server does."""
+"""A server on this machine that hands out files as S3, a dataset of the Hugging Face Hub and a web server do."""
 
 import hashlib
 import json
@@ -88,7 +88,9 @@ class _Handler(BaseHTTPRequestHandler):
                 f"<Contents><Key>{escape(key)}</Key><LastModified>{_MODIFIED}</LastModified>"
                 f'<ETag>"{_tag(content)}"</ETag><Size>{len(content)}</Size></Contents>'
             )
-        common = [f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>" for each in dict.fromkeys(folders)]
+        common = [
+            f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>" for each in dict.fromkeys(folders)
+        ]
         listing = "".join([*contents, *common])
         listed = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listing}</ListBucketResult>"
         self._answer(200, listed.encode())

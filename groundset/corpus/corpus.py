@@ -21,7 +21,6 @@ from groundset.options import ChunkingOptions
 from programs.errors import InputError
 from programs.types import Chunk, Document
 
-
 _CHARACTERS_PER_PROCESS = 4 << 20  # cutting them takes longer than starting a process
 
 

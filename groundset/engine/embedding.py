@@ -30,9 +30,7 @@ class _EmbedTexts:
         return f"embedding {len(item)} texts from {item[0]:.40}"
 
 
-def embed_texts(
-    texts: Sequence[str], encode_corpus: Embed, executor: Executor, on_done: Callable[[int], object]
-) -> Any:
+def embed_texts(texts: Sequence[str], encode_corpus: Embed, executor: Executor, on_done: Callable[[int], None]) -> Any:
     """Return a row for each text; on this machine computed by threads, which share the weights."""
     if executor.is_local:
         return encode_corpus(texts, on_done=on_done)

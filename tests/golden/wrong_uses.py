@@ -25,7 +25,8 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "DOCS --size 5 --out RUN", "DOCS --out DAMAGED", "DOCS --out DOCS",
     ),
     "chunk": (
-        "DOCS", "MISSING --out -", "EMPTY --out -", "memory://missing --out -", "DOCS --out - --chunker nope", "DOCS --out - --engine nope",
+        "DOCS", "MISSING --out -", "EMPTY --out -", "memory://missing --out -",
+        "DOCS --out - --chunker nope", "DOCS --out - --engine nope",
         "DOCS --out FILE.csv",
     ),
     "judge": (

@@ -67,9 +67,7 @@ def memory(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def server(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, egress: object
-) -> Iterator[storage_server.StorageServer]:
+def server(folder: Path, monkeypatch: pytest.MonkeyPatch, egress: object) -> Iterator[storage_server.StorageServer]:
     with storage_server.serving() as server:
         for file in filter(Path.is_file, folder.rglob("*")):
             server.files[f"bucket/docs/{file.relative_to(folder).as_posix()}"] = file.read_bytes()

@@ -1,6 +1,6 @@
 """Build a corpus from files, folders and globs: read, chunk, drop duplicates and write."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,13 +119,15 @@ def build_corpus(
     embed: Embed | None = None,
     tokenizer: Tokenizer | None = None,
     on_file: Callable[[str], None] | None = None,
+    known: Iterable[Document] = (),
     executor: Executor = LOCAL,
 ) -> Corpus:
     """Read files, folders and globs, also as URLs, into documents, and split them into chunks.
 
     The chunks of a ``.jsonl`` or ``.parquet`` file in ``paths`` are used unchanged. The semantic chunker needs
-    ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read. The result
-    does not depend on ``executor``.
+    ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read. Files
+    whose content is that of a ``known`` document of the same path are not parsed again. The result does not depend on
+    ``known`` and ``executor``.
     """
     options = options or CorpusOptions()
     is_semantic = options.chunker == "semantic"
@@ -140,7 +142,14 @@ def build_corpus(
     if others or not own_files:
         found = find_documents(others)
         cutter = _Cutter(options, ChunkingTools(embed if is_semantic else None, tokenizer))
-        reading = read_documents(found.files, on_file, cut=cutter, executor=executor, one_process=is_semantic)
+        reading = read_documents(
+            found.files,
+            on_file,
+            cut=cutter,
+            known={document.path: document for document in known if document.source_digest},
+            executor=executor,
+            one_process=is_semantic,
+        )
         skipped = [*found.skipped, *reading.skipped]
         files += len(found.files)
         if not reading.documents and not own_files:

@@ -72,7 +72,7 @@ def update_run(
     config = make_config({**configuration, "documents": tuple(docs), "chunks": None})
     with Progress(quiet=quiet) as progress, open_executor(engine) as executor:
         embedder = _Embedder(run, folder, progress, executor)
-        corpus = _read(config, embedder, progress, executor)
+        corpus = _read(config, run.documents, embedder, progress, executor)
         old = CorpusTexts(run.documents, run.chunks)
         new = reuse_ids(old, CorpusTexts(corpus.documents, corpus.chunks))
         chunk_vectors = embedder.vectors(new.chunks)
@@ -137,13 +137,15 @@ class _Embedder:
         return np.stack([self._known[chunk.text] for chunk in chunks])
 
 
-def _read(config: RunConfig, embedder: _Embedder, progress: Progress, executor: Executor) -> Corpus:
+def _read(
+    config: RunConfig, known: Sequence[Document], embedder: _Embedder, progress: Progress, executor: Executor
+) -> Corpus:
     options = config.corpus_options()
     embed = tokenizer = None
     if options.chunker in _NEEDS_EMBEDDER:
         embed, tokenizer = embedder.model.encode_corpus, embedder.model.tokenizer
     with progress.waiting("Reading documents"):
-        corpus = build_corpus(config.sources, options, embed=embed, tokenizer=tokenizer, executor=executor)
+        corpus = build_corpus(config.sources, options, embed=embed, tokenizer=tokenizer, known=known, executor=executor)
     progress.read(corpus, every_file=False)
     return corpus
 

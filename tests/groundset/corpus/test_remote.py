@@ -192,6 +192,41 @@ def test_own_chunks(memory: str, tmp_path: Path) -> None:
         build_corpus([f"{memory}/own/bad.jsonl"])
 
 
+def test_unchanged_documents_are_not_read_again(
+    server: storage_server.StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("s3fs", reason="needs the extra `groundset[s3]`")
+    parsed: list[str] = []
+
+    class Recorded(InProcess):
+        def __call__(self, request: dict[str, str], seconds: float) -> dict[str, Any]:
+            parsed.append(Path(request["path"]).read_text(encoding="utf-8"))
+            return super().__call__(request, seconds)
+
+    monkeypatch.setattr(documents, "BoundedProcess", Recorded)
+    for name, text in {"a.md": "The lamp. " * 20, "b.md": "The quay. " * 20}.items():
+        (tmp_path / name).write_text(text)
+        server.files[f"bucket/few/{name}"] = text.encode()
+    for root in (str(tmp_path), "s3://bucket/few"):
+        before = build_corpus([root], OPTIONS)
+        changed = "The bridge. " * 20
+        (tmp_path / "a.md").write_text(changed)
+        server.files["bucket/few/a.md"] = changed.encode()
+        parsed.clear()
+        server.asked.clear()
+        after = build_corpus([root], OPTIONS, known=before.documents)
+        assert parsed == [changed]
+        assert "GET /bucket/few/b.md" not in server.asked
+        assert after == build_corpus([root], OPTIONS)
+        (tmp_path / "a.md").write_text("The lamp. " * 20)
+        server.files["bucket/few/a.md"] = b"The lamp. " * 20
+    documents._parsers_digest.cache_clear()
+    monkeypatch.setattr(documents, "__version__", "another")
+    build_corpus([root], OPTIONS, known=before.documents)
+    assert parsed.count("The quay. " * 20) == 2, "parsed without known documents, and by another version"
+    documents._parsers_digest.cache_clear()
+
+
 def test_times_of_storages() -> None:
     storage = fsspec.filesystem("memory")
     storage.pipe("/times/a.md", b"x")

@@ -85,8 +85,7 @@ def find_remote(url: Url) -> list[FoundRemote]:
     Raises:
         InputError: there are none, or the storage cannot be read.
     """
-    with _storage(url) as (storage, path):
-        storage.invalidate_cache()
+    with _storage(url, anew=True) as (storage, path):
         if url.is_http:
             if url.endswith("/"):
                 raise InputError(f"{url}: web servers have no folders; name each file")
@@ -214,8 +213,11 @@ def _blocks(file: RemoteFile) -> Generator[bytes]:
 
 
 @contextmanager
-def _storage(url: Url, shown: str = "") -> Iterator[tuple[Any, str]]:
-    """Yield the fsspec filesystem of a URL and the path in it; errors in the block become an ``InputError``."""
+def _storage(url: Url, shown: str = "", *, anew: bool = False) -> Iterator[tuple[Any, str]]:
+    """Yield the fsspec filesystem of a URL and the path in it; errors in the block become an ``InputError``.
+
+    fsspec keeps filesystems with their listings and credentials; ``anew`` forgets them.
+    """
     network: AbstractContextManager[Any] = nullcontext()
     try:
         import fsspec
@@ -230,6 +232,8 @@ def _storage(url: Url, shown: str = "") -> Iterator[tuple[Any, str]]:
 
             timeout = ClientTimeout(total=None, sock_connect=_WAIT, sock_read=_WAIT)
             options = {"client_kwargs": {"trust_env": True, "timeout": timeout}}
+        if anew:
+            fsspec.get_filesystem_class(url.protocol).clear_instance_cache()
         with network:
             yield fsspec.url_to_fs(str(url), **options)
     except GroundsetError:

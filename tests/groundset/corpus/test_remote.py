@@ -77,7 +77,6 @@ def server(folder: Path, monkeypatch: pytest.MonkeyPatch, egress: object) -> Ite
             monkeypatch.setenv(name, "us-east-1")
         monkeypatch.setattr(remote, "_PAUSES", (0, 0))
         yield server
-        fsspec.AbstractFileSystem.clear_instance_cache()  # the next server has the same bucket
 
 
 @pytest.mark.parametrize("pattern", ["docs", "docs/**"])

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from groundset import privacy
+from groundset.sources import Url, is_url, source_of
 from programs.errors import GroundsetError, InputError
 
 DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
@@ -200,12 +201,31 @@ def paths_of(name: str, given: Any) -> tuple[Path, ...]:
         InputError: the value is not of these types, or a path is empty.
     """
     try:
-        items = [given] if isinstance(given, str | Path) or hasattr(given, "folder") else list(given)
-        if "" in items:
-            raise InputError(f"{option_name(name)}: the path is empty; name a file or a folder")
-        return tuple(Path(getattr(path, "folder", path)).expanduser() for path in items)
+        return tuple(Path(getattr(path, "folder", path)).expanduser() for path in _items(name, given))
     except TypeError as error:
         raise InputError(f"{option_name(name)} {given}: give a path, or a list of paths") from error
+
+
+def sources_of(name: str, given: Any) -> tuple[Path | Url, ...]:
+    """Return the paths and URLs of an option; see :func:`paths_of`.
+
+    Raises:
+        InputError: the value is not of these types, a path is empty, or a URL holds credentials.
+    """
+    return tuple(
+        source_of(each) if isinstance(each, str) and is_url(each) else paths_of(name, each)[0]
+        for each in _items(name, given)
+    )
+
+
+def _items(name: str, given: Any) -> list[Any]:
+    try:
+        items = [given] if isinstance(given, str | Path) or hasattr(given, "folder") else list(given)
+    except TypeError as error:
+        raise InputError(f"{option_name(name)} {given}: give a path, or a list of paths") from error
+    if "" in items:
+        raise InputError(f"{option_name(name)}: the path is empty; name a file or a folder")
+    return items
 
 
 def as_parameters(text: str) -> str:

@@ -187,7 +187,7 @@ class OpenedRun(Run):
         """
         from groundset.sets.transforms.update import update_run
 
-        update_run(options.run, options.docs, options.out, quiet=options.quiet)
+        update_run(options.run, options.docs, options.out, engine=options.engine, quiet=options.quiet)
         return OpenedRun(options.out)
 
     @for_python

@@ -41,7 +41,8 @@ class PageStart(_Frozen):
 class Document(_Frozen):
     """A parsed source text; the ``start`` and ``end`` of its chunks are offsets into ``text``.
 
-    ``captions`` are the paragraphs of ``text`` that its format marks as captions.
+    ``captions`` are the paragraphs of ``text`` that its format marks as captions. ``source_digest`` is a hash of the
+    content of its file and of the parsers, empty if it was not parsed from a file.
     """
 
     doc_id: str
@@ -52,6 +53,7 @@ class Document(_Frozen):
     pages: tuple[PageStart, ...] = ()
     captions: tuple[str, ...] = ()
     last_modified: datetime | None = None
+    source_digest: str = ""
 
 
 class Chunk(_Frozen):

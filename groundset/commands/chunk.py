@@ -7,6 +7,7 @@ from groundset.commands.declare import Command, Engine, NewFile
 from groundset.commands.output.targets import check_out, name_of, note
 from groundset.options import DEFAULT_EMBEDDER, ChunkingOptions, CommandOptions, option
 from groundset.printing import say
+from groundset.sources import Source
 
 if TYPE_CHECKING:
     from groundset.corpus import Corpus
@@ -17,8 +18,8 @@ _NAMED_FILES = 20
 class CutOptions(ChunkingOptions, CommandOptions):
     """Split documents into chunks, without a language model."""
 
-    docs: tuple[str, ...] = option(
-        ..., "Files, folders or globs: txt, md, html, pdf, docx and more.", metavar="DOCS", argument=True
+    docs: tuple[Source, ...] = option(
+        ..., "Files, folders or globs, or their URLs: txt, md, html, pdf, docx and more.", metavar="DOCS", argument=True
     )
     merge: int = option(1, "Join this many consecutive chunks.", ge=1)
     min_length: int = option(200, "Drop shorter chunks, in characters.", ge=0)
@@ -49,7 +50,8 @@ def chunk(options: ChunkOptions) -> None:
 
     out = options.out
     read = [found.file for found in find_documents(options.docs).files if found.file.suffix.lower() in SUFFIXES]
-    check_out(out, [*map(Path, options.docs), *read], documents_path(out))
+    inputs = [file for file in (*options.docs, *read) if isinstance(file, Path)]
+    check_out(out, inputs, documents_path(out))
     corpus = cut_corpus(options.docs, options.chunking, options.embedder, options.engine)
     chunks_file, documents_file = write_chunks(corpus, out)
     _report(corpus, out)

@@ -18,7 +18,8 @@ from pydantic import AfterValidator, BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from groundset.options import CommandOptions, as_parameters, for_python, option, paths_of, recipe_options
+from groundset.options import CommandOptions, as_parameters, for_python, option, paths_of, recipe_options, sources_of
+from groundset.sources import Url
 
 _Options = TypeVar("_Options", bound=CommandOptions)
 _Result = TypeVar("_Result")
@@ -65,14 +66,14 @@ class Parameter(NamedTuple):
         return str(default).lower() if isinstance(default, bool) else str(default)
 
     def for_command_line(self) -> inspect.Parameter:
-        """Return the parameter for Typer; numbers and choices are parsed by the model."""
+        """Return the parameter for Typer; numbers, choices and URLs are parsed by the model."""
         kind, extra = _plain(self.field.annotation), self.extra
         choices = [str(choice) for choice in _members(kind) if isinstance(choice, str)]
         number = next((each for each in (int, float) if each in (kind, *get_args(kind))), None)
         several = get_origin(kind) is tuple
         if several:
-            kind = list[get_args(kind)[0]]  # type: ignore[misc]
-        elif self.recipes or choices or number:
+            kind = list[str if _takes_urls(kind) else get_args(kind)[0]]  # type: ignore[misc]
+        elif self.recipes or choices or number or _takes_urls(kind):
             kind = str
         metavar = extra.get("metavar") or (f"<{'|'.join(choices)}>" if choices else None)
         metavar = metavar or _METAVARS.get(number or (self.recipes and self.field.annotation))
@@ -213,9 +214,11 @@ def as_values(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> dic
         if value is None:
             continue
         kind = _plain(each.field.annotation)
-        if get_origin(kind) is tuple and each.extra.get("argument"):
-            paths = paths_of(each.name, value)
-            found[each.name] = paths if Path in get_args(kind) else tuple(map(str, paths))
+        if _takes_urls(kind):
+            sources = sources_of(each.name, value)
+            found[each.name] = sources if get_origin(kind) is tuple else sources[0]
+        elif get_origin(kind) is tuple and each.extra.get("argument"):
+            found[each.name] = paths_of(each.name, value)
         elif Path in (kind, *get_args(kind)):
             (found[each.name],) = paths_of(each.name, value)
         else:
@@ -237,6 +240,11 @@ def _plain(kind: Any) -> Any:
     if get_origin(kind) in (Union, UnionType):
         return Union[tuple(map(_plain, get_args(kind)))]  # noqa: UP007 - made at run time
     return kind
+
+
+def _takes_urls(kind: Any) -> bool:
+    """Return whether the values of a type, without pydantic's annotations, can be URLs."""
+    return Url in get_args(kind) or (get_origin(kind) is tuple and Url in get_args(_plain(get_args(kind)[0])))
 
 
 def _members(kind: Any) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """`groundset relabel`: judge the questions of a run with another critic."""
 
-from groundset.commands.declare import Command, Compiled, Critic, NewRun, RunFolder, Tracking
+from groundset.commands.declare import Command, Compiled, Critic, Engine, NewRun, RunFolder, Tracking
 from groundset.options import CommandOptions, option
 from groundset.printing import say
 
@@ -18,6 +18,7 @@ class RelabelOptions(CommandOptions):
     lm: str | None = option(None, "The language model of the critics lm, ensemble and verdict.", metavar="MODEL")
     compiled: Compiled
     tracking: Tracking
+    engine: Engine
     keep: bool = option(False, "Keep refused samples, with the verdict.")
     quiet: bool = option(False, "Show no progress.", only="python")
 

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from groundset.commands.declare import Command, Json, NewFile, RunFolder
+from groundset.commands.declare import Command, Engine, Json, NewFile, RunFolder
 from groundset.commands.output.targets import check_inputs
 from groundset.options import CommandOptions, option
 from groundset.printing import say, say_lines
@@ -65,6 +65,7 @@ class RoundtripOptions(CommandOptions):
         "Vector store: faiss, qdrant (in memory), qdrant:FOLDER or qdrant:URL. All give the same ranks.",
         metavar="STORE",
     )
+    engine: Engine
     out: NewFile | None = option(
         None, "Write the results of the run's own retriever for each question: .csv or .jsonl.", metavar="FILE"
     )
@@ -74,6 +75,7 @@ class RoundtripOptions(CommandOptions):
 def roundtrip(options: RoundtripOptions) -> None:
     """Compare the retrievers and print or write the results."""
     from groundset.engine.config import make_config
+    from groundset.executors import open_executor
     from groundset.files import whole_text
     from groundset.progress import Progress
     from groundset.retrieval.embedder import load_embedder
@@ -96,7 +98,10 @@ def roundtrip(options: RoundtripOptions) -> None:
         progress.note(f"Vectors and chunk ids go to {host}.")
     check_store(options.vector_store)
     run = Run.loaded(options.run)
-    with whole_text(options.out) if options.out else nullcontext() as stream:
+    with (
+        whole_text(options.out) if options.out else nullcontext() as stream,
+        open_executor(options.engine) as executor,
+    ):
         configuration = run.settings["configuration"]
         config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # None in merged runs
         configs = retriever_configs(
@@ -110,7 +115,7 @@ def roundtrip(options: RoundtripOptions) -> None:
             mixed=mixed,
         )
         search = SearchOptions(
-            load_embedder, load_reranker, options.vector_store, options.rerank_depth, options.payload_key
+            load_embedder, load_reranker, options.vector_store, options.rerank_depth, options.payload_key, executor
         )
         comparison = compare(run, configs, search, monitor=progress)
         if options.out and stream:

@@ -1,10 +1,9 @@
 """`groundset update`: update a run to changed documents."""
 
-from pathlib import Path
-
-from groundset.commands.declare import Command, Json, NewRun, RunFolder
+from groundset.commands.declare import Command, Engine, Json, NewRun, RunFolder
 from groundset.options import CommandOptions, option
 from groundset.printing import say
+from groundset.sources import Source
 
 
 class UpdateOptions(CommandOptions):
@@ -17,9 +16,10 @@ class UpdateOptions(CommandOptions):
     """
 
     run: RunFolder
-    docs: tuple[Path, ...] = option(
-        ..., "All current documents: files, folders or globs.", metavar="DOCS...", argument=True
+    docs: tuple[Source, ...] = option(
+        ..., "All current documents: files, folders or globs, or their URLs.", metavar="DOCS...", argument=True
     )
+    engine: Engine
     out: NewRun
     as_json: Json
     quiet: bool = option(False, "Show no progress.", only="python")
@@ -29,7 +29,7 @@ def update(options: UpdateOptions) -> None:
     """Update the run and print the dropped samples and the summary of the new run."""
     from groundset.sets.transforms.update import update_run
 
-    updated = update_run(options.run, options.docs, options.out, quiet=options.quiet)
+    updated = update_run(options.run, options.docs, options.out, engine=options.engine, quiet=options.quiet)
     if options.as_json:
         from groundset.commands.output.tables import print_json
 

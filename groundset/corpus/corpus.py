@@ -1,7 +1,7 @@
 """Build a corpus from files, folders and globs: read, chunk, drop duplicates and write."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -14,12 +14,14 @@ from groundset.corpus.chunks import chunk_document
 from groundset.corpus.documents import no_documents_error, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
-from groundset.corpus.user_chunks import CHUNK_SUFFIXES, read_user_chunks
+from groundset.corpus.user_chunks import chunk_files, names_chunks, read_user_chunks
 from groundset.executors import LOCAL, Executor
 from groundset.files import is_stream, json_line, whole_file
 from groundset.options import ChunkingOptions
 from programs.errors import InputError
 from programs.types import Chunk, Document
+
+_CHARACTERS_PER_PROCESS = 4 << 20  # cutting them takes longer than starting a process
 
 
 class _Frozen(BaseModel):
@@ -86,6 +88,22 @@ class _Cutter:
         )
 
 
+@dataclass(frozen=True)
+class _CutDocuments:
+    """An operator that splits documents into chunks."""
+
+    cutter: _Cutter
+
+    @contextmanager
+    def load(self) -> Iterator[_Cutter]:
+        """Yield the function that splits a document."""
+        yield self.cutter
+
+    def name(self, item: Document) -> str:
+        """Return the path of a document."""
+        return item.path
+
+
 class ChunkingResult(NamedTuple):
     """Chunks, and how many were dropped as too short and as duplicates."""
 
@@ -101,36 +119,45 @@ def build_corpus(
     embed: Embed | None = None,
     tokenizer: Tokenizer | None = None,
     on_file: Callable[[str], None] | None = None,
+    known: Iterable[Document] = (),
     executor: Executor = LOCAL,
 ) -> Corpus:
-    """Read files, folders and globs into documents, and split them into chunks.
+    """Read files, folders and globs, also as URLs, into documents, and split them into chunks.
 
     The chunks of a ``.jsonl`` or ``.parquet`` file in ``paths`` are used unchanged. The semantic chunker needs
-    ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read. The result
-    does not depend on ``executor``.
+    ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read. Files
+    whose content is that of a ``known`` document of the same path are not parsed again. The result does not depend on
+    ``known`` and ``executor``.
     """
     options = options or CorpusOptions()
     is_semantic = options.chunker == "semantic"
-    chunk_files = [Path(path) for path in paths if Path(path).suffix.lower() in CHUNK_SUFFIXES]
-    chunk_files = [file for file in chunk_files if not file.is_dir()]
-    others = [path for path in paths if Path(path) not in chunk_files]
+    own = [path for path in paths if names_chunks(path)]
+    own_files = chunk_files(own)
+    others = [path for path in paths if path not in own]
     documents: list[Document] = []
     chunks: list[Chunk] = []
     skipped: list[SkippedFile] = []
-    files = len(chunk_files)
+    files = len(own_files)
     dropped_short = dropped_duplicates = 0
-    if others or not chunk_files:
+    if others or not own_files:
         found = find_documents(others)
         cutter = _Cutter(options, ChunkingTools(embed if is_semantic else None, tokenizer))
-        reading = read_documents(found.files, on_file, cut=cutter, executor=executor, one_process=is_semantic)
+        reading = read_documents(
+            found.files,
+            on_file,
+            cut=cutter,
+            known={document.path: document for document in known if document.source_digest},
+            executor=executor,
+            one_process=is_semantic,
+        )
         skipped = [*found.skipped, *reading.skipped]
         files += len(found.files)
-        if not reading.documents and not chunk_files:
+        if not reading.documents and not own_files:
             raise no_documents_error(skipped)
         documents += reading.documents
         dropped_short = reading.dropped_short
         chunks, dropped_duplicates = _drop_duplicates(reading.chunks, options, executor)
-    for file in chunk_files:
+    for file in own_files:
         user_chunks = read_user_chunks(file)
         documents += user_chunks.documents
         chunks += user_chunks.chunks
@@ -156,16 +183,19 @@ def cut_documents(
     *,
     embed: Embed | None = None,
     tokenizer: Tokenizer | None = None,
+    executor: Executor = LOCAL,
 ) -> ChunkingResult:
     """Split parsed documents into chunks; see :func:`build_corpus`."""
     cutter = _Cutter(options, ChunkingTools(embed, tokenizer))
     chunks: list[Chunk] = []
     short = 0
-    for document in documents:
-        found, dropped = cutter(document)
-        chunks += found
-        short += dropped
-    kept, duplicates = _drop_duplicates(chunks, options, LOCAL)
+    parts = 1 + sum(len(document.text) for document in documents) / _CHARACTERS_PER_PROCESS
+    most = 1 if options.chunker == "semantic" else None  # it uses all processors of this machine itself
+    with closing(executor.map(_CutDocuments(cutter), documents, parts=parts, most=most)) as cuts:
+        for found, dropped in cuts:
+            chunks += found
+            short += dropped
+    kept, duplicates = _drop_duplicates(chunks, options, executor)
     return ChunkingResult(kept, short, duplicates)
 
 

@@ -1,17 +1,18 @@
-"""Expand files, folders and globs to files with portable paths."""
+"""Expand files, folders, globs and URLs to files with portable paths."""
 
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from groundset.corpus.remote import GLOB, RemoteFile, find_remote
+from groundset.sources import Url, source_of
 from programs.errors import InputError
 
-_GLOB = frozenset("*?[")
 _OUTSIDE = "link that leads out of the folder"
 
 
@@ -25,10 +26,18 @@ class SkippedFile(BaseModel):
 
 
 class FoundFile(NamedTuple):
-    """A file on disk, and the path that names the document, relative to the given folder."""
+    """A file on disk or behind a URL, and the path that names the document, relative to the given folder."""
 
-    file: Path
+    file: Path | RemoteFile
     path: str
+
+
+class _Placed(NamedTuple):
+    """A file, its path relative to its root, and its whole path, both as parts."""
+
+    file: Path | RemoteFile
+    relative: tuple[str, ...]
+    full: tuple[str, ...]
 
 
 class FoundFiles(NamedTuple):
@@ -39,7 +48,7 @@ class FoundFiles(NamedTuple):
 
 
 def find_documents(paths: Sequence[str | Path]) -> FoundFiles:
-    """Expand files, folders and globs to files, without the hidden files in folders.
+    """Expand files, folders and globs, also as URLs, to files, without the hidden files in folders.
 
     A symbolic link in a folder is followed only to a file in the same folder, so that a folder from someone else
     cannot expose other files. A link passed as an argument is followed.
@@ -48,14 +57,23 @@ def find_documents(paths: Sequence[str | Path]) -> FoundFiles:
         raise InputError("no documents were named; pass files, folders or globs")
     skipped: list[SkippedFile] = []
     found: dict[Path, tuple[Path, Path]] = {}
-    for argument in paths:
-        expanded = list(_expand(Path(argument), skipped))
+    remote: dict[str, _Placed] = {}
+    for argument in map(source_of, paths):
+        if isinstance(argument, Url):
+            remote |= {str(file): _Placed(file, parts, _remote_parts(file)) for file, parts in find_remote(argument)}
+            continue
+        expanded = list(_expand(argument, skipped))
         # Prefer the name of a file to the name of a link to it.
         for file, root in sorted(expanded, key=lambda found_at: _is_linked(*found_at)):
             first, _ = found.setdefault(Path(os.path.realpath(file)), (file, root))
             if _is_linked(file, root) and first != file:
                 skipped.append(SkippedFile(path=_below(file, root), reason="link to a file that is read by itself"))
-    files = _name(found.values())
+    # os.path.abspath, because Path.resolve follows links.
+    local = [
+        _Placed(file, file.relative_to(root).parts, Path(os.path.abspath(file)).parts)  # noqa: PTH100
+        for file, root in found.values()
+    ]
+    files = _name([*local, *remote.values()])
     return FoundFiles(sorted(files, key=lambda file: (file.path, str(file.file))), skipped)
 
 
@@ -67,7 +85,7 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
                 yield file, argument
         elif argument.exists() or argument.is_symlink():
             yield argument, argument.parent
-        elif _GLOB & set(str(argument)):
+        elif GLOB & set(str(argument)):
             yield from _glob(argument, skipped)
         else:
             raise InputError(f"no such file or folder: {argument}")
@@ -78,7 +96,7 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
 
 def _glob(pattern: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
     parts = pattern.parts
-    fixed = next(index for index, part in enumerate(parts) if _GLOB & set(part))
+    fixed = next(index for index, part in enumerate(parts) if GLOB & set(part))
     root = Path(*parts[:fixed])
     matches = [
         match
@@ -127,20 +145,20 @@ def _below(path: Path, root: Path) -> str:
     return portable(path.relative_to(root).as_posix())
 
 
-def _name(found: Iterable[tuple[Path, Path]]) -> list[FoundFile]:
+def _remote_parts(file: RemoteFile) -> tuple[str, ...]:
+    protocol, _, path = str(file).partition("://")
+    return (protocol, *path.split("/"))
+
+
+def _name(rows: Sequence[_Placed]) -> list[FoundFile]:
     """Name files relative to their roots, with parent folders added until the names are unique."""
-    # os.path.abspath, because Path.resolve follows links.
-    rows = [
-        (file, file.relative_to(root).parts, Path(os.path.abspath(file)).parts)  # noqa: PTH100
-        for file, root in found
-    ]
-    depths = [len(relative) for _, relative, _ in rows]
+    depths = [len(row.relative) for row in rows]
     while True:
-        names = [portable("/".join(full[-depth:])) for (_, _, full), depth in zip(rows, depths, strict=True)]
+        names = [portable("/".join(row.full[-depth:])) for row, depth in zip(rows, depths, strict=True)]
         counts = Counter(names)
-        clashing = [i for i, name in enumerate(names) if counts[name] > 1 and depths[i] < len(rows[i][2]) - 1]
+        clashing = [i for i, name in enumerate(names) if counts[name] > 1 and depths[i] < len(rows[i].full) - 1]
         if not clashing:
-            return [FoundFile(file, name) for (file, _, _), name in zip(rows, names, strict=True)]
+            return [FoundFile(row.file, name) for row, name in zip(rows, names, strict=True)]
         for index in clashing:
             depths[index] += 1
 

@@ -6,21 +6,24 @@ A row has ``contents`` and ``doc_id``, as in AutoRAG's corpus, where ``doc_id`` 
 metadata may hold ``document_id`` and ``title`` of the document.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.corpus.documents import document_id
-from groundset.corpus.files import portable
+from groundset.corpus.files import find_documents, portable
 from groundset.corpus.parsing.text import name_title
+from groundset.corpus.remote import GLOB, RemoteFile, TooLargeError, copied
 from groundset.parquet import parquet_rows
 from groundset.rows import headings_of, jsonl_rows, metadata_of, optional, required, span_of
+from groundset.sources import source_of
 from programs.errors import InputError
 from programs.types import Chunk, Document
 
 CHUNK_SUFFIXES = frozenset({".jsonl", ".parquet"})
 _SEPARATOR = "\n\n"
+_MAX_BYTES = 8 << 30  # of a remote file
 
 
 class UserChunks(NamedTuple):
@@ -41,16 +44,40 @@ class _Row(NamedTuple):
     metadata: dict[str, Any]
 
 
-def read_user_chunks(file: Path) -> UserChunks:
+def names_chunks(source: str | Path) -> bool:
+    """Return whether a source is a file of chunks, or a glob or URL of several."""
+    found = source_of(source)
+    return found.suffix.lower() in CHUNK_SUFFIXES and not (isinstance(found, Path) and found.is_dir())
+
+
+def chunk_files(sources: Iterable[str | Path]) -> list[Path | RemoteFile]:
+    """Return the files of chunks among sources.
+
+    Raises:
+        InputError: a glob or a URL matches no file.
+    """
+    files: list[Path | RemoteFile] = []
+    for source in map(source_of, filter(names_chunks, sources)):
+        if isinstance(source, Path) and (source.exists() or not GLOB & set(str(source))):
+            files.append(source)
+            continue
+        found = (each.file for each in find_documents([source]).files)
+        files += [file for file in found if file.suffix.lower() in CHUNK_SUFFIXES]
+    return files
+
+
+def read_user_chunks(file: Path | RemoteFile) -> UserChunks:
     """Read a file of chunks; an invalid row raises an ``InputError`` that names its line and column."""
-    if not file.is_file():
+    if isinstance(file, RemoteFile):
+        rows, modified = _remote_rows(file), file.modified
+    elif not file.is_file():
         raise InputError(f"no such file: {file}")
-    try:
-        modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-        raw = parquet_rows(file) if file.suffix.lower() == ".parquet" else jsonl_rows(file)
-        rows = [_row(where, fields) for where, fields in raw]
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    else:
+        try:
+            modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+            rows = _rows(file, file.suffix)
+        except OSError as error:
+            raise InputError(f"cannot read {file}: {error.strerror or error}") from error
     if not rows:
         raise InputError(f"{file} holds no chunks")
     first: dict[str, str] = {}
@@ -68,6 +95,23 @@ def read_user_chunks(file: Path) -> UserChunks:
         chunks += document_chunks
     order = {row.chunk_id: number for number, row in enumerate(rows)}
     return UserChunks(documents, sorted(chunks, key=lambda chunk: order[chunk.chunk_id]))
+
+
+def _remote_rows(file: RemoteFile) -> list[_Row]:
+    try:
+        with copied(file, _MAX_BYTES) as copy:
+            try:
+                rows = _rows(copy, file.suffix)
+            except InputError as error:
+                raise InputError(str(error).replace(str(copy), str(file))) from error
+            return [row._replace(where=row.where.replace(str(copy), str(file))) for row in rows]
+    except TooLargeError:
+        raise InputError(f"{file}: larger than {_MAX_BYTES >> 30} GB; divide it") from None
+
+
+def _rows(file: Path, suffix: str) -> list[_Row]:
+    raw = parquet_rows(file) if suffix.lower() == ".parquet" else jsonl_rows(file)
+    return [_row(where, fields) for where, fields in raw]
 
 
 def _row(where: str, fields: Mapping[str, Any]) -> _Row:
@@ -91,7 +135,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     )
 
 
-def _document(rows: list[_Row], file: Path, modified: datetime) -> tuple[Document, list[Chunk]]:
+def _document(rows: list[_Row], file: Path | RemoteFile, modified: datetime | None) -> tuple[Document, list[Chunk]]:
     """Concatenate the chunks of one source into a document, so that their offsets are valid."""
     first = rows[0]
     path = first.path or portable(file.name)

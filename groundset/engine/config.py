@@ -28,6 +28,7 @@ from groundset.models.hub import PREFIX
 from groundset.models.specs import SERVERS_FILE, parse_spec
 from groundset.options import ChunkingOptions, option_name, recipe_options, wrong_options
 from groundset.retrieval.stores import store_folder
+from groundset.sources import Url, is_url
 from programs.critics.states import folder_of
 from programs.errors import GroundsetError, InputError, StateError
 from programs.languages.names import NAMES
@@ -57,7 +58,7 @@ class RunConfig(RunOptions):
 
     @field_validator("chunks")
     @classmethod
-    def _check_chunks(cls, value: Path | None) -> Path | None:
+    def _check_chunks(cls, value: Path | Url | None) -> Path | Url | None:
         if value is not None and value.suffix.lower() not in CHUNK_SUFFIXES:
             raise ValueError(f"the name of a file of chunks ends with {' or '.join(sorted(CHUNK_SUFFIXES))}")
         return value
@@ -119,8 +120,8 @@ class RunConfig(RunOptions):
         )
 
     @property
-    def sources(self) -> tuple[Path, ...]:
-        """Return the paths of documents and of the file of chunks."""
+    def sources(self) -> tuple[Path | Url, ...]:
+        """Return the paths and URLs of documents and of the file of chunks."""
         return (*self.documents, *((self.chunks,) if self.chunks else ()))
 
 
@@ -214,10 +215,10 @@ def _anchored(options: dict[str, Any], file: Path) -> dict[str, Any]:
     if isinstance(documents, str):
         documents = [documents]
     if isinstance(documents, list) and all(isinstance(name, str) for name in documents):
-        options["documents"] = [folder / name for name in documents]
+        options["documents"] = [name if is_url(name) else folder / name for name in documents]
     # A record holds the content of the last two.
     for name in ("chunks", "like", "profile_file"):
-        if isinstance(options.get(name), str):
+        if isinstance(options.get(name), str) and not is_url(options[name]):
             options[name] = folder / options[name]
     if isinstance(personas := options.get("personas"), (str, list)):
         given = [personas] if isinstance(personas, str) else personas

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 from groundset import __version__
 from groundset.corpus import find_documents
 from groundset.corpus.parsing.formats import SUFFIXES
+from groundset.corpus.remote import RemoteFile, content_digest
+from groundset.corpus.user_chunks import chunk_files
 from groundset.data_files import data_path
 from groundset.engine.config import RunConfig
 from groundset.options import option_name
+from groundset.sources import Url
 from programs.errors import DocumentError, RunMismatchError
 
 Identity = dict[str, Any]
@@ -88,11 +91,11 @@ def _compared(value: Any) -> Any:
     return value
 
 
-def hash_sources(paths: Sequence[Path]) -> str:
-    """Return the SHA-256 of the names and bytes of all files that can become documents."""
-    total = hashlib.sha256()
+def hash_sources(paths: Sequence[Path | Url]) -> str:
+    """Return the SHA-256 of the names and contents of all files that can become documents."""
+    total, own = hashlib.sha256(), {*paths, *chunk_files(paths)}
     for file, name in find_documents(paths).files:
-        if file.suffix.lower() in SUFFIXES or file in paths:
+        if file.suffix.lower() in SUFFIXES or file in own:
             total.update(f"{name}\0{_file_digest(file)}\n".encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 
@@ -106,7 +109,9 @@ def program_hash() -> str:
     return total.hexdigest()
 
 
-def _file_digest(file: Path) -> str:
+def _file_digest(file: Path | RemoteFile) -> str:
+    if isinstance(file, RemoteFile):
+        return content_digest(file)
     try:
         if not file.is_file():
             return "not a regular file"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from groundset.executors import open_executor
+from groundset.executors import Executor, open_executor
 from groundset.options import DEFAULT_EMBEDDER
 from programs.errors import InputError
 from programs.text import plain_passage
@@ -143,9 +143,7 @@ def judged_rows(
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     judge = _JudgeRows(partial(open_judge, kind, critic, lm, embedder, compiled, tracking, journal, panel=panel))
     with ExitStack() as stack:
-        executor = stack.enter_context(open_executor(engine))
-        if critic != "head" and not executor.is_local:
-            raise InputError(f"--engine {engine}: the critic {critic} asks a language model; only head uses it")
+        executor = stack.enter_context(judging_executor(engine, critic))
         judged: Iterator[list[Row]]
         if executor.is_local:  # in this process, whose memory holds the models once
             judged = map(stack.enter_context(judge.load()), batches)
@@ -155,6 +153,19 @@ def judged_rows(
         for batch, judgements in zip(batches, judged, strict=True):
             yield from ({**row, **judgement} for row, judgement in zip(batch, judgements, strict=True))
             advance(len(batch))
+
+
+@contextmanager
+def judging_executor(engine: str, critic: str) -> Iterator[Executor]:
+    """Yield the executor that a critic judges on.
+
+    Raises:
+        InputError: there is no such executor, or the critic asks a language model, which only this process does.
+    """
+    with open_executor(engine) as executor:
+        if critic != "head" and not executor.is_local:
+            raise InputError(f"--engine {engine}: the critic {critic} asks a language model; only head uses it")
+        yield executor
 
 
 @dataclass(frozen=True)

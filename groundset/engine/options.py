@@ -4,12 +4,12 @@ The command line, the Python parameters, ``--config``, the documentation and the
 :mod:`groundset.engine.config` checks their combinations.
 """
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, MAX_WORKERS, ChunkingOptions, option
+from groundset.sources import Source
 
 
 def _as_several(value: Any) -> Any:
@@ -33,14 +33,14 @@ class RunOptions(ChunkingOptions):
     :mod:`groundset.engine.config`.
     """
 
-    documents: tuple[Path, ...] = option(
+    documents: tuple[Source, ...] = option(
         (),
-        "Files, folders or globs: txt, md, html, pdf, docx and more.",
+        "Files, folders or globs, or their URLs: txt, md, html, pdf, docx and more.",
         metavar="DOCS...",
         argument=True,
         parameter="docs",
     )
-    chunks: Path | None = option(
+    chunks: Source | None = option(
         None, "Your own chunks, JSONL or parquet: doc_id and contents or text. Used unchanged.", metavar="FILE"
     )
     size: int | None = option(None, "How many samples to make.", show_default="20; roundtrip: one for each chunk", ge=1)

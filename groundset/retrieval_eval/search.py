@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundset.corpus import CorpusOptions, cut_documents
+from groundset.engine.embedding import embed_texts
 from groundset.engine.preparation import Phases
+from groundset.executors import LOCAL, Executor
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval.reranker import Pair
 from groundset.retrieval.stores import open_store
@@ -44,6 +46,7 @@ class SearchOptions(NamedTuple):
         vector_store: the store that vectors are searched in.
         rerank_depth: the number of first chunks that are reranked.
         payload_key: the payload key of existing stores that holds the id or the text of a chunk.
+        executor: where documents are chunked and chunks embedded.
     """
 
     load_embedder: Callable[[str], Any]
@@ -51,6 +54,7 @@ class SearchOptions(NamedTuple):
     vector_store: str = "faiss"
     rerank_depth: int = SEARCH_DEPTH
     payload_key: str = "chunk_id"
+    executor: Executor = LOCAL
 
 
 class Searched(NamedTuple):
@@ -121,6 +125,7 @@ class RetrieverSearch:
                 options,
                 embed=own.encode_corpus if own else None,
                 tokenizer=own.tokenizer if own and options.chunker == "token" else None,
+                executor=self._options.executor,
             )
             if not cut.chunks:
                 raise InputError(f"no chunks left with --chunker {config.chunker} at {config.size}")
@@ -193,7 +198,8 @@ class RetrieverSearch:
             texts = [chunk.text for chunk in self.chunks(config)]
             started = time.monotonic()
             with self._monitor.phase(f"Embedding chunks with {embedder}", len(texts)) as advance:
-                vectors = self._embedders[embedder].encode_corpus(texts, on_done=advance)
+                encode = self._embedders[embedder].encode_corpus
+                vectors = embed_texts(texts, encode, self._options.executor, advance)
             self._embedded[key] = vectors, time.monotonic() - started
         vectors, seconds = self._embedded[key]
         if self._embed_questions(embedder).shape[1] != vectors.shape[1]:

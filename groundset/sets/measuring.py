@@ -15,7 +15,7 @@ from programs.text import plain_passage
 from programs.types import Hit, Sample, StepRecord
 
 JUDGE = "judge"
-_JUDGE_BATCH = 64
+JUDGE_BATCH = 64
 _SEARCH_BATCH = 256
 
 
@@ -26,8 +26,8 @@ def judge_samples(
 
     ``state`` is the compiled state of the step ``judge``, if any; ``advance`` is called with the size of each batch.
     """
-    for start in range(0, len(samples), _JUDGE_BATCH):
-        batch = samples[start : start + _JUDGE_BATCH]
+    for start in range(0, len(samples), JUDGE_BATCH):
+        batch = samples[start : start + JUDGE_BATCH]
         pairs = [(sample.question, plain_passage(chunk.text for chunk in sample.contexts)) for sample in batch]
         decisions = judge_questions(pairs, critic, state)
         for sample, decision in zip(batch, decisions, strict=True):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 WRONG_USES: dict[str, tuple[str, ...]] = {
     "generate": (
-        "DOCS", "MISSING --out NEW", "EMPTY --out NEW", "DOCS --out NEW --size 0", "DOCS --out NEW --size many",
+        "DOCS", "MISSING --out NEW", "EMPTY --out NEW", "s3://key:secret@bucket --out NEW",
+        "DOCS --out NEW --size 0", "DOCS --out NEW --size many",
         "DOCS --out NEW --lm nobody-knows-this", "DOCS --out NEW --lm openai/scripted@ftp://here",
         "DOCS --out NEW --lm openai/one@http://here/v1 --lm openai/other@http://there/v1",
         "DOCS --out NEW --lm openai/one@http://here/v1 --lm nope.gguf", "DOCS --out NEW --lm openai/one@MISSING.txt",
@@ -24,7 +25,8 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "DOCS --size 5 --out RUN", "DOCS --out DAMAGED", "DOCS --out DOCS",
     ),
     "chunk": (
-        "DOCS", "MISSING --out -", "EMPTY --out -", "DOCS --out - --chunker nope", "DOCS --out - --engine nope",
+        "DOCS", "MISSING --out -", "EMPTY --out -", "memory://missing --out -",
+        "DOCS --out - --chunker nope", "DOCS --out - --engine nope",
         "DOCS --out FILE.csv",
     ),
     "judge": (
@@ -62,7 +64,9 @@ WRONG_USES: dict[str, tuple[str, ...]] = {
         "EMPTY --where True --list",
     ),
     "relabel": ("RUN --out NEW", "RUN --critic nope --out NEW", "RUN --critic lm --out NEW"),
-    "update": ("RUN MISSING --out NEW", "RUN EMPTY --out NEW", "EMPTY DOCS --out NEW"),
+    "update": (
+        "RUN MISSING --out NEW", "RUN DOCS --out NEW --engine nope", "RUN EMPTY --out NEW", "EMPTY DOCS --out NEW",
+    ),
     "compile": (
         "nope", "judge --labels MISSING", "judge --labels ROWS", "question --optimizer nope", "question",
         "judge --target-precision 2", "judge --budget nope", "judge --optimizer labeled",

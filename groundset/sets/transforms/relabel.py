@@ -1,15 +1,18 @@
 """Relabel a run: judge its questions with another critic."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from groundset.engine.judging import OpenCritic, open_critic
+from groundset.engine.judging import OpenCritic, judging_executor, open_critic
 from groundset.progress import Progress, counted
 from groundset.run import Run, reject_sample, save_run
-from groundset.sets.measuring import JUDGE, judge_samples, record_of
+from groundset.sets.measuring import JUDGE, JUDGE_BATCH, judge_samples, record_of
 from groundset.store.folder import check_free
 from programs.errors import InputError
 from programs.steps.panel import approval_of
@@ -30,6 +33,7 @@ def relabel_run(
     compiled: str = "shipped",
     tracking: str | None = None,
     keep: bool = False,
+    engine: str = "local",
     quiet: bool = False,
 ) -> list[str]:
     """Judge the samples of a run again, write those the critic accepts as a new run, and return its summary.
@@ -45,6 +49,7 @@ def relabel_run(
         compiled: compiled states: shipped, champion, none or a folder.
         tracking: the MLflow store of champions.
         keep: keep refused samples, with the verdict.
+        engine: where the critic head judges; see :func:`groundset.executors.open_executor`.
         quiet: show no progress.
 
     Raises:
@@ -56,12 +61,22 @@ def relabel_run(
     before = Run.loaded(run)
     embedder = before.settings["models"]["embedder"]["name"]
     with (
+        judging_executor(engine, critic) as executor,
         open_critic(critic, lm, embedder, compiled, tracking) as opened,
         Progress(quiet=quiet) as progress,
         progress.phase("Judging", len(before.samples)) as advance,
     ):
-        state = opened.compiled.predictors.get(JUDGE)
-        decisions = list(judge_samples(before.samples, opened.critics[JUDGE], state, advance))
+        decisions: list[Decision] = []
+        if executor.is_local:  # in this process, which has loaded the critic
+            state = opened.compiled.predictors.get(JUDGE)
+            decisions += judge_samples(before.samples, opened.critics[JUDGE], state, advance)
+        else:
+            operator = _JudgeSamples(partial(open_critic, critic, lm, embedder, compiled, tracking))
+            batches = [before.samples[start : start + JUDGE_BATCH] for start in range(0, len(before), JUDGE_BATCH)]
+            with closing(executor.map(operator, batches, parts=len(batches))) as judged_batches:
+                for batch in judged_batches:
+                    decisions += batch
+                    advance(len(batch))
     judged = list(map(_judged, before.samples, decisions))
     refused = [
         _reject(sample, decision) for sample, decision in zip(judged, decisions, strict=True) if not decision.good
@@ -81,6 +96,24 @@ def relabel_run(
     # Only the folder's name, not its path.
     lineage = before.lineage("relabel", critic=critic, lm=opened.lm, compiled=Path(compiled).name, keep=keep)
     return [*lines, *save_run(out, relabelled, lineage)]
+
+
+@dataclass(frozen=True)
+class _JudgeSamples:
+    """An operator that judges batches of samples."""
+
+    open_critic: Callable[[], AbstractContextManager[OpenCritic]]
+
+    @contextmanager
+    def load(self) -> Iterator[Callable[[Sequence[Sample]], list["Decision"]]]:
+        """Load the critic, and yield a function that judges a batch."""
+        with self.open_critic() as opened:
+            critic, state = opened.critics[JUDGE], opened.compiled.predictors.get(JUDGE)
+            yield lambda samples: list(judge_samples(samples, critic, state, lambda _: None))
+
+    def name(self, item: Sequence[Sample]) -> str:
+        """Return the ids of the first and the last sample."""
+        return f"judging samples {item[0].id} to {item[-1].id}"
 
 
 def _judged(sample: Sample, decision: "Decision") -> Sample:

@@ -11,10 +11,13 @@ from groundset.corpus import Corpus, build_corpus
 from groundset.corpus.documents import document_id
 from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig, make_config
+from groundset.engine.embedding import embed_texts
 from groundset.engine.identity import hash_sources
+from groundset.executors import Executor, open_executor
 from groundset.progress import Progress, counted
 from groundset.run import Run, reject_sample, save_run, unanswerable_note
 from groundset.sets.measuring import with_ranks
+from groundset.sources import Url
 from groundset.store.folder import check_free
 from groundset.store.lineage import Lineage, Parent
 from groundset.store.tables import Vectors
@@ -44,11 +47,14 @@ class Updated(NamedTuple):
     documents: dict[str, int]
 
 
-def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = False) -> Updated:
+def update_run(
+    folder: Path, docs: Sequence[Path | Url], out: Path, *, engine: str = "local", quiet: bool = False
+) -> Updated:
     """Write a new run with the documents ``docs`` and the samples that they still support.
 
     Documents are chunked with the configuration of the run. Samples whose passage still exists are mapped to the new
-    chunks and ranked among all of them. The others become rejects.
+    chunks and ranked among all of them. The others become rejects. ``engine`` says where documents are read and chunks
+    embedded; see :func:`groundset.executors.open_executor`.
 
     Raises:
         InputError: no sample would be left, or a document, a folder or an option is invalid.
@@ -64,9 +70,9 @@ def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = F
             f"({', '.join(sorted(CHUNK_SUFFIXES))}), or update the merged runs and merge them again"
         )
     config = make_config({**configuration, "documents": tuple(docs), "chunks": None})
-    with Progress(quiet=quiet) as progress:
-        embedder = _Embedder(run, folder, progress)
-        corpus = _read(config, embedder, progress)
+    with Progress(quiet=quiet) as progress, open_executor(engine) as executor:
+        embedder = _Embedder(run, folder, progress, executor)
+        corpus = _read(config, run.documents, embedder, progress, executor)
         old = CorpusTexts(run.documents, run.chunks)
         new = reuse_ids(old, CorpusTexts(corpus.documents, corpus.chunks))
         chunk_vectors = embedder.vectors(new.chunks)
@@ -99,8 +105,8 @@ def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = F
 class _Embedder:
     """The embedder of a run, loaded lazily; reuses the vectors of the run."""
 
-    def __init__(self, run: Run, folder: Path, progress: Progress) -> None:
-        self._folder, self._progress = folder, progress
+    def __init__(self, run: Run, folder: Path, progress: Progress, executor: Executor) -> None:
+        self._folder, self._progress, self._executor = folder, progress, executor
         self._record = run.settings["models"]["embedder"]
         self._known = {chunk.text: row for chunk, row in zip(run.chunks, run.chunk_vectors, strict=True)}
         self._length = run.chunk_vectors.shape[1]
@@ -124,20 +130,22 @@ class _Embedder:
         texts = list(dict.fromkeys(chunk.text for chunk in chunks if chunk.text not in self._known))
         if texts:
             with self._progress.phase("Embedding chunks", len(texts)) as advance:
-                rows = self.model.encode_corpus(texts, on_done=advance)
+                rows = embed_texts(texts, self.model.encode_corpus, self._executor, advance)
             if rows.shape[1] != self._length:
                 raise DamagedRunError(f"{self._folder} is damaged: its vectors and its embedder differ in length")
             self._known |= dict(zip(texts, rows, strict=True))
         return np.stack([self._known[chunk.text] for chunk in chunks])
 
 
-def _read(config: RunConfig, embedder: _Embedder, progress: Progress) -> Corpus:
+def _read(
+    config: RunConfig, known: Sequence[Document], embedder: _Embedder, progress: Progress, executor: Executor
+) -> Corpus:
     options = config.corpus_options()
     embed = tokenizer = None
     if options.chunker in _NEEDS_EMBEDDER:
         embed, tokenizer = embedder.model.encode_corpus, embedder.model.tokenizer
     with progress.waiting("Reading documents"):
-        corpus = build_corpus(config.sources, options, embed=embed, tokenizer=tokenizer)
+        corpus = build_corpus(config.sources, options, embed=embed, tokenizer=tokenizer, known=known, executor=executor)
     progress.read(corpus, every_file=False)
     return corpus
 

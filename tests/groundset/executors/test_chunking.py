@@ -68,8 +68,9 @@ def test_file_that_a_node_does_not_see_is_an_error(tmp_path: Path, monkeypatch: 
         is_local = False
 
         def map(self, operator, items, *, parts, most):
-            def moved(found):
-                return found._replace(file=tmp_path / "elsewhere" / found.file.name)
+            def moved(item):
+                found = item.found
+                return item._replace(found=found._replace(file=tmp_path / "elsewhere" / found.file.name))
 
             return LOCAL.map(operator, map(moved, items), parts=1)
 

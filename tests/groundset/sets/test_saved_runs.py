@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scripted_run
+from elsewhere import Elsewhere
 from loaded_run import SETTINGS, loaded_run
 
 import groundset
@@ -13,6 +14,7 @@ from groundset import run as runs
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
+from groundset.executors import LOCAL
 from groundset.progress import Progress
 from groundset.retrieval.reranker import load_reranker
 from groundset.retrieval_eval.compare import compare
@@ -104,9 +106,14 @@ def test_saved_run_can_be_exported_and_compared(tmp_path: Path) -> None:
     run = Run.loaded(tmp_path / "run")
     configs = retriever_configs(make_config(run.settings["configuration"]), (), (), [20])
     assert len(configs) == 2
-    options = SearchOptions(scripted_run.Encoder, load_reranker)
-    comparison = compare(run, configs, options, monitor=Progress(quiet=True))
-    assert [len(result.findings) for result in comparison.results] == [4, 4]
+    elsewhere, found = Elsewhere(), []
+    for executor in (LOCAL, elsewhere):
+        options = SearchOptions(scripted_run.Encoder, load_reranker, executor=executor)
+        comparison = compare(run, configs, options, monitor=Progress(quiet=True))
+        assert [len(result.findings) for result in comparison.results] == [4, 4]
+        found.append([result.findings for result in comparison.results])
+    assert found[0] == found[1]
+    assert elsewhere.items > len(run.documents), "documents were cut and chunks embedded there"
 
 
 def test_rejects_of_a_saved_run_can_be_written_as_rows(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from elsewhere import Elsewhere
 from loaded_run import loaded_run
 
+from groundset.engine import judging
 from groundset.engine.judging import OpenCritic
 from groundset.run import Run, save_run
 from groundset.sets.transforms import relabel
@@ -151,3 +153,17 @@ def test_relabel_checks_the_target_before_judging(critic: ByWords, write: Write,
     with pytest.raises(InputError, match="holds a run already"):
         relabel_run(tmp_path / "run", tmp_path / "run", critic="head", quiet=True)
     assert critic.inputs == []
+
+
+def test_head_judges_the_same_on_another_executor(
+    critic: ByWords, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write()
+    relabel_run(tmp_path / "run", tmp_path / "judged", critic="head", keep=True, quiet=True)
+    elsewhere = Elsewhere(pickles=False)
+    monkeypatch.setattr(judging, "open_executor", lambda engine: nullcontext(elsewhere))
+    relabel_run(tmp_path / "run", tmp_path / "other", critic="head", keep=True, engine="ray", quiet=True)
+    assert elsewhere.items == 1
+    assert Run.loaded(tmp_path / "other").samples == Run.loaded(tmp_path / "judged").samples
+    with pytest.raises(InputError, match="--engine ray: the critic lm asks a language model; only head uses it"):
+        relabel_run(tmp_path / "run", tmp_path / "third", critic="lm", lm="small", engine="ray", quiet=True)

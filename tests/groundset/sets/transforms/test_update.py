@@ -1,17 +1,21 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 import scripted_run
+from elsewhere import Elsewhere
 from scripted_run import Encoder, generate, write_documents
 
 from groundset.retrieval import embedder
 from groundset.run import Run
 from groundset.sets.transforms.update import Updated, update_run
+from groundset.sources import Url
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
 
@@ -191,3 +195,25 @@ def test_update_from_a_chunk_file(tmp_path: Path, loaded: list[Encoder]) -> None
     updated = update_run(tmp_path / "run", [file], tmp_path / "now", quiet=True)
     assert {sample.contexts[0].chunk_id for sample, _ in updated.dropped} == {lost}
     assert updated.kept + len(updated.dropped) == len(before.samples)
+
+
+def test_urls_and_executors_do_not_change_the_result(
+    update: Update, run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = next(iter(sorted(docs.iterdir())))
+    changed.write_text(
+        f"{changed.read_text()}\n\nA new end of the document, which is about the weather on the coast. " * 9
+    )
+    update()
+    storage, elsewhere = fsspec.filesystem("memory"), Elsewhere()
+    storage.put(f"{docs}/", "/updated/docs/", recursive=True)
+    monkeypatch.setattr("groundset.sets.transforms.update.open_executor", lambda engine: nullcontext(elsewhere))
+    update_run(run, [Url("memory://updated/docs")], tmp_path / "other", quiet=True)
+    storage.rm("/updated", recursive=True)
+    assert elsewhere.items > len(list(docs.iterdir())), "documents were read and new chunks embedded there"
+    now, other = Run.loaded(tmp_path / "now"), Run.loaded(tmp_path / "other")
+    assert (other.samples, other.chunks) == (now.samples, now.chunks)
+    assert np.array_equal(other.chunk_vectors, now.chunk_vectors)
+    assert other.settings["configuration"]["documents"] == ["memory://updated/docs"]
+    here, there = (json.loads((tmp_path / name / "run.json").read_text())["lineage"] for name in ("now", "other"))
+    assert there["parents"][-1] == here["parents"][-1], "name and hash of the documents"

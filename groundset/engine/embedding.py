@@ -3,15 +3,22 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from groundset.engine.preparation import Embed
 from groundset.executors import Executor
 
 # A multiple of the embedder's batches, so that texts share a batch with the same others as without slices.
 _SLICE = 256
+
+
+class Embed(Protocol):
+    """Embeds many texts; see :meth:`groundset.retrieval.embedder.Embedder.encode_corpus`."""
+
+    def __call__(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> Any:
+        """Return a row for each text; ``on_done`` receives the size of each finished batch."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ DEMO ?= out/demo
 PEERS := $(patsubst tests/peers/requirements/%.txt,.venv-peers/%/.installed,$(wildcard tests/peers/requirements/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-faults test-peers lint bench bench-critics bench-compile bench-hostile bench-recipes bench-scale bench-search compile ui
+.PHONY: help install run test test-faults test-peers lint bench bench-critics bench-compile bench-corpus bench-hostile bench-recipes bench-scale bench-search bench-workers compile ui
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,11 +86,16 @@ bench-hostile: install ## Attack groundset with hostile documents, runs, weights
 bench-recipes: install ## Run every recipe and evolution with MODEL over data/samples/ and print what a sample costs
 	$(BIN)/python benchmarks/recipes.py --lm $(MODEL)
 
-bench-scale: install ## Measure how busy a run keeps 1, 8 and 64 workers, and the processor time of the driver, in half an hour
+bench-scale: bench-workers bench-search bench-corpus ## Measure what limits large runs, in half a day
+
+bench-workers: install ## Measure how busy a run keeps 1, 8 and 64 workers, and the processor time of the driver, in half an hour
 	$(BIN)/python benchmarks/scale.py
 
 bench-search: install ## Measure exact and approximate search of up to a million vectors, in 15 minutes and 3 GB
 	$(BIN)/python benchmarks/search_scale.py
 
+bench-corpus: install ## Prepare corpora of 10,000 to 100,000 chunks with the local executor and with Ray, in some hours and 6 GB
+	$(BIN)/python benchmarks/corpus_scale.py
+
 bench: install ## Print the figures of benchmarks/README.md
-	@for script in $(filter-out benchmarks/compiles.py benchmarks/hostile.py benchmarks/recipes.py benchmarks/scale.py benchmarks/search_scale.py,$(wildcard benchmarks/[!_]*.py)); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for script in $(filter-out benchmarks/compiles.py benchmarks/corpus_scale.py benchmarks/hostile.py benchmarks/recipes.py benchmarks/scale.py benchmarks/search_scale.py,$(wildcard benchmarks/[!_]*.py)); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

@@ -216,7 +216,8 @@ def _blocks(file: RemoteFile) -> Generator[bytes]:
 def _storage(url: Url, shown: str = "", *, anew: bool = False) -> Iterator[tuple[Any, str]]:
     """Yield the fsspec filesystem of a URL and the path in it; errors in the block become an ``InputError``.
 
-    fsspec keeps filesystems with their listings and credentials; ``anew`` forgets them.
+    fsspec keeps filesystems with their listings and credentials; ``anew`` forgets them. It is set to find files, by the
+    process of the command, and not to read them, perhaps by others.
     """
     network: AbstractContextManager[Any] = nullcontext()
     try:
@@ -226,7 +227,7 @@ def _storage(url: Url, shown: str = "", *, anew: bool = False) -> Iterator[tuple
         if url.protocol == "hf":
             from groundset.models.hub_client import hub_address, hub_token, online
 
-            options, network = {"endpoint": hub_address().endpoint, "token": hub_token()}, online()
+            options, network = {"endpoint": hub_address().endpoint, "token": hub_token()}, online(checked=not anew)
         elif url.is_http:
             from aiohttp import ClientTimeout
 

@@ -65,12 +65,15 @@ def hub_token() -> str | None:
 
 
 @contextmanager
-def online() -> Iterator[None]:
-    """Allow the Hub's client to go online in the block, unless the user has disabled it."""
+def online(*, checked: bool = False) -> Iterator[None]:
+    """Allow the Hub's client to go online in the block, unless the user has disabled it.
+
+    Child processes inherit the switch and cannot tell who set it; ``checked`` if their parent could.
+    """
     from huggingface_hub import constants
 
     offline = constants.HF_HUB_OFFLINE
-    constants.HF_HUB_OFFLINE = offline and not privacy.took_the_hub_offline()
+    constants.HF_HUB_OFFLINE = offline and not (checked or privacy.took_the_hub_offline())
     try:
         yield
     finally:

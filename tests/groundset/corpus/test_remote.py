@@ -155,6 +155,19 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch, protocol: str, extra: st
         build_corpus([f"{protocol}://bucket/docs"])
 
 
+def test_offline_mode_of_the_hub(server: storage_server.StorageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = Url("hf://datasets/owner/name/bucket/docs/a.md")
+    (found,) = find_remote(url)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("groundset.privacy._taken_offline", False)
+    with pytest.raises(InputError, match="offline"):
+        find_remote(url)
+    with copied(found.file, 1000) as copy:
+        assert copy.read_bytes() == server.files["bucket/docs/a.md"], (
+            "worker processes inherit the default of groundset"
+        )
+
+
 def test_large_files_are_not_copied(memory: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(documents, "MAX_FILE_MB", 0)

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+import storage_server
 
 from groundset.corpus import Corpus, CorpusOptions, build_corpus, documents, duplicates
 from groundset.data_files import data_path
@@ -59,6 +60,19 @@ def test_relative_paths_are_read_on_every_executor(
 ) -> None:
     monkeypatch.chdir(folder.parent)
     assert build_corpus([folder.name], CorpusOptions(chunk_size=400), executor=executor).chunks == corpus.chunks
+
+
+def test_urls_are_read_by_every_executor(executor: Executor, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "_MB_PER_PROCESS", 0.001)
+    files = [folder / "1.txt", folder / "2.txt", folder / "damaged.pdf"]
+    with storage_server.serving() as server:
+        server.files |= {file.name: file.read_bytes() for file in files}
+        found = build_corpus([f"{server.url}/{file.name}" for file in files], executor=executor)
+        local = build_corpus(files)
+        assert (found.chunks, found.skipped) == (local.chunks, local.skipped)
+        del server.files["2.txt"]
+        with pytest.raises(InputError, match=r"/2\.txt: no such"):
+            build_corpus([f"{server.url}/2.txt"], executor=executor)
 
 
 def test_file_that_a_node_does_not_see_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,15 +24,17 @@ Phase = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
 
 class Backend(Protocol):
-    """The rows in a vector search library.
+    """The rows in a vector search library."""
 
-    Attributes:
-        index: the kind of index, for ``run.json``.
-        recall: the measured recall at 10 of an approximate index; None if the search is exact.
-    """
+    @property
+    def index(self) -> str:
+        """Return the kind of index, for ``run.json``."""
+        ...
 
-    index: str
-    recall: "Recall | None"
+    @property
+    def recall(self) -> "Recall | None":
+        """Return the measured recall of an approximate index; None if the search is exact."""
+        ...
 
     def propose(self, vectors: Vectors, limit: int) -> Indexes:
         """Return the indexes of the ``limit`` rows nearest to each vector; ``limit`` is at most the number of rows."""

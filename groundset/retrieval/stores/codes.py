@@ -81,7 +81,7 @@ class CodesBackend:
             RunError: it cannot be written.
         """
         rows = contents.rows
-        vectors = hashlib.sha256(np.ascontiguousarray(rows)).hexdigest()
+        vectors = hashlib.sha256(rows.data).hexdigest()
         found = _read(file, vectors, rows.shape)
         if found is not None:
             header, content = found
@@ -95,14 +95,14 @@ class CodesBackend:
         header = _Header(
             format=_FORMAT,
             vectors=vectors,
-            content=hashlib.sha256(content).hexdigest(),
+            content=hashlib.sha256(content.data).hexdigest(),
             recall_at_10=backend.recall.at_10,
             queries=backend.recall.queries,
         )
         try:
             with whole_file(file, follow=False) as aside, aside.open("wb") as stream:
                 stream.write(header.model_dump_json().encode() + b"\n")
-                stream.write(content)
+                stream.write(content.data)
         except InputError as error:
             raise RunError(str(error)) from error
         return backend
@@ -188,7 +188,10 @@ def _read(file: Path, vectors: str, shape: tuple[int, ...]) -> tuple[_Header, Co
     size = split + count * -(-_parts(dimension) * _BITS // 8)
     if (header.format, header.vectors, len(content)) != (_FORMAT, vectors, size):
         return None
-    if hashlib.sha256(content).hexdigest() != header.content or not np.isfinite(content[:split].view(np.float32)).all():
+    if (
+        hashlib.sha256(content.data).hexdigest() != header.content
+        or not np.isfinite(content[:split].view(np.float32)).all()
+    ):
         return None
     return header, content
 

@@ -161,7 +161,7 @@ def _api(location: str) -> QdrantApi:
 
 
 def _collection_name(contents: StoreContents) -> str:
-    digest = hashlib.sha256(np.ascontiguousarray(contents.rows))
+    digest = hashlib.sha256(np.ascontiguousarray(contents.rows).data)
     digest.update(repr((contents.rows.shape, *contents.ids)).encode("utf-8", "surrogatepass"))
     return f"groundset-{digest.hexdigest()[:32]}"
 

@@ -67,11 +67,18 @@ class BoundedProcess:
         is_fresh = self._calls == 0
         try:
             return self._call(argument, seconds)
+        except _KilledError:
+            self.end()
         except _ProcessError:
             self.end()
             if is_fresh:
                 raise
-            return self(argument, seconds)  # state left by earlier calls may have been the cause
+        # State left by earlier calls may have been the cause, or whoever killed the process.
+        try:
+            return self._call(argument, seconds)
+        except _ProcessError:
+            self.end()
+            raise
 
     def end(self) -> None:
         """End the process; the next call starts another."""
@@ -125,7 +132,8 @@ class BoundedProcess:
         if status == -signal.SIGABRT:  # Python aborts when it has no memory left to raise MemoryError
             return _ProcessError(f"aborts its process or takes more than {_amount(self._limits.memory_mb)} of memory")
         name = signal.Signals(-status).name if status < 0 else f"status {status}"
-        return _ProcessError(f"crashes its process ({name})")
+        kind = _KilledError if status == -signal.SIGKILL else _ProcessError
+        return kind(f"crashes its process ({name})")
 
 
 def child_command(function: str, *arguments: str) -> list[str]:
@@ -147,6 +155,10 @@ def limit_memory(megabytes: int) -> None:
 
 class _ProcessError(LimitError):
     """A process ran out of memory or crashed; an earlier call may be the cause."""
+
+
+class _KilledError(_ProcessError):
+    """A process was killed, perhaps by a user or because other programs needed the memory."""
 
 
 def _amount(megabytes: int) -> str:

@@ -60,6 +60,15 @@ def test_memory_kept_by_earlier_calls_does_not_count(work: BoundedProcess) -> No
     assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second call gets a new process"
 
 
+def test_call_whose_process_was_killed_is_done_once_again(work: BoundedProcess, tmp_path: Path) -> None:
+    kill = "os.kill(os.getpid(), signal.SIGKILL)"
+    once = f"os.path.exists({str(tmp_path / 'killed')!r}) or (open({str(tmp_path / 'killed')!r}, 'w'), {kill})"
+    assert work(once, 9) is True
+    with pytest.raises(LimitError, match=r"crashes its process \(SIGKILL\)"):
+        work(kill, 9)
+    assert work("1", 9) == 1
+
+
 def test_error_keeps_its_traceback(work: BoundedProcess) -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero") as caught:
         work("1 / 0", 9)

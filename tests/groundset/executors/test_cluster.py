@@ -36,7 +36,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def _cluster() -> Iterator[tuple[str, Callable[[str], None]]]:
+def _cluster() -> Iterator[tuple[str, Callable[[str], None], int]]:
     path = os.pathsep.join(sys.path)
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
@@ -53,14 +53,14 @@ def _cluster() -> Iterator[tuple[str, Callable[[str], None]]]:
             assert process.stdout.readline() == "done\n"
 
         try:
-            yield process.stdout.readline().strip(), order
+            yield process.stdout.readline().strip(), order, process.pid
         finally:
             process.communicate(timeout=120)
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[tuple[str, Callable[[str], None]]]:
-    """The address of a cluster, and a function that adds or removes its second node."""
+def cluster() -> Iterator[tuple[str, Callable[[str], None], int]]:
+    """The address of a cluster, a function that adds or removes its second node, and the process of the cluster."""
     with _cluster() as cluster:
         yield cluster
 
@@ -82,12 +82,16 @@ def stored(out: Path) -> tuple[object, ...]:
         return store.chunks(), store.contexts(), hashlib.sha256(store.vectors().tobytes()).hexdigest()
 
 
-def actors() -> list[int]:
-    """Return the processes of actors that run on this machine."""
+def parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def actors(cluster: int) -> list[int]:
+    """Return the actors on the nodes that a process has started; other clusters may run on this machine."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if b"ray::_Served" in (folder / "cmdline").read_bytes():
+            if b"ray::_Served" in (folder / "cmdline").read_bytes() and parent(parent(int(folder.name))) == cluster:
                 found.append(int(folder.name))
         except OSError:
             continue
@@ -113,33 +117,35 @@ def local(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[ob
 
 @pytest.mark.parametrize("phase", ["Reading documents", "Reading chunks", "Embedding chunks"])
 def test_node_is_taken_away(cluster, documents: Path, local: tuple[object, ...], tmp_path: Path, phase: str) -> None:
-    address, order = cluster
+    address, order, nodes = cluster
     order("add")
     out = tmp_path / "run"
     with serving() as server:
         process = start(*run_arguments(documents, out, server.spec, f"ray={address}"), printed=tmp_path / "printed")
         lines = (tmp_path / "printed").read_text
         wait_for(lambda: f"\n{phase}" in lines())
-        wait_for(lambda: len(actors()) == 2 or not lines().rpartition("\n")[0].rpartition("\n")[2].startswith(phase))
-        working = len(actors())
+        wait_for(
+            lambda: len(actors(nodes)) == 2 or not lines().rpartition("\n")[0].rpartition("\n")[2].startswith(phase)
+        )
+        working = len(actors(nodes))
         order("remove")
         process.wait()
     print(f"{phase}: {working} actors worked when a node was taken away")
     assert process.returncode in (0, 3), lines()
     assert "error" not in lines()
     assert stored(out) == local
-    wait_for(lambda: not actors())
+    wait_for(lambda: not actors(nodes))
 
 
 def test_killed_driver_leaves_no_actors(cluster, documents: Path, tmp_path: Path) -> None:
-    address, order = cluster
+    address, order, nodes = cluster
     order("add")
     out, printed = tmp_path / "out", tmp_path / "printed"
     out.mkdir()
     process = start("chunk", documents, "--out", out / "chunks.jsonl", "--engine", f"ray={address}", printed=printed)
-    wait_for(lambda: bool(actors()) or process.poll() is not None)
+    wait_for(lambda: bool(actors(nodes)) or process.poll() is not None)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    wait_for(lambda: not actors())
+    wait_for(lambda: not actors(nodes))
     assert not list(out.iterdir())
     order("remove")

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,8 @@ class InstantEncoder:
         vectors = np.asarray(rows, dtype=np.float32).reshape(len(texts), _DIMENSION) - 127.5
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
-    def encode_corpus(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> npt.NDArray[np.float32]:
+    def encode_corpus(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the same."""
-        on_done(len(texts))
         return self.encode(texts)
 
 

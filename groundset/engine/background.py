@@ -12,7 +12,7 @@ from groundset.retrieval.index import SEARCH_DEPTH, ChunkIndex
 from programs.types import Context, Hit, Retrieval
 
 _CHECK_SECONDS = 0.2  # between two calls of ``check`` while something is waited for
-_LOWEST_PRIORITY = 19
+_LOW_PRIORITY = 10
 
 
 class Preparation(Sequence[Context]):
@@ -40,7 +40,7 @@ class Preparation(Sequence[Context]):
         """
         self._total, self._slices, self._open_index, self._check = total, slices, open_index, check
         self._tick, self._owner = tick, threading.get_ident()
-        self._is_closed = False
+        self._is_closed = self._yields = False
         self._contexts: list[Context] = []
         self._changed = threading.Condition()
         self._index: ChunkIndex | None = None
@@ -53,17 +53,18 @@ class Preparation(Sequence[Context]):
             with self._changed:
                 self._contexts += contexts
                 self._changed.notify_all()
+            if self._yields:
+                _lower_priority()
         index = self._open_index()
         with self._changed:
             self._index = index
             self._changed.notify_all()
 
     def start(self, *, yielding: bool) -> None:
-        """Prepare all chunks in a thread; with ``yielding``, only while no other thread needs the processors."""
+        """Prepare all chunks in a thread; with ``yielding``, attempts come before it once the first are ready."""
+        self._yields = yielding
 
         def work() -> None:
-            if yielding and sys.platform == "linux":  # there, a thread and what it starts have a priority of their own
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
             try:
                 self.run()
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that runs the attempts
@@ -131,6 +132,13 @@ class Preparation(Sequence[Context]):
             self._check()
             if threading.get_ident() == self._owner:
                 self._tick()
+
+
+def _lower_priority() -> None:
+    """Let other threads come before this one and what it starts, where threads have a priority of their own."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, max(_LOW_PRIORITY, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 class LateIndex:

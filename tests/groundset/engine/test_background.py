@@ -1,7 +1,9 @@
 """Attempts begin while chunks are prepared, and make what they would make afterwards."""
 
+import os
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,13 @@ import scripted_run
 from scripted_run import CRITICS, ScriptedEngine, StoppingEngine, lm_opener, scripted_recipe, write_documents
 
 from groundset.engine import assembly, preparation
+from groundset.engine.background import Preparation
 from groundset.engine.config import make_config
 from groundset.engine.generation import RunResult, run_generation
 from groundset.engine.models import Openers
 from groundset.progress import Progress
 from programs.errors import EngineError
+from programs.types import Context
 
 FILES = ("samples.jsonl", "rejects.jsonl")
 
@@ -130,3 +134,20 @@ def test_failing_preparation_ends_the_run_with_its_error(
     assert "preparation" not in [thread.name for thread in threading.enumerate()]
     assert generate(docs, tmp_path / "run", ScriptedEngine()).ending == "complete"
     assert contents(tmp_path / "run") == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+def test_preparation_beside_a_local_model_has_a_lower_priority_after_the_first_slice() -> None:
+    found: list[int] = []
+
+    def slices(check: Callable[[], None]) -> Iterator[list[Context]]:
+        for _ in range(3):
+            found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+            yield []
+
+    index: Any = object()
+    prepared = Preparation(0, slices, lambda: index, lambda: None, lambda: None)
+    prepared.start(yielding=True)
+    assert prepared.chunk_index is index
+    usual, *later = found
+    assert later == [max(usual, 10)] * 2

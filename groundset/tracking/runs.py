@@ -108,6 +108,9 @@ def log_generation(record: Path, store: TrackingStore, estimate: QualityEstimate
     if store.host:
         parameters = {name: value for name, value in parameters.items() if name not in ("documents", "chunks", "like")}
         parameters |= {role: facts["models"][role]["name"] for role in ("lm", "critic_lm") if role in facts["models"]}
+        kind, _, location = str(parameters.get("vector_store", "")).partition(":")
+        if "://" in location:
+            parameters["vector_store"] = kind
     names = (
         "accepted", "asked", "attempts", "calls", "prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds",
         "chunks", "documents",

@@ -268,6 +268,15 @@ def test_remote_store_gets_run_texts_only_if_requested(remote: CompileStore, tmp
     assert "maria" not in contents(remote)
 
 
+def test_remote_store_gets_no_address_of_a_vector_store(remote: CompileStore, tmp_path: Path) -> None:
+    record = make_record(tmp_path)
+    facts = json.loads(record.read_text())
+    facts["configuration"]["vector_store"] = "qdrant:http://10.0.0.8:6333"
+    record.write_text(json.dumps(facts))
+    log_generation(record, remote)
+    assert "10.0.0.8" not in contents(remote)
+
+
 def test_local_store_gets_everything(store: CompileStore, tmp_path: Path) -> None:
     log(store, report(0.3, 0.6, 0.6))
     assert "state.json" in contents(store)

@@ -66,7 +66,9 @@ class RayExecutor:
         import ray
 
         del most  # a limit of this machine
-        count = int(max(1, min(parts, ray.available_resources().get("CPU", 1))))
+        # Of all processors: those of actors that were just ended are not free yet for a while. An actor without a free
+        # one waits, and the others do its work.
+        count = int(max(1, min(parts, ray.cluster_resources().get("CPU", 1))))
         return map_on_workers(partial(_Actor, operator), operator, items, count, check)
 
 

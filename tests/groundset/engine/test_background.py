@@ -29,7 +29,7 @@ class Critic(scripted_run.Critic):
 
     def __call__(self, state: Any, questions: dict[str, Any]) -> dict[str, Any]:
         found = super().__call__(state, questions)
-        bad = len(state["inputs"]["passage"]) % 3 == 0
+        bad = sum(state["inputs"]["passage"].encode()) % 3 == 0
         return {name: {"noul": 0.1} if bad and "noul" in answer else answer for name, answer in found.items()}
 
 
@@ -65,7 +65,9 @@ def docs(tmp_path: Path) -> Path:
 @pytest.fixture
 def expected(docs: Path, tmp_path: Path, _small_slices: None) -> list[bytes]:
     assert generate(docs, tmp_path / "before", ScriptedEngine()).ending == "complete"
-    return contents(tmp_path / "before")
+    found = contents(tmp_path / "before")
+    assert b'"step": "chunk"' in found[1]
+    return found
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from model_server import ModelServer, serving
 
 ROOT = Path(__file__).parents[2]
 SHARED_MEMORY = Path("/dev/shm")
-PHASES = ("Reading documents", "Reading chunks", "Embedding chunks", "Scoring chunks")
+PHASES = ("Reading documents", "Preparing chunks")
 MARK = "GROUNDSET_FAULTS_MARK"
 WAIT_SECONDS = 120
 

@@ -47,7 +47,7 @@ def is_whole(out: Path) -> bool:
     return True
 
 
-@pytest.mark.parametrize("moment", ["Reading documents", "Embedding chunks", "attempts", "samples"])
+@pytest.mark.parametrize("moment", ["Reading documents", "Preparing chunks", "attempts", "samples"])
 def test_full_disk(commands: CommandLine, docs: Path, disk: Path, tmp_path: Path, moment: str) -> None:
     calls, out = Calls(), disk / "run"
     with model_servers(calls) as servers:

@@ -133,7 +133,7 @@ def is_of_others(name: str) -> bool:
 def test_one_run_is_killed_again_and_again(room: Room, kills: int) -> None:
     whole = room.undisturbed(SMALL + kills // 7)
     rng, out, counts = random.Random(28), room.folder / "chain", Kills()
-    moments = [moment for moment in MOMENTS[:5] for _ in range(max(1, kills // 20))]
+    moments = [moment for moment in MOMENTS[:3] for _ in range(max(1, kills // 12))]
     room.calls.received.clear()
     driver = room.start(out, whole.size)
     while counts.phases.total() < kills // 2:

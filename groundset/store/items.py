@@ -7,13 +7,13 @@ import hashlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from groundset.store.corpus import CorpusTable
 from groundset.store.database import Database
 from programs.text import plain_passage
 from programs.trail import NOTHING_TO_ASK
 from programs.types import Chunk, Document, Reject, Sample, StepRecord
 
 if TYPE_CHECKING:
+    from groundset.store.corpus import CorpusTable
     from groundset.store.run_store import RunStore
 
 Kind = Literal["sample", "reject"]
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 class ItemTable:
     """Reads single samples, rejects, chunks and documents."""
 
-    def __init__(self, database: Database, corpus: CorpusTable) -> None:
+    def __init__(self, database: Database, corpus: "CorpusTable") -> None:
         """Use the tables in ``database``, and the corpus."""
         self._database = database
         self._corpus = corpus

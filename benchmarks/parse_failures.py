@@ -13,7 +13,8 @@ from typing import Any
 import dspy
 
 from groundset import privacy
-from groundset.corpus import build_corpus, draw_order
+from groundset.corpus.chunks import draw_order
+from groundset.corpus.corpus import build_corpus
 from groundset.data_files import data_path
 from groundset.runtime.lms import open_lm
 from programs.demos import in_language, read_demos

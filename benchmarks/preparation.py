@@ -25,7 +25,7 @@ from groundset import privacy  # noqa: E402
 
 privacy.set_defaults()
 
-from groundset.corpus import build_corpus  # noqa: E402
+from groundset.corpus.corpus import build_corpus  # noqa: E402
 from groundset.data_files import data_path  # noqa: E402
 from groundset.engine import assembly  # noqa: E402
 from groundset.engine.config import make_config  # noqa: E402

@@ -19,7 +19,7 @@ from programs.types import Chunk, Document
 if TYPE_CHECKING:
     import pandas as pd
 
-    from groundset.corpus import SkippedFile
+    from groundset.corpus.files import SkippedFile
     from groundset.public_run import OpenedRun
     from groundset.report.comparison import RunComparison
     from groundset.run import Run

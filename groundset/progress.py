@@ -24,7 +24,7 @@ from groundset.printing import print_above, printable
 from programs.types import StepRecord
 
 if TYPE_CHECKING:
-    from groundset.corpus import Corpus
+    from groundset.corpus.corpus import Corpus
     from groundset.engine.planner import Settlement
 
 LINE_EVERY_SECONDS = 10.0

@@ -10,7 +10,7 @@ from groundset.printing import say
 from groundset.sources import Source
 
 if TYPE_CHECKING:
-    from groundset.corpus import Corpus
+    from groundset.corpus.corpus import Corpus
 
 _NAMED_FILES = 20
 
@@ -44,7 +44,8 @@ class ChunkOptions(CutOptions):
 
 def chunk(options: ChunkOptions) -> None:
     """Split the documents, write the chunks and print the counts."""
-    from groundset.corpus import documents_path, find_documents, write_chunks
+    from groundset.corpus.corpus import documents_path, write_chunks
+    from groundset.corpus.files import find_documents
     from groundset.corpus.parsing.formats import SUFFIXES
     from groundset.engine.chunking import cut_corpus
 

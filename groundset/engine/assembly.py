@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import dspy
 
-from groundset.corpus import draw_order
+from groundset.corpus.chunks import draw_order
 from groundset.data_files import data_path
 from groundset.engine.background import LateCorpus, LateIndex, Preparation
 from groundset.engine.compiled import Compiled, shipped_head

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundset.corpus import Corpus
+    from groundset.corpus.corpus import Corpus
 
 
 def cut_corpus(paths: Sequence[str | Path], given: Mapping[str, Any], embedder: str, engine: str = "local") -> "Corpus":
@@ -16,7 +16,7 @@ def cut_corpus(paths: Sequence[str | Path], given: Mapping[str, Any], embedder: 
         InputError: a document or an option is wrong.
         ModelError: the embedder cannot be loaded; only the semantic and the token chunker need it.
     """
-    from groundset.corpus import CorpusOptions, build_corpus
+    from groundset.corpus.corpus import CorpusOptions, build_corpus
     from groundset.executors import open_executor
 
     options = CorpusOptions(**given)

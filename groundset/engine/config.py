@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from groundset.corpus import CorpusOptions
+from groundset.corpus.corpus import CorpusOptions
 from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.cost import Price
 from groundset.data_files import data_path

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from groundset.corpus import Corpus, build_corpus, find_documents
+from groundset.corpus.corpus import Corpus, build_corpus
 from groundset.corpus.documents import no_documents_error
+from groundset.corpus.files import find_documents
 from groundset.cost import Price
 from groundset.engine.assembly import prepare_engine
 from groundset.engine.budget import Budget, StoppableJournal

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset import __version__
-from groundset.corpus import find_documents
+from groundset.corpus.files import find_documents
 from groundset.corpus.parsing.formats import SUFFIXES
 from groundset.corpus.remote import RemoteFile, content_digest
 from groundset.corpus.user_chunks import chunk_files

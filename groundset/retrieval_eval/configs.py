@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from groundset.corpus import CHUNKERS, CorpusOptions
+from groundset.corpus.chunkers import CHUNKERS
+from groundset.corpus.corpus import CorpusOptions
 from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig
 from groundset.options import ChunkerName

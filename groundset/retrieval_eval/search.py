@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.corpus import CorpusOptions, cut_documents
+from groundset.corpus.corpus import CorpusOptions, cut_documents
 from groundset.engine.embedding import embed_texts
 from groundset.engine.preparation import Phases
 from groundset.executors import LOCAL, Executor

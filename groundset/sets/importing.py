@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from groundset.corpus import Counts
+from groundset.corpus.corpus import Counts
 from groundset.engine.compiled import Compiled, StateConsumers, load_compiled
 from groundset.engine.config import RunConfig
 from groundset.engine.models import Open

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from groundset.corpus import Corpus, write_chunks
-from groundset.corpus.corpus import Counts
+from groundset.corpus.corpus import Corpus, Counts, write_chunks
 from groundset.files import is_standard_output, is_stream, whole_file, write_rows, write_text
 from groundset.folders import whole_folder
 from groundset.working_folders import is_leftover

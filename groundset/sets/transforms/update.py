@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from groundset.corpus import Corpus, build_corpus
+from groundset.corpus.corpus import Corpus, build_corpus
 from groundset.corpus.documents import document_id
 from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig, make_config

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from groundset.commands import chunk as command
-from groundset.corpus import CHUNKERS
+from groundset.corpus.chunkers import CHUNKERS
 from groundset.options import ChunkerName
 
 ARTICLE = "# Ferry\n\n" + "The ferry leaves Tollvik at nine. It reaches Osthavn at ten. " * 40

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from groundset.corpus import Corpus, CorpusOptions, build_corpus, documents_path, write_chunks
+from groundset.corpus.corpus import Corpus, CorpusOptions, build_corpus, documents_path, write_chunks
 from programs.errors import InputError
 from programs.types import Document
 

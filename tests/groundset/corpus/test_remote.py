@@ -13,7 +13,8 @@ import pytest
 import storage_server
 from pyarrow import parquet
 
-from groundset.corpus import Corpus, CorpusOptions, build_corpus, documents, remote
+from groundset.corpus import documents, remote
+from groundset.corpus.corpus import Corpus, CorpusOptions, build_corpus
 from groundset.corpus.parsing.formats import parse_file
 from groundset.corpus.remote import RemoteFile, TooLargeError, copied, find_remote
 from groundset.engine.identity import hash_sources

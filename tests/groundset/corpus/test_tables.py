@@ -10,9 +10,9 @@ from foreign_files import docx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundset.corpus import CorpusOptions, build_corpus
 from groundset.corpus.chunkers import CHUNKERS, ChunkingTools
 from groundset.corpus.chunks import chunk_document
+from groundset.corpus.corpus import CorpusOptions, build_corpus
 from groundset.corpus.parsing.formats import parse
 from groundset.corpus.structure import Span
 from groundset.corpus.tables import TableOrFigure, tables_and_figures

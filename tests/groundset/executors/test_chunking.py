@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import storage_server
 
-from groundset.corpus import Corpus, CorpusOptions, build_corpus, documents, duplicates
+from groundset.corpus import documents, duplicates
+from groundset.corpus.corpus import Corpus, CorpusOptions, build_corpus
 from groundset.data_files import data_path
 from groundset.executors import LOCAL, Executor
 from programs.errors import InputError

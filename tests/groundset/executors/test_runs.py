@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import scripted_run
 
-from groundset.corpus import CorpusOptions, build_corpus
+from groundset.corpus.corpus import CorpusOptions, build_corpus
 from groundset.data_files import data_path
 from groundset.engine import generation, judging, preparation
 from groundset.engine.assembly import open_scorer

@@ -16,7 +16,7 @@ from cross_encoders import save_cross_encoder
 from qdrant_server import serving_qdrant
 
 from groundset import commands
-from groundset.corpus import CorpusOptions, build_corpus
+from groundset.corpus.corpus import CorpusOptions, build_corpus
 from groundset.data_files import data_path
 from groundset.engine.config import make_config
 from groundset.retrieval.embedder import load_embedder

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from groundset.corpus import CorpusOptions
+from groundset.corpus.corpus import CorpusOptions
 from groundset.retrieval_eval.compare import HIT, RECIPROCAL, Scores, differences
 from groundset.retrieval_eval.configs import RetrieverConfig
 from groundset.retrieval_eval.report import sentences

@@ -70,7 +70,7 @@ def test_every_store_agrees_with_double_precision(name, count, limit, kinds, see
 
 @pytest.mark.model
 def test_stores_give_the_same_ranks_on_real_text(tmp_path):
-    from groundset.corpus import CorpusOptions, build_corpus
+    from groundset.corpus.corpus import CorpusOptions, build_corpus
     from groundset.retrieval.embedder import load_embedder
 
     chunks = build_corpus([data_path("samples")], CorpusOptions(chunk_size=400)).chunks

@@ -1,6 +1,6 @@
 """Measure the preparation of a large corpus with the local executor and with Ray.
 
-    python benchmarks/corpus_scale.py [--chunks 10000 30000 100000] [--engines local ray]
+    python benchmarks/corpus_scale.py [--chunks 10000 30000 100000] [--engines local ray] [--quick]
 
 Each row is a process of its own, which does all that comes before the first attempt: it reads the documents, cuts them
 into chunks, drops near duplicates, analyses, embeds and scores chunks, and opens the index. Parser, embedder and critic
@@ -22,11 +22,15 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import psutil
 
 _INTERVAL = 0.5  # seconds
@@ -71,8 +75,30 @@ class TreeMemory(threading.Thread):
         self.all = max(self.all, total)
 
 
-def prepare(docs: Path, out: Path, engine: str) -> None:
-    """Prepare a run, and print its figures as JSON."""
+class QuickEncoder:
+    """Embed texts as pseudo-random vectors of the usual size."""
+
+    sha256 = "0" * 64
+    dimension = 384
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return one unit vector for each text."""
+        seeds = [zlib.crc32(text.encode()) for text in texts]
+        rows = [np.random.default_rng(seed).standard_normal(self.dimension, np.float32) for seed in seeds]
+        vectors = np.asarray(rows, dtype=np.float32).reshape(len(texts), self.dimension)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+    def encode_corpus(self, texts: Sequence[str], *, on_done: object = None) -> npt.NDArray[np.float32]:
+        """Return the same."""
+        del on_done
+        return self.encode(texts)
+
+
+def prepare(docs: Path, out: Path, engine: str, is_quick: bool) -> None:
+    """Prepare a run, and print the seconds of its phases as JSON."""
     from preparation import FirstCall, Phases, StoppingEngine
 
     from groundset.engine import assembly
@@ -80,7 +106,6 @@ def prepare(docs: Path, out: Path, engine: str) -> None:
     from groundset.engine.generation import run_generation
     from groundset.engine.models import Openers
     from groundset.runtime.lms import LanguageModel
-    from groundset.store.run_store import RunStore
 
     progress = Phases()
     assembly.MIN_IN_BACKGROUND = sys.maxsize
@@ -91,33 +116,44 @@ def prepare(docs: Path, out: Path, engine: str) -> None:
 
     config = make_config({"documents": (docs,), "lm": "scripted"})
     with suppress(FirstCall):
-        run_generation(config, out, progress=progress, openers=Openers(open_stopping), engine=engine)
+        openers = Openers(open_stopping, QuickEncoder if is_quick else None)
+        run_generation(config, out, progress=progress, openers=openers, engine=engine)
+    print(json.dumps([(phase.split(" (")[0], end - start) for (phase, start), (_, end) in pairwise(progress.marks)]))
+
+
+def stored(out: Path) -> tuple[int, str]:
+    """Return the number of chunks, and a digest of chunks, analyses, scores and vectors."""
+    from groundset.store.run_store import RunStore
+
     digest = hashlib.sha256()
     with RunStore.read(out) as store:
-        for context in store.contexts().values():
+        contexts = store.contexts()
+        for context in contexts.values():
             digest.update(context.model_dump_json().encode())
         digest.update(store.vectors().tobytes())
-        chunks = store.corpus_size()[1]
-    phases = [(phase.split(" (")[0], end - start) for (phase, start), (_, end) in pairwise(progress.marks)]
-    print(json.dumps({"phases": phases, "chunks": chunks, "digest": digest.hexdigest()[:12]}))
+    return len(contexts), digest.hexdigest()[:12]
 
 
-def measure(docs: Path, engine: str) -> dict[str, Any]:
+def measure(docs: Path, engine: str, is_quick: bool) -> dict[str, Any]:
     """Prepare a run in a process of its own and return its figures."""
     with tempfile.TemporaryDirectory() as name:
         command = [sys.executable, __file__, "--prepare", str(docs), f"{name}/run", engine]
         started = time.perf_counter()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(command + ["--quick"] * is_quick, stdout=subprocess.PIPE, text=True) as process:
             memory = TreeMemory(process.pid)
             memory.start()
             output, _ = process.communicate()
         memory.join()
         if process.returncode:
             sys.exit(process.returncode)
+        elapsed = time.perf_counter() - started
+        chunks, digest = stored(Path(name, "run"))
         size = sum(file.stat().st_size for file in Path(name).rglob("*") if file.is_file())
-    found: dict[str, Any] = json.loads(output.splitlines()[-1])
-    return found | {
-        "elapsed": time.perf_counter() - started,
+    return {
+        "phases": json.loads(output.splitlines()[-1]),
+        "chunks": chunks,
+        "digest": digest,
+        "elapsed": elapsed,
         "driver": memory.driver,
         "all": memory.all,
         "core_seconds": memory.seconds,
@@ -130,11 +166,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     parser.add_argument("--engines", nargs="+", default=["local", "ray"])
+    parser.add_argument("--quick", action="store_true", help="embed with random vectors, and score nothing")
     parser.add_argument("--prepare", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.prepare:
         docs, out, engine = options.prepare
-        prepare(Path(docs), Path(out), engine)
+        prepare(Path(docs), Path(out), engine, options.quick)
         return
     from preparation import write_documents
 
@@ -147,7 +184,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             write_documents(Path(name), size)
             for engine in options.engines:
-                row = measure(Path(name), engine)
+                row = measure(Path(name), engine, options.quick)
                 each = row["chunks"] / row["elapsed"] / cores
                 phases = ", ".join(f"{phase} {seconds:.0f}" for phase, seconds in row["phases"])
                 memory = " | ".join(f"{row[key] / 1e6:,.0f}" for key in ("driver", "all", "disk"))

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -135,6 +135,16 @@ def draw_order(chunks: Iterable[Chunk], seed: int) -> list[Chunk]:
         for doc_id, members in documents.items()
         for round_, chunk in enumerate(sorted(members, key=lambda chunk: random_rank(seed, chunk.chunk_id)))
     ]
+    return [chunk for *_, chunk in sorted(ranked, key=lambda row: row[:2])]
+
+
+def draw_in_turn(order: Sequence[Chunk], strata: Sequence[str], seed: int) -> list[Chunk]:
+    """Reorder chunks in rounds: the first of every stratum, then the second of each; the seed shuffles the strata."""
+    seen: Counter[str] = Counter()
+    ranked = []
+    for chunk, stratum in zip(order, strata, strict=True):
+        ranked.append((seen[stratum], random_rank(seed, stratum), chunk))
+        seen[stratum] += 1
     return [chunk for *_, chunk in sorted(ranked, key=lambda row: row[:2])]
 
 

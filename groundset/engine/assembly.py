@@ -20,6 +20,7 @@ from groundset.engine.planner import PlannedRequest, Planner
 from groundset.engine.preparation import ChunkWork, Phases, Scoring, prepare_slices, unprepared
 from groundset.engine.prompts import adapt_prompts, prompts_file
 from groundset.engine.stop import Clock, Stop
+from groundset.engine.strata import CLUSTER, by_cluster, by_column
 from groundset.executors import Executor
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
@@ -98,7 +99,8 @@ def prepare_engine(
         # Saves model calls for chunks that the head rejects with high confidence.
         scoring = Scoring(partial(open_scorer, open_critics, "head", {"chunk": head}, {}, {}), below=_SURELY_BAD)
     work = ChunkWork(models.parser if mode.needs_syntax else load_parser(NONE), models.embedder, scoring)
-    order, left = draw_order(chunks, config.seed), len(unprepared(store))
+    order = by_column(draw_order(chunks, config.seed), config.stratify, config.seed)
+    left = len(unprepared(store))
 
     def prepare(check: Callable[[], None]) -> Iterator[list[Context]]:
         with display.background("Preparing chunks", left) as advance:
@@ -145,8 +147,14 @@ def prepare_engine(
         corpus=LateCorpus(preparation, ids),
     )
     contexts: Sequence[Context] = preparation
+    if config.stratify == CLUSTER:
+        found = {context.chunk.chunk_id: context for context in preparation}
+        place = {name: row for row, name in enumerate(ids)}
+        vectors = store.vectors()[[place[chunk.chunk_id] for chunk in order]]
+        order = by_cluster(order, vectors, config.seed)
+        contexts = [found[chunk.chunk_id] for chunk in order]
     if config.language and not mode.writes_freely:
-        contexts = [context for context in preparation if context.language == config.language]
+        contexts = [context for context in contexts if context.language == config.language]
         store.set_meta("language", {"code": config.language, "chunks": len(contexts)})
     requests = _planned(store, recipe, config, Material(contexts, index.near, models.languages, mode, order))
     _, agenda, shares = requests[-1]

@@ -23,6 +23,7 @@ from groundset.cost import Price
 from groundset.data_files import data_path
 from groundset.engine.compiled import CHAMPION, NONE, SHIPPED
 from groundset.engine.options import RunOptions
+from groundset.engine.strata import check_stratify
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.hub import PREFIX
 from groundset.models.specs import SERVERS_FILE, parse_spec
@@ -71,6 +72,11 @@ class RunConfig(RunOptions):
             hint = f"; did you mean {close[0]}?" if close else ", in small letters, such as de, fr or es"
             raise ValueError(f"no known ISO 639-1 code{hint}")
         return value
+
+    @field_validator("stratify")
+    @classmethod
+    def _check_stratify(cls, value: str) -> str:
+        return check_stratify(value)
 
     @field_validator("price")
     @classmethod

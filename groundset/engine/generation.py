@@ -29,6 +29,7 @@ from groundset.engine.identity import (
 from groundset.engine.models import Journals, Openers, RunModels
 from groundset.engine.prompts import prompts_file, read_prompts
 from groundset.engine.stop import Clock, RunStoppedError, Stop, stop_on_signals
+from groundset.engine.strata import by_column
 from groundset.executors import Executor, open_executor
 from groundset.progress import Progress, Usage
 from groundset.store.folder import holds_run
@@ -132,6 +133,7 @@ def run_generation(
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
             corpus = _read_corpus(config, files, models.embedder, progress, verbose, executor)
+            by_column(corpus.chunks, config.stratify, config.seed)  # fails before writing
             store = stack.enter_context(_create_store(chosen, recipe, out, corpus, compiled, identity))
             _store_price(store, config)
         else:

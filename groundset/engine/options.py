@@ -98,6 +98,12 @@ class RunOptions(ChunkingOptions):
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", min_length=1)
     parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English, or none.", min_length=1)
+    stratify: str = option(
+        "document",
+        "What chunks are drawn from in turn: document, cluster (of embeddings; waits for all of them) or column=NAME "
+        "(metadata of your own chunks).",
+        metavar="WHAT",
+    )
     seed: int = option(0, "Seed of all random choices.", ge=0, lt=2**63)
     workers: int = option(
         1,

@@ -11,8 +11,16 @@ sys.path.append(str(Path(__file__).parent))
 import golden
 
 
+@pytest.fixture(autouse=True, scope="module")
+def patience():
+    """Announce no waits: how long they are depends on the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("groundset.progress.PATIENCE_SECONDS", 600)
+        yield
+
+
 @pytest.fixture(scope="module")
-def work(tmp_path_factory):
+def work(patience, tmp_path_factory):
     """The golden runs with the output of every command."""
     work = tmp_path_factory.mktemp("runs") / "golden"
     work.mkdir()

@@ -30,6 +30,12 @@ from groundset.progress import Progress
 from programs.errors import EngineError
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Suppress messages that appear only on slow machines; tests of these messages set their own delay."""
+    monkeypatch.setattr(progress_module, "PATIENCE_SECONDS", 600)
+
+
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
     return write_documents(tmp_path / "docs")

@@ -100,11 +100,11 @@ def prepare_engine(
         scoring = Scoring(partial(open_scorer, open_critics, "head", {"chunk": head}, {}, {}), below=_SURELY_BAD)
     work = ChunkWork(models.parser if mode.needs_syntax else load_parser(NONE), models.embedder, scoring)
     order = by_column(draw_order(chunks, config.seed), config.stratify, config.seed)
-    left = len(unprepared(store))
+    missing = unprepared(store)
 
     def prepare(check: Callable[[], None]) -> Iterator[list[Context]]:
-        with display.background("Preparing chunks", left) as advance:
-            yield from prepare_slices(store, order, work, encoder, models.languages, executor, advance, check)
+        with display.background("Preparing chunks", len(missing)) as advance:
+            yield from prepare_slices(store, order, missing, work, encoder, models.languages, executor, advance, check)
 
     def open_index() -> ChunkIndex:
         vectors = store.vectors()
@@ -119,12 +119,12 @@ def prepare_engine(
 
     preparation = Preparation(len(order), prepare, open_index, check, display.tick)
     preparing.callback(preparation.close)
-    if left < MIN_IN_BACKGROUND:
+    if len(missing) < MIN_IN_BACKGROUND:
         preparation.run()
         preparing.close()  # the executor ends before the language model needs the memory
     else:
         preparation.start(yielding=models.is_local)
-    index = LateIndex(preparation)
+    index, corpus = LateIndex(preparation), LateCorpus(preparation, ids)
     critics = (openers.critics or open_critics)(
         config.deciding,
         languages=models.languages,
@@ -144,13 +144,13 @@ def prepare_engine(
         mode=mode.name,
         language=config.language or "",
         least_score=config.least_score if config.deciding in SCORING else 0.0,
-        corpus=LateCorpus(preparation, ids),
+        corpus=corpus,
     )
     contexts: Sequence[Context] = preparation
     if config.stratify == CLUSTER:
-        found = {context.chunk.chunk_id: context for context in preparation}
-        place = {name: row for row, name in enumerate(ids)}
-        vectors = store.vectors()[[place[chunk.chunk_id] for chunk in order]]
+        found = dict(corpus)  # waits for all
+        rows = {name: row for row, name in enumerate(ids)}
+        vectors = store.vectors()[[rows[chunk.chunk_id] for chunk in order]]
         order = by_cluster(order, vectors, config.seed)
         contexts = [found[chunk.chunk_id] for chunk in order]
     if config.language and not mode.writes_freely:

@@ -138,13 +138,14 @@ class _Finisher:
         """Return the vectors of texts; texts of similar length share a batch, so that there is little padding."""
         vectors: dict[str, Vectors] = {}
         ordered = sorted(set(texts), key=lambda text: (-len(text), text))
-        told = 0
+        reported = 0
         for start in range(0, len(ordered), _TEXTS_AT_ONCE):
             part = ordered[start : start + _TEXTS_AT_ONCE]
             vectors.update(zip(part, self._work.embedder.encode_corpus(part), strict=True))
             if on_done:
-                on_done(chunks * len(vectors) // len(ordered) - told)
-                told = chunks * len(vectors) // len(ordered)
+                done = chunks * len(vectors) // len(ordered)
+                on_done(done - reported)
+                reported = done
                 time.sleep(_PAUSE_SECONDS)
         return vectors
 
@@ -152,6 +153,7 @@ class _Finisher:
 def prepare_slices(
     store: RunStore,
     order: Sequence[Chunk],
+    missing: set[str],
     work: ChunkWork,
     encoder: CachingEncoder,
     languages: Languages,
@@ -167,6 +169,7 @@ def prepare_slices(
     Args:
         store: the run.
         order: its chunks, in the order in which they are drawn.
+        missing: the ids of those that :func:`unprepared` returns.
         work: what to do with them.
         encoder: keeps the vectors for attempts.
         languages: the known languages.
@@ -174,7 +177,7 @@ def prepare_slices(
         advance: receives numbers of prepared chunks.
         check: called after every batch; may raise.
     """
-    slices, missing = slices_of(order), unprepared(store)
+    slices = slices_of(order)
     unscored = {chunk.chunk_id for chunk in store.chunks_missing("score")}
     ready = store.contexts() if len(missing) < len(order) else {}
     left = [part for part in slices if _is_missing(part, missing)]

@@ -13,7 +13,7 @@ from groundset.engine import preparation
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers, languages_with
-from groundset.engine.preparation import ChunkWork, Scoring, prepare_slices
+from groundset.engine.preparation import ChunkWork, Scoring, prepare_slices, unprepared
 from groundset.executors import LOCAL, local
 from groundset.runtime.parser import load_parser
 from groundset.store.run_store import RunStore
@@ -84,14 +84,16 @@ def prepare(
     below: float | None = None,
     parser: str = "none",
     check: Callable[[], None] = never,
-    told: list[int] | None = None,
+    reported: list[int] | None = None,
 ) -> list[list[Context]]:
     """Prepare the chunks of a run in the order of the store."""
     scoring = stage and Scoring(lambda encoder, languages: stage, below)
     work = ChunkWork(load_parser(parser), Encoder(batches), scoring)
-    advance = (told if told is not None else []).append
+    advance = (reported if reported is not None else []).append
     encoder, languages = CachingEncoder(work.embedder), languages_with(work.parser)
-    return list(prepare_slices(store, store.chunks(), work, encoder, languages, LOCAL, advance, check))
+    return list(
+        prepare_slices(store, store.chunks(), unprepared(store), work, encoder, languages, LOCAL, advance, check)
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -108,13 +110,13 @@ def test_result_is_independent_of_interruptions(tmp_path: Path) -> None:
         whole = store.vectors()
         contexts, rejects = store.contexts(), list(store.results.rejects())
         assert {context.chunk.chunk_id: context for part in slices for context in part} == contexts
-    told: list[int] = []
+    reported: list[int] = []
     with store_of(tmp_path / "killed") as store:
         for batches in (3, 2):  # the first slice of two batches is stored, no later one
             with pytest.raises(KeyboardInterrupt):
-                prepare(store, batches=batches, stage=Stage(), told=told)
+                prepare(store, batches=batches, stage=Stage(), reported=reported)
             assert len(store.chunks_missing("vector")) == 32
-    assert told == [5, 3, 5, 5, 5]
+    assert reported == [5, 3, 5, 5, 5]
     with RunStore.open(tmp_path / "killed") as store:
         prepare(store, stage=Stage())
         assert np.array_equal(store.vectors(), whole)

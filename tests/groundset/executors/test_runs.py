@@ -17,7 +17,7 @@ from groundset.engine.compiled import shipped_head
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers, languages_with
-from groundset.engine.preparation import ChunkWork, Scoring, prepare_slices
+from groundset.engine.preparation import ChunkWork, Scoring, prepare_slices, unprepared
 from groundset.executors import LOCAL, Executor
 from groundset.retrieval.embedder import load_embedder
 from groundset.runtime.parser import load_parser
@@ -42,7 +42,8 @@ def test_readings_vectors_and_scores_are_the_same_on_ray(
     for name, where in (("local", LOCAL), ("other", on_ray)):
         with RunStore.create(tmp_path / name, meta={}, documents=corpus.documents, chunks=chunks) as store:
             encoder, languages = CachingEncoder(embedder), languages_with(parser)
-            for _ in prepare_slices(store, chunks, work, encoder, languages, where, lambda _: None, lambda: None):
+            parts = (store, chunks, unprepared(store), work, encoder, languages, where)
+            for _ in prepare_slices(*parts, lambda _: None, lambda: None):
                 pass
             passages = [context.passage for context in store.contexts().values()]
             vectors = [rows.tobytes() for rows in (store.vectors(), encoder.encode(passages))]

@@ -1,0 +1,142 @@
+"""Options: each is one field of a pydantic model, from which command line, help and Python parameters are made.
+
+Messages spell an option as on the command line (``--chunk-size``); :func:`for_python` spells it as a parameter.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ParamSpec, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from groundset import privacy
+from programs.errors import GroundsetError, InputError
+
+DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_CHOICE = re.compile(r"'(.*?)'")
+_REASONS = {  # messages by type of pydantic error; other messages are its own
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_type": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "extra_forbidden": "there is no such option",
+    "missing": "must be given",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+}
+_SPELLED = re.compile(r"(?P<command>`[^`]*`)|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)")
+
+
+def option(
+    default: Any,
+    description: str,
+    *,
+    metavar: str | None = None,
+    short: str | None = None,
+    shown: str | None = None,
+    argument: bool = False,
+    command_only: bool = False,
+    **limits: Any,
+) -> Any:
+    """Declare an option as a field of a pydantic model.
+
+    Args:
+        default: the default value; ``...`` for a required option.
+        description: the help text.
+        metavar: the placeholder of the value in the help; by default its type or choices.
+        short: a one-letter flag, such as ``-q``.
+        shown: the text of the default in the help, if it is not the value.
+        argument: whether it is a positional argument of the command.
+        command_only: whether Python has no such parameter.
+        **limits: constraints of pydantic's ``Field``, such as ``ge``.
+    """
+    extra = {"metavar": metavar, "short": short, "shown": shown, "argument": argument, "command_only": command_only}
+    return Field(default, description=description, json_schema_extra=extra, **limits)
+
+
+class Options(BaseModel):
+    """The options of a command; the docstring of a subclass is the help of its command."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Build the options from values by name; None means not given.
+
+        Raises:
+            InputError: an option is wrong; the message names every wrong one.
+        """
+        given = {name: value for name, value in values.items() if value is not None}
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            raise InputError("; ".join(cls._explain(item, given) for item in error.errors())) from error
+
+    @classmethod
+    def _explain(cls, error: Any, given: Mapping[str, Any]) -> str:
+        reason = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion error, ")
+        reason = reason[:1].lower() + reason[1:]
+        if not error["loc"]:
+            return reason
+        name = str(error["loc"][0])
+        if template := _REASONS.get(error["type"]):
+            limits = error.get("ctx", {}).items()
+            reason = template.format(**{key: int(limit) if limit == int(limit) else limit for key, limit in limits})
+        if error["type"] == "literal_error":
+            reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
+        value = f" {given[name]}" if name in given else ""
+        return f"{option_name(cls, name)}{value}: {reason}"
+
+
+def option_name(options: type[BaseModel], name: str) -> str:
+    """Return the spelling of a field on the command line: ``--chunk-size``, or ``DOCS`` for an argument."""
+    field = options.model_fields.get(name)
+    extra = field.json_schema_extra if field else None
+    is_argument = isinstance(extra, dict) and extra.get("argument")
+    return name.upper() if is_argument else "--" + name.replace("_", "-")
+
+
+def expanded(path: str | Path) -> Path:
+    """Return a path with ``~`` replaced by the user's home.
+
+    Raises:
+        InputError: it is empty.
+    """
+    if not str(path):
+        raise InputError("the path is empty; name a file or a folder")
+    return Path(path).expanduser()
+
+
+def for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Make a function part of the Python interface: set privacy defaults, and spell options as parameters in errors."""
+
+    @functools.wraps(function)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        privacy.set_defaults()
+        try:
+            return function(*args, **kwargs)
+        except GroundsetError as error:
+            error.args = (as_parameters(str(error)), *error.args[1:])
+            raise
+
+    return called
+
+
+def as_parameters(text: str) -> str:
+    """Return a message with options spelled as parameters: ``--chunk-size`` is ``chunk_size``."""
+
+    def spell(found: re.Match[str]) -> str:
+        return found["command"] or found["name"].replace("-", "_") + ("=False" if found["no"] else "")
+
+    return _SPELLED.sub(spell, text)

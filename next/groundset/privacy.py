@@ -1,0 +1,82 @@
+"""Environment defaults that keep dependencies quiet and off the network.
+
+groundset has no telemetry, but some of its dependencies have. Importing groundset sets these variables before those
+dependencies are imported. Variables set by the user are not changed.
+
+| variable | what it disables |
+|---|---|
+| `DO_NOT_TRACK` | telemetry of MLflow, the Hugging Face libraries and other tools that honour it |
+| `MLFLOW_DISABLE_TELEMETRY` | telemetry of MLflow |
+| `HF_HUB_DISABLE_TELEMETRY` | telemetry of the Hugging Face libraries |
+| `HF_HUB_DISABLE_UPDATE_CHECK` | the Hub client's version check on PyPI |
+| `ORT_DISABLE_TELEMETRY` | telemetry of onnxruntime's native code |
+| `RAY_USAGE_STATS_ENABLED` | usage reports of Ray |
+| `LITELLM_LOCAL_MODEL_COST_MAP` | the download of a price list by DSPy and LiteLLM; the bundled one is used |
+| `TOKENIZERS_PARALLELISM` | threads that compete with the language model for cores |
+| `OMP_WAIT_POLICY` | threads that spin while waiting, which starve beside another busy process |
+| `HF_HUB_OFFLINE` | every request to the Hugging Face Hub, unless the Hub is enabled |
+
+The Hub is enabled by `GROUNDSET_HUB=1`, by `--hub` of some commands, by `push`, and while a model named `hf/…` is
+downloaded.
+
+If the environment names a proxy, loopback addresses are added to `NO_PROXY`.
+"""
+
+import os
+import re
+from collections.abc import MutableMapping
+
+_DEFAULTS = {
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_UPDATE_CHECK": "1",
+    "ORT_DISABLE_TELEMETRY": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_WAIT_POLICY": "passive",
+}
+_OFFLINE = "HF_HUB_OFFLINE"
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+# As SQLAlchemy parses them: a password may contain a slash, a question mark or an @, and the query may contain one too.
+_USER = re.compile(r"(?<=://)[^:/\s]*(?::\S*)?@")
+_QUERY = re.compile(r"(://[^\s?]*)\?\S+")
+_taken_offline = False
+
+
+def set_defaults(*, hub: bool = False, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Set every variable that is not set yet; ``hub`` enables the Hugging Face Hub."""
+    global _taken_offline
+    for name, value in _DEFAULTS.items():
+        environment.setdefault(name, value)
+    bypass_proxies(*_LOOPBACK, environment=environment)
+    if hub or environment.get("GROUNDSET_HUB", "").lower() in _TRUE:
+        if _taken_offline and environment is os.environ:
+            environment.pop(_OFFLINE, None)  # set by an earlier call
+    elif _OFFLINE not in environment:
+        environment[_OFFLINE] = "1"
+        _taken_offline = _taken_offline or environment is os.environ
+
+
+def took_the_hub_offline() -> bool:
+    """Return whether only groundset's own default keeps this process offline."""
+    return _taken_offline and os.environ.get("TRANSFORMERS_OFFLINE", "").lower() not in _TRUE
+
+
+def bypass_proxies(*hosts: str, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Add hosts to ``NO_PROXY`` if the environment names a proxy."""
+    lowered = {name.lower(): value for name, value in environment.items() if name.lower() in (*_PROXIES, "no_proxy")}
+    if not any(lowered.get(name) for name in _PROXIES):
+        return  # setting NO_PROXY would hide the system's proxies
+    # Libraries differ in the spelling that they read.
+    known = [host.strip() for name in ("no_proxy", "NO_PROXY") for host in environment.get(name, "").split(",")]
+    joined = ",".join(dict.fromkeys(host for host in (*known, *hosts) if host))
+    environment["no_proxy"] = environment["NO_PROXY"] = joined
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with users, passwords and queries removed from its URLs."""
+    return _QUERY.sub(r"\1", _USER.sub("", text))

@@ -1,0 +1,1 @@
+"""Embeddings, search, and the comparison of retrievers."""

@@ -1,0 +1,1 @@
+"""Making a run and reading it."""

@@ -1,0 +1,1 @@
+"""Compiling: labels and gold rows as trainsets, metrics, and optimizers of prompts, heads and weights."""

@@ -1,0 +1,130 @@
+"""The domain types, as JSON stores them."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from programs.numbers import Count, Rank, check_numbers
+
+Facts = Annotated[dict[str, Any], AfterValidator(check_numbers)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Heading(_Frozen):
+    """A heading of a document: its level (1 is the highest), text and character offset."""
+
+    level: Count
+    text: str
+    start: Count
+
+
+class PageStart(_Frozen):
+    """The offset at which a part of a document from this page starts; pages count from 1."""
+
+    page: Count
+    start: Count
+
+
+class Document(_Frozen):
+    """A parsed source text; the ``start`` and ``end`` of its chunks are offsets into ``text``.
+
+    ``captions`` are the paragraphs of ``text`` that its format marks as captions.
+    """
+
+    doc_id: str
+    path: str
+    title: str
+    text: str
+    headings: tuple[Heading, ...] = ()
+    pages: tuple[PageStart, ...] = ()
+    captions: tuple[str, ...] = ()
+    last_modified: datetime | None = None
+
+
+class Chunk(_Frozen):
+    """A span of a document: ``text == document.text[start:end]``; ``headings`` are those above it, outermost first."""
+
+    chunk_id: str
+    doc_id: str
+    path: str
+    title: str
+    headings: tuple[str, ...] = ()
+    start: Count
+    end: Count
+    text: str
+    metadata: Facts = Field(default_factory=dict)
+
+    @property
+    def topic(self) -> str:
+        """Return title and headings as one line, as prompts show them; for a table also its caption and header."""
+        facts = self.metadata if self.metadata.get("kind") == "table" else {}
+        about = [fact for fact in (facts.get("caption"), facts.get("header")) if isinstance(fact, str)]
+        parts: dict[str, str] = {}
+        for part in (self.title, *self.headings, *about):
+            if cleaned := " ".join(part.split()):
+                parts.setdefault(cleaned.casefold(), cleaned)
+        return " > ".join(parts.values())
+
+
+class StepRecord(_Frozen):
+    """What one step said in an attempt; the trail of a sample is a sequence of these."""
+
+    step: str
+    output: Facts = Field(default_factory=dict)
+    probability: float | None = None
+
+
+class Reject(_Frozen):
+    """A chunk or question that a step refused, with the reason."""
+
+    step: str
+    reason: str
+    question: str | None = None
+    probability: float | None = None
+    chunk_id: str = ""
+
+
+class Retrieval(_Frozen):
+    """The round trip of a question: a search of all chunks for it.
+
+    ``rank`` is that of the last group of ``retrieval_gt``, from 1, None beyond the search depth; ``retrieved_id`` and
+    ``retrieved_content`` are the first hit; ``score`` is 1 if that hit is a ground-truth chunk, else 0.
+    """
+
+    rank: Rank | None
+    retrieved_id: str
+    retrieved_content: str
+    score: Literal[0, 1]
+
+
+class Sample(_Frozen):
+    """An accepted question with its contexts, ground-truth answer and provenance.
+
+    ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough. It is empty if no
+    chunk answers the question; ``contexts`` are then the chunks that it was made from.
+    """
+
+    id: str
+    question: str
+    answer: str
+    evolution: str
+    language: str
+    contexts: tuple[Chunk, ...]
+    retrieval_gt: tuple[tuple[str, ...], ...]
+    retrieval: Retrieval
+    probability: float | None = None
+    trail: tuple[StepRecord, ...] = ()
+    metadata: Facts = Field(default_factory=dict)
+
+
+class Hit(NamedTuple):
+    """A passage that a search found, as prompts show it, with its similarity to the query."""
+
+    chunk_id: str
+    passage: str
+    topic: str
+    similarity: float

@@ -1,0 +1,1 @@
+"""What each step asks: ``dspy.Signature`` classes, and nothing else."""

@@ -1,0 +1,255 @@
+"""What is known of a language: its function words, patterns of its texts, and the forms of its short answers."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from threading import Lock
+from typing import Any
+
+from sentencex import segment
+from snowballstemmer import stemmer
+from text_to_num import alpha2digit
+
+from programs.text import tokens
+
+Pattern = re.Pattern[str]
+
+NEVER = re.compile(r"(?!)")
+ASKED = ("amount", "time", "person", "place", "reason")  # in order of precedence, for questions with several words
+
+# Words of web pages and bibliographies in any language.
+_ANY_BOILERPLATE = r"cookies?|copyright|©|newsletter|log ?in|disclaimer"
+_ANY_CITATION = (
+    r"doi|isbn|issn|pmid|pmc|arxiv|bibcode|s2cid|et al|vol\.|pp?\. ?\d|ed\.\)|eds\.|university press|journal of|"
+    r"proceedings|ibid|op\. cit"
+)
+# Phrases of models that find no answer; in English for any passage, because the instructions are English.
+_ANY_REFUSAL = (
+    r"not (?:stated|mentioned|given|specified|provided|known|said|available)|unknown|no answer|n/?a|none|"
+    r"nothing (?:is|was) (?:said|stated)|the (?:passage|text|documents?) do(?:es)? not"
+)
+_ANY_TIME = r"\d{3,4}s?|\d{1,2}:\d\d|\d{1,2}"
+_SHORT_LINE = 0.6  # of the longest line
+_STEMMING = Lock()  # Snowball stemmers are not thread-safe
+
+
+def word_list(listed: str) -> frozenset[str]:
+    """Return the words of a text separated by spaces."""
+    return frozenset(listed.split())
+
+
+def heading_list(listed: str) -> frozenset[str]:
+    """Return the headings of a text separated by vertical bars."""
+    return frozenset(listed.split("|"))
+
+
+def whole_words(*alternatives: str, as_written: bool = False) -> Pattern:
+    """Return a pattern of whole words; ``as_written`` makes it case-sensitive."""
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", 0 if as_written else re.IGNORECASE)
+
+
+def at_start(*alternatives: str) -> Pattern:
+    """Return a pattern for the first words of a text."""
+    return re.compile(rf"\W*(?:{'|'.join(alternatives)})", re.IGNORECASE)
+
+
+def page_furniture(*alternatives: str) -> Pattern:
+    """Return a pattern of the boilerplate of web pages, in a language and in all languages."""
+    return whole_words(_ANY_BOILERPLATE, *alternatives)
+
+
+def references(*alternatives: str) -> Pattern:
+    """Return a pattern of bibliographic references, in a language and in all languages."""
+    words = "|".join((_ANY_CITATION, *alternatives))
+    return re.compile(rf"\b(?:{words})\b|\^|\(\d{{4}}[a-z]?\)[.,]|https?://|www\.", re.IGNORECASE)
+
+
+def refusals(*alternatives: str) -> Pattern:
+    """Return a pattern of phrases for a missing answer, in a language and in English."""
+    return re.compile(rf"\W*(?:{'|'.join((_ANY_REFUSAL, *alternatives))})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Language:
+    """The words and patterns of a language; a language with only a code gets neutral ones, which never match.
+
+    Attributes:
+        code: ISO 639-1 code.
+        stop_words, question_words: function words; question words.
+        question_mark: the end of a question.
+        stemmer: its name in Snowball; without it, each word is its own stem.
+        numerals: whether number words are recognised.
+        segmenter: the code of the language whose sentence rules are used, if it differs.
+        unfinished: the end of a text that the segmenter wrongly takes for the end of a sentence: "M.", "im 16."
+        dependent_start: the start of a text that refers to the text before it.
+        loose_pronoun: pronouns that may have no antecedent.
+        context_reference: references to the text itself: "the passage", "as mentioned".
+        refusal: phrases for a missing answer.
+        unanswered: the expected answer to a question that no document answers.
+        broad_question, broken_question: questions that do not say what they are about; with wrong verb forms.
+        second_question: the start of a second question in a question.
+        alternative: the word between the answers that a question offers: "or".
+        boilerplate: boilerplate of web pages, and headings of sections without running text.
+        citation: bibliographic references.
+        listings: headings, in lower case, of sections that list sources, links or contents.
+        table_label, figure_label: the words that begin a caption, before its number, as regular expressions.
+        past, modal: verbs in the past tense; modal verbs.
+        disclaiming: beginnings of words in disclaimers and licences.
+        definite_start: a definite article and a word in lower case.
+        address: pronouns of the first and second person.
+        asks: the words of a question for a kind of thing, one of ``ASKED``, as regular expressions.
+        months, time_words: words that make an answer a time, beside numbers, as regular expressions.
+        amount_words: words that make an answer an amount, beside digits, as a regular expression.
+    """
+
+    code: str
+    stop_words: frozenset[str] = frozenset()
+    question_words: frozenset[str] = frozenset()
+    question_mark: str = "?"
+    stemmer: str = ""
+    numerals: bool = False
+    segmenter: str = ""
+    unfinished: Pattern = NEVER
+    dependent_start: Pattern = NEVER
+    loose_pronoun: Pattern = NEVER
+    context_reference: Pattern = NEVER
+    refusal: Pattern = refusals()
+    unanswered: str = "The documents do not say."
+    broad_question: Pattern = NEVER
+    broken_question: Pattern = NEVER
+    second_question: Pattern = NEVER
+    alternative: Pattern = NEVER
+    boilerplate: Pattern = page_furniture()
+    citation: Pattern = references()
+    listings: frozenset[str] = frozenset()
+    table_label: str = ""
+    figure_label: str = ""
+    past: Pattern = NEVER
+    modal: Pattern = NEVER
+    disclaiming: Pattern = NEVER
+    definite_start: Pattern = NEVER
+    address: Pattern = NEVER
+    asks: Mapping[str, str] = field(default_factory=dict)
+    months: str = ""
+    time_words: str = ""
+    amount_words: str = ""
+
+    def sentences(self, text: str) -> list[str]:
+        """Return the sentences of a text, without line breaks."""
+        return list(_sentences(text, self.segmenter or self.code, self.unfinished))
+
+    def content_words(self, text: str) -> list[str]:
+        """Return the stems of the content words in a text, including numbers."""
+        return list(_content_words(text, self.stop_words, self.stemmer))
+
+    def in_digits(self, text: str) -> str:
+        """Return a text with number words from three on replaced by digits; "one" and "two" are ambiguous."""
+        return alpha2digit(text, self.code) if self.numerals else text
+
+    def punctuated(self, question: str) -> str:
+        """Return a question with the spacing of its question mark that is usual in the language."""
+        return f"{question[:-1].rstrip()}{self.question_mark}" if question.endswith("?") else question
+
+    def is_function_words(self, words: Iterable[str]) -> bool:
+        """Return whether words, in lower case, are all function words."""
+        return self.stop_words.issuperset(words)
+
+    def question_word(self, question: str) -> int | None:
+        """Return the position, in words, of the first question word, or None."""
+        return next((n for n, token in enumerate(tokens(question)) if token in self.question_words), None)
+
+    def offers_alternatives(self, question: str) -> bool:
+        """Return whether a question offers answers to choose from."""
+        return self.alternative.search(question) is not None
+
+    def refers_to_text(self, text: str) -> bool:
+        """Return whether a text refers to a text as such: "the passage", "as mentioned"."""
+        return self.context_reference.search(text) is not None
+
+    def starts_dependent(self, text: str) -> bool:
+        """Return whether a text starts with a pronoun or connective that refers to the text before it."""
+        return self.dependent_start.match(text) is not None
+
+    def loose_pronouns(self, text: str) -> int:
+        """Count pronouns that may have no antecedent in the text."""
+        return len(self.loose_pronoun.findall(text))
+
+    def is_stated(self, answer: str) -> bool:
+        """Return whether a completion is an answer, and not a phrase for a missing one."""
+        return bool(answer) and self.refusal.match(answer) is None
+
+    def asked_for(self, question: str) -> str | None:
+        """Return the kind of thing that the words of a question ask for, one of ``ASKED``; None if they do not say."""
+        return next((kind for kind, pattern in self._asks if pattern.search(question)), None)
+
+    def is_time(self, answer: str) -> bool:
+        """Return whether an answer can be a time."""
+        return self._time.search(answer) is not None
+
+    def is_amount(self, answer: str) -> bool:
+        """Return whether an answer can be an amount."""
+        return self._amount.search(answer) is not None
+
+    @cached_property
+    def _asks(self) -> tuple[tuple[str, Pattern], ...]:
+        return tuple((kind, re.compile(self.asks[kind], re.IGNORECASE)) for kind in ASKED if kind in self.asks)
+
+    @cached_property
+    def _time(self) -> Pattern:
+        return whole_words(*filter(None, (_ANY_TIME, self.months, self.time_words)))
+
+    @cached_property
+    def _amount(self) -> Pattern:
+        words = rf"|\b(?:{self.amount_words})\b" if self.amount_words else ""
+        return re.compile(rf"\d{words}", re.IGNORECASE)
+
+
+@lru_cache(256)
+def _sentences(text: str, segmenter: str, unfinished: Pattern) -> tuple[str, ...]:
+    """Return the sentences of a text; one that ends ``unfinished`` is joined with the next one."""
+    found: list[str] = []
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*•|#>]|\d{1,3}[.)]\s))", text):
+        for piece in _paragraphs(block):
+            found.extend(" ".join(sentence.split()) for sentence in segment(segmenter, piece))
+    whole: list[str] = []
+    for sentence in filter(None, found):
+        if whole and unfinished.search(whole[-1]):
+            whole[-1] += sentence if sentence.startswith("-") else f" {sentence}"
+        else:
+            whole.append(sentence)
+    return tuple(whole)
+
+
+def _paragraphs(block: str) -> list[str]:
+    """Join the lines of a block, except after a short line without punctuation, such as a heading or a date."""
+    lines = [" ".join(line.split()) for line in block.splitlines() if line.strip()]
+    longest = max(map(len, lines), default=0)
+    joined: list[str] = []
+    for before, line in zip(["", *lines], lines, strict=False):
+        ends = len(before) < _SHORT_LINE * longest and not re.search(r"[.,;:!?…–—-]$", before)
+        if not joined or (ends and re.match(r"[\"“(]?[^\W_a-zß-ÿ]", line)):
+            joined.append(line)
+        else:
+            joined[-1] += f" {line}"
+    return joined
+
+
+@lru_cache(1_024)
+def _content_words(text: str, stop_words: frozenset[str], name: str) -> tuple[str, ...]:
+    kept = (token for token in tokens(text) if token not in stop_words)
+    return tuple(_stem(token, name) for token in kept if len(token) > 1 or token.isdigit())
+
+
+@lru_cache(65_536)
+def _stem(token: str, name: str) -> str:
+    bare = re.sub(r"['’]s?$", "", token)
+    if not name:
+        return bare
+    with _STEMMING:
+        return str(_stemmer(name).stemWord(bare))
+
+
+@cache
+def _stemmer(name: str) -> Any:
+    return stemmer(name)

@@ -1,0 +1,73 @@
+"""What is asked of a judge: a language model that reads, or a fitted head with the same outputs."""
+
+import dspy
+
+
+class JudgeQuestion(dspy.Signature):
+    """Decide whether a careful editor would keep this question for an evaluation set, and answer it from the passage.
+
+    Be strict: faults are easily missed, and one is enough for no.
+    Independent: read the question alone first, as somebody who will never see the passage. It is no if it points at a
+    passage, text or figure, or if a word in it says nothing until the passage explains who or what that is.
+    Clear: it asks one thing in a well-formed way. It is no if two things are asked at once, if several different
+    answers would be right, or if the question already holds its own answer.
+    Answerable: the passage alone gives the answer. It is no if the passage only speaks of the matter, or if a name,
+    number, date or cause in the question is another one in the passage.
+    """
+
+    topic: str = dspy.InputField(desc="title and headings above the passage", default="")
+    before: str = dspy.InputField(desc="what stands just before the passage", default="")
+    passage: str = dspy.InputField(desc="the passage that must answer the question")
+    question: str = dspy.InputField(desc="the question to judge")
+    reason: str = dspy.OutputField(desc="what speaks for and against the question, in at most 30 words")
+    answer: str = dspy.OutputField(desc="the whole answer in a few words of the passage, or: not stated")
+    independent: bool = dspy.OutputField(desc="can the question be understood without the passage?")
+    clear: bool = dspy.OutputField(desc="does it ask one clear thing?")
+    answerable: bool = dspy.OutputField(desc="does the passage answer it?")
+    confidence: int = dspy.OutputField(desc="how sure you are that an editor keeps it, from 0 to 100")
+
+
+class CompareTexts(dspy.Signature):
+    """Decide whether what is claimed of two texts holds. Compare names, numbers, conditions and negations; one
+    difference that matters to the claim is enough for no."""
+
+    claim: str = dspy.InputField(desc="what must hold")
+    question: str = dspy.InputField(desc="the question that both texts are about, if there is one", default="")
+    first: str = dspy.InputField(desc="the first text")
+    second: str = dspy.InputField(desc="the second text")
+    reason: str = dspy.OutputField(desc="what speaks for and against the claim, in at most 20 words")
+    holds: bool = dspy.OutputField(desc="does the claim hold?")
+
+
+class ReviewDraft(dspy.Signature):
+    """Decide whether a passage, or a question with its answer, meets a criterion. Decide by the criterion alone. If other
+    reviewers' opinions are given, weigh their reasons: change your decision where they show a fault, or that there is
+    none."""
+
+    criterion: str = dspy.InputField(desc="what to decide by")
+    passage: str = dspy.InputField(desc="the passage, or several, each under its number")
+    question: str = dspy.InputField(desc="the question")
+    answer: str = dspy.InputField(desc="its answer, if there is one", default="")
+    opinions: str = dspy.InputField(desc="what other reviewers decided, and why", default="")
+    reason: str = dspy.OutputField(desc="what speaks for and against it, in at most 25 words")
+    approved: bool = dspy.OutputField(desc="is the criterion met?")
+
+
+class GroundAnswer(dspy.Signature):
+    """Decide whether the passage supports this answer to this question."""
+
+    passage: str = dspy.InputField(desc="the passage")
+    question: str = dspy.InputField(desc="the question")
+    answer: str = dspy.InputField(desc="the answer to check")
+    grounded: bool = dspy.OutputField(desc="Does the passage support the answer?")
+
+
+class WeighPair(dspy.Signature):
+    """Decide whether question and answer are sound."""
+
+    topic: str = dspy.InputField(desc="what the fact is about")
+    before: str = dspy.InputField(desc="what the passage says just before, if that is needed", default="")
+    fact: str = dspy.InputField(desc="the sentence that they were written from")
+    question: str = dspy.InputField(desc="the question")
+    answer: str = dspy.InputField(desc="its answer, words of the fact")
+    sound: bool = dspy.OutputField(desc="Are they sound?")

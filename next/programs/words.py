@@ -70,6 +70,9 @@ def refusals(*alternatives: str) -> Pattern:
     return re.compile(rf"\W*(?:{'|'.join((_ANY_REFUSAL, *alternatives))})\b", re.IGNORECASE)
 
 
+_REFUSAL, _BOILERPLATE, _CITATION = refusals(), page_furniture(), references()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Language:
     """The words and patterns of a language; a language with only a code gets neutral ones, which never match.
@@ -114,14 +117,14 @@ class Language:
     dependent_start: Pattern = NEVER
     loose_pronoun: Pattern = NEVER
     context_reference: Pattern = NEVER
-    refusal: Pattern = refusals()
+    refusal: Pattern = _REFUSAL
     unanswered: str = "The documents do not say."
     broad_question: Pattern = NEVER
     broken_question: Pattern = NEVER
     second_question: Pattern = NEVER
     alternative: Pattern = NEVER
-    boilerplate: Pattern = page_furniture()
-    citation: Pattern = references()
+    boilerplate: Pattern = _BOILERPLATE
+    citation: Pattern = _CITATION
     listings: frozenset[str] = frozenset()
     table_label: str = ""
     figure_label: str = ""

@@ -1,0 +1,371 @@
+"""Atomic writing of files and folders, and what killed processes leave."""
+
+import errno
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundset import files
+from groundset.files import (
+    check_own,
+    data_path,
+    is_leftover,
+    is_standard_output,
+    is_stream,
+    remove_leftovers,
+    whole_file,
+    whole_folder,
+    working_folder,
+    write_rows,
+    write_text,
+)
+from programs.errors import InputError
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def write_folder(target: Path, **texts: str) -> None:
+    with whole_folder(target, last="z") as folder:
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+
+
+def failing(error: Exception) -> Iterator[dict[str, int]]:
+    yield {"half": 1}
+    raise error
+
+
+def test_results_are_created_with_parents_and_default_mode(tmp_path):
+    target, folder = tmp_path / "new" / "rows.jsonl", tmp_path / "deep" / "out"
+    write_rows(target, [{"text": "größer\r\n"}, {"name": "\udcff"}])
+    first, second = target.read_text(encoding="utf-8").split("\n")[:2]
+    assert (json.loads(first), second) == ({"text": "größer\r\n"}, '{"name": "\\udcff"}')
+    write_folder(folder, a="1", z="2")
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "file").touch()
+    for path, plain in ((target, "plain/file"), (folder, "plain"), (folder / "a", "plain/file")):
+        assert path.stat().st_mode == (tmp_path / plain).stat().st_mode
+    assert (names(target.parent), names(folder.parent)) == (["rows.jsonl"], ["out"])
+    assert data_path("samples").name == "samples"
+
+
+@pytest.mark.parametrize("previous", [None, "before"])
+@pytest.mark.parametrize(
+    ("error", "raised", "message"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), InputError, r"cannot write .*a\.txt: No space left"),
+        (KeyError("x"), KeyError, "x"),
+    ],
+)
+def test_failed_write_leaves_the_folder_unchanged(tmp_path, error, raised, message, previous):
+    target = tmp_path / "a.txt"
+    if previous:
+        write_text(target, previous)
+    with pytest.raises(raised, match=message):
+        write_rows(target, failing(error))
+    assert contents(tmp_path) == ({"a.txt": previous} if previous else {})
+
+
+def test_unwritable_targets_are_rejected(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    Path("file").touch()
+    Path("loop").symlink_to("loop")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind("socket")
+        for target, reason in (
+            (".", "it is a folder"),
+            ("file/b.txt", ".*file is a file, not a folder"),
+            ("socket", "it is neither a file nor a stream"),
+            ("loop", "Too many levels of symbolic links"),
+            ("/proc/none.txt", ".+"),
+            ("/dev/full", "No space left on device"),
+        ):
+            with pytest.raises(InputError, match=f"cannot write {target}: {reason}"):
+                write_text(Path(target), "x")
+    with pytest.raises(InputError, match=r"cannot write .*out: (Not a directory|File exists)"):
+        write_folder(Path("file/out"), a="1")
+    if os.geteuid():
+        tmp_path.chmod(0o500)
+        with pytest.raises(InputError, match=r"cannot write b\.txt: Permission denied"):
+            write_text(Path("b.txt"), "x")
+
+
+def test_pipes_and_devices_are_written_directly(tmp_path):
+    pipe, null, got = tmp_path / "pipe", tmp_path / "null", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text(encoding="utf-8")), daemon=True)
+    reader.start()
+    write_text(pipe, "größer\n")
+    reader.join(10)
+    assert got == ["größer\n"]
+    null.symlink_to(os.devnull)
+    write_text(null, "x")
+    assert (pipe.is_fifo(), null.is_symlink(), names(tmp_path)) == (True, True, ["null", "pipe"])
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("where", ["pipe", "file"])
+def test_standard_output_receives_the_text(tmp_path, name, where):
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom groundset.files import write_text\n"
+        "print('first')\nwrite_text(Path(sys.argv[1]), 'größer\\n')\nprint('last')\n"
+    )
+    kept = tmp_path / "kept"
+    with kept.open("wb") as file:
+        stdout = file if where == "file" else subprocess.PIPE
+        ran = subprocess.run([sys.executable, "-c", code, name], stdout=stdout, check=True, cwd=tmp_path)
+    output = kept.read_bytes() if where == "file" else ran.stdout
+    assert output.decode() == "first\ngrößer\nlast\n"
+    assert names(tmp_path) == ["kept"]
+
+
+def test_failed_write_leaves_the_stream_empty(capsys):
+    with pytest.raises(KeyError):
+        write_rows(Path("-"), failing(KeyError("x")))
+    assert capsys.readouterr().out == ""
+
+
+def test_ordinary_paths_are_not_streams(tmp_path):
+    file = tmp_path / "a"
+    file.touch()
+    for path in (file, tmp_path, tmp_path / "none", file / "below"):
+        assert not is_stream(path)
+        assert not is_standard_output(path)
+
+
+def test_links_are_kept_and_their_targets_replaced(tmp_path):
+    write_text(tmp_path / "far" / "a.txt", "before")
+    for link, target in (("file", "far/a.txt"), ("ahead", "far/new.txt"), ("folder", "real")):
+        (tmp_path / link).symlink_to(target)
+    with pytest.raises(KeyError):
+        write_rows(tmp_path / "file", failing(KeyError("x")))
+    assert contents(tmp_path / "far") == {"a.txt": "before"}
+    write_text(tmp_path / "file", "after")
+    write_text(tmp_path / "ahead", "new")
+    write_folder(tmp_path / "real", z="old")
+    write_folder(tmp_path / "folder", z="new")
+    assert all((tmp_path / link).is_symlink() for link in ("file", "ahead", "folder"))
+    assert contents(tmp_path / "far") == {"a.txt": "after", "new.txt": "new"}
+    assert contents(tmp_path / "real") == {"z": "new"}
+    with whole_file(tmp_path / "file", follow=False) as aside:
+        aside.write_text("instead")
+    assert not (tmp_path / "file").is_symlink()
+    assert (tmp_path / "far" / "a.txt").read_text() == "after"
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_existing_folder_is_replaced_with_and_without_exchange(tmp_path, monkeypatch, exchange):
+    out = tmp_path / "out"
+    write_folder(out, a="old", b="old", z="old")
+    (out / "deep").mkdir()
+    (out / "deep" / "file").touch()
+    out.chmod(0o750)
+    if not exchange:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    write_folder(out, a="new", z="new")
+    assert contents(out) == {"a": "new", "z": "new"}
+    assert names(tmp_path) == ["out"]
+    assert out.stat().st_mode & 0o777 == 0o750
+
+
+def test_working_folder_keeps_its_inode(tmp_path, monkeypatch):
+    write_folder(tmp_path, a="old", z="old")
+    monkeypatch.chdir(tmp_path)
+    before = tmp_path.stat().st_ino
+    write_folder(Path(), a="new", z="new")
+    assert (contents(Path()), tmp_path.stat().st_ino) == ({"a": "new", "z": "new"}, before)
+
+
+def test_names_of_maximum_length(tmp_path):
+    name = "n" * 255
+    write_folder(tmp_path / name, z="1")
+    write_text(tmp_path / name / name, "x")
+    assert (tmp_path / name / name).read_text() == "x"
+
+
+def test_folder_with_other_files_is_refused(tmp_path):
+    out = tmp_path / "out"
+    check_own(out, ("a.txt",))
+    for path in ("a.txt", "qrels/test.tsv", ".x.groundset-part/part"):
+        write_text(out / path, "x")
+    check_own(out, ("a.txt", "qrels/*.tsv"))
+    with pytest.raises(InputError, match=r"out holds other files \(qrels/test\.tsv\); name an empty or a new folder"):
+        check_own(out, ("*.txt", "*.tsv"))
+    write_text(out / "run.sqlite", "x")
+    with pytest.raises(InputError, match="out is the folder of a run; name"):
+        check_own(out, ("a.txt", "qrels/*.tsv"))
+    with pytest.raises(InputError, match=r"cannot write to .*a\.txt: it is a file, not a folder"):
+        check_own(out / "a.txt", ())
+
+
+BEGIN = "import os, sys\nfrom pathlib import Path\nfrom groundset import files\n"
+WAIT = "    print('working', flush=True)\n    sys.stdin.read()\n"
+FILE = f"{BEGIN}with files.whole_text(Path(sys.argv[1])) as stream:\n    stream.write('1')\n{WAIT}"
+FOLDER = f"{BEGIN}with files.whole_folder(Path(sys.argv[1]), last='z') as f:\n    (f / 'z').write_text('1')\n{WAIT}"
+
+
+@contextmanager
+def writer_process(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Start a process that writes a target and finishes when its standard input is closed."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "working\n"
+        yield process
+
+
+def test_leftovers_of_a_killed_process_are_removed_by_the_next(tmp_path):
+    for code, target in ((FILE, tmp_path / "a.txt"), (FOLDER, tmp_path / "out")):
+        with writer_process(code, target) as process:
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        assert [is_leftover(name) for name in names(tmp_path)] == [True]
+        write_text(tmp_path / "b.txt", "b")
+        assert names(tmp_path) == ["b.txt"]
+        (tmp_path / "b.txt").unlink()
+
+
+def test_last_of_concurrent_file_writes_wins(tmp_path):
+    with writer_process(FILE, tmp_path / "a.txt") as process:
+        write_text(tmp_path / "a.txt", "2")
+        assert (tmp_path / "a.txt").read_text() == "2"
+        process.communicate("")
+    assert (process.returncode, contents(tmp_path)) == (0, {"a.txt": "1"})
+
+
+def test_folder_written_by_another_process_is_rejected(tmp_path):
+    out = tmp_path / "out"
+    write_folder(out, z="0")
+    with writer_process(FOLDER, out) as process:
+        with pytest.raises(InputError, match=r"cannot write .*out: another process is writing it; wait"):
+            write_folder(out, z="2")
+        write_folder(tmp_path / "other", z="2")
+        process.communicate("")
+    assert (process.returncode, contents(tmp_path)) == (0, {"other/z": "2", "out/z": "1"})
+    write_folder(out, z="2")
+    assert contents(out) == {"z": "2"}
+
+
+def test_leftovers_are_removed_without_following_links(tmp_path):
+    kept, place = tmp_path / "kept", tmp_path / "place"
+    write_text(kept / "file", "")
+    (place / ".out.groundset-part").mkdir(parents=True)
+    (place / ".link.groundset-part").symlink_to(kept)
+    trap = place / ".trap.groundset-part"
+    trap.mkdir()
+    (trap / "owner.lock").symlink_to(kept / "file")
+    (place / "mine").touch()
+    remove_leftovers(place)
+    assert {"mine"} <= set(names(place)) <= {"mine", trap.name, ".link.groundset-part"}
+    assert names(kept) == ["file"]
+
+
+@pytest.mark.parametrize("target", [None, "out"])
+def test_folder_removed_before_locking_is_recreated(tmp_path, monkeypatch, target):
+    class Locked(files.FileLock):
+        tried = 0
+
+        def acquire(self, *arguments, **options):
+            Locked.tried += 1
+            if Locked.tried == 1:
+                Path(self.lock_file).parent.rmdir()
+            return super().acquire(*arguments, **options)
+
+    monkeypatch.setattr(files, "FileLock", Locked)
+    with working_folder(tmp_path, target) as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        remove_leftovers(tmp_path)
+        assert folder.is_dir()
+    assert names(tmp_path) == []
+
+
+class FillingDisk:
+    """A disk that is full at the n-th write, of which half is stored."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = 10**9
+        self.full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        disk, fsync = self, os.fsync
+
+        class File(io.FileIO):
+            def write(self, data: Any) -> int:
+                if disk.fills():
+                    super().write(bytes(data)[: len(data) // 2])
+                    raise disk.full
+                return super().write(data)
+
+        def open_(path: Path, mode: str = "r", **options: Any) -> Any:
+            if "w" not in mode:
+                return io.open(path, mode, **options)  # noqa: UP020 - what the tests replace is Path.open
+            stream = io.BufferedWriter(File(path, "w"))
+            return stream if "b" in mode else io.TextIOWrapper(stream, **options)
+
+        def fsync_(handle: int) -> None:
+            if disk.fills():
+                raise disk.full
+            fsync(handle)
+
+        monkeypatch.setattr(Path, "open", open_)
+        monkeypatch.setattr(os, "fsync", fsync_)
+
+    def fills(self) -> bool:
+        self.left -= 1
+        return self.left == 0
+
+
+def rows(folder: Path, word: str) -> None:
+    write_rows(folder / "a.jsonl", ({"number": number, "text": word * 900} for number in range(40)))
+
+
+def raw_bytes(folder: Path, word: str) -> None:
+    with whole_file(folder / "a.bin") as aside, aside.open("wb") as stream:
+        for _ in range(5):
+            stream.write(word.encode() * 3_000)
+
+
+def two_tables(folder: Path, word: str) -> None:
+    with whole_folder(folder / "out", last="b") as aside:
+        for name in ("a", "b"):
+            with (aside / name).open("w", encoding="utf-8") as stream:
+                stream.write(word * 9_000)
+
+
+@pytest.mark.parametrize("write", [rows, raw_bytes, two_tables])
+def test_disk_full_at_any_write_keeps_previous_files(
+    write: Callable[[Path, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = FillingDisk(monkeypatch)
+    write(tmp_path, "before")
+    before, fails = contents(tmp_path), 0
+    while True:
+        disk.left = fails + 1
+        try:
+            write(tmp_path, "after")
+        except InputError as error:
+            message = str(error)
+        else:
+            break
+        fails += 1
+        assert message.startswith("cannot write ")
+        assert message.endswith(": No space left on device")
+        assert contents(tmp_path) == before, f"at write {fails}"
+    assert fails >= 2, "a write and an fsync"
+    assert contents(tmp_path).keys() == before.keys()
+    assert contents(tmp_path) != before

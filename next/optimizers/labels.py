@@ -1,0 +1,328 @@
+"""Annotated rows: labels (is a chunk or a question good, and why not) and gold rows (what a step should write).
+
+A file has one JSON object in each line. Rows with ``step`` are gold rows, others are labels.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from programs.errors import InputError, LabelError
+from programs.untrusted import numbered_lines
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+ChunkReason = Literal["ok", "citation", "metadata", "boilerplate", "not_self_contained", "too_thin"]
+QuestionReason = Literal[
+    "ok", "context_reference", "vague", "unanswerable", "wrong_premise", "malformed", "conjoined", "gives_away"
+]
+# The output of a judge that a reason makes false.
+FAULTS: Mapping[str, str] = {
+    "context_reference": "independent", "vague": "independent",
+    "malformed": "clear", "conjoined": "clear", "gives_away": "clear",
+    "unanswerable": "answerable", "wrong_premise": "answerable",
+    "citation": "content", "metadata": "content", "boilerplate": "content", "too_thin": "content",
+    "not_self_contained": "self_contained",
+}  # fmt: skip
+NOT_STATED = "not stated"
+_DEV, _TEST = 20, 20  # percent of the documents whose rows have no split
+_CHANCE = 3  # characters; a question may contain so short an answer by chance
+_OWN_WORDS = ("yes_no", "not_stated")  # kinds of answers that no passage has word for word
+_NAMING = ("yes_no", "comparison")  # kinds of questions that may contain their answer
+
+Text = Annotated[str, Field(min_length=1)]
+Texts = tuple[Text, ...]
+
+
+class Row(BaseModel):
+    """What labels and gold rows have in common; unknown keys are errors, because they may be misspelt.
+
+    ``split`` may be left out: it is then that of other rows about its document, else :func:`split_of` the document.
+    ``licence`` is set on rows from a public data set.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Text
+    document: str = ""
+    documents: Texts = ()
+    chunk: str = ""
+    chunks: Texts = ()
+    split: Split | None = None
+    language: Text = "en"
+    licence: str = ""
+    annotation_pass: int = Field(default=1, ge=1)
+
+    @property
+    def sources(self) -> Texts:
+        """Return the documents that the row is about."""
+        return self.documents or ((self.document,) if self.document else ())
+
+
+class Label(Row):
+    """What both kinds of labels have in common."""
+
+    label: Literal["good", "bad"]
+    reason: str
+    topic: str = ""
+    explanation: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Return whether the label is good."""
+        return self.label == "good"
+
+
+class ChunkLabel(Label):
+    """A labelled chunk: only ``text`` was judged; ``topic`` is its title and headings in one line."""
+
+    text: Text
+    reason: ChunkReason
+
+
+class LabelledAnswer(BaseModel):
+    """An answer annotated as correct, incomplete or unsupported."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    text: Text
+    label: Literal["correct", "incomplete", "unsupported"]
+
+
+class QuestionLabel(Label):
+    """A labelled question about its ``passage``; ``origin`` names the model that wrote it, or "written" for a person.
+
+    ``kind`` says what it asks for; it is set only for questions that a run generated and all its other steps accepted.
+    """
+
+    question: Text
+    passage: Text
+    reason: QuestionReason
+    answer: LabelledAnswer | None = None
+    origin: str = "written"
+    kind: str = ""
+
+
+class GoldRow(Row):
+    """What a step should write; its further fields are those of its step in :data:`GOLD`."""
+
+    step: str
+
+
+# The fields of gold rows by step: `name` is a text, `name?` one that may be empty or missing, `name*` several texts,
+# `name!` true or false, `name{}` any JSON.
+GOLD: Mapping[str, str] = {
+    "agree": "question first second alike! kind?",
+    "answer": "topic? passage question answer kind",
+    "ask": "topic? before? passage question answer evidence answers kind",
+    "ask_profiled": "topics* clue profile question options* answer evidence",
+    "clues": "topic? clue example description",
+    "compress": "question short_question",
+    "conditional": "topic? facts* question condition answer conditional_question",
+    "distil": "topics* question needed* missing?",
+    "fits": "topics* profile question answer fits! explanation? kind?",
+    "follow_up": "topic? passage question answer follow_up stand_alone_question new_answer evidence answers",
+    "keyphrases": "topic? passage keyphrases*",
+    "multi_context": "topic? facts* gives* compare? answer question kind",
+    "panel": "passage question answer viewpoint opinions? approved! kind?",
+    "premise": "first second alike! kind?",
+    "profiles": "topics* dimensions{} question profiles{}",
+    "question": "topic? before? fact answer question kind reply?",
+    "reasoning": "topic? facts* name question answer derived! reasoning_question kind",
+    "relevance": "topic? question relevant! explanation",
+    "resolve": "first second alike! kind?",
+    "reword": "topic? question answer wording kind persona? examples*",
+    "rewrite": "topic? before? fact answer question feedback better_question kind",
+    "same": "first second alike! kind?",
+    "sound": "topic? before? fact answer question sound! kind?",
+    "split": "question questions*",
+    "unanswerable": "topic? passage answered_question missing question",
+}
+# What must hold between the fields of a row; see :func:`_problems`.
+_RULES: Mapping[str, Sequence[tuple[str, str, str]]] = {
+    "agree": [("names", "kind", "alike"), ("changes", "first", "second")],
+    "answer": [("stands in", "answer", "passage")],
+    "ask": [("stands in", "evidence", "passage"), ("hides", "question", "answer")],
+    "ask_profiled": [("as many as", "topics", "chunks"), ("hides", "question", "answer")],
+    "compress": [("changes", "question", "short_question")],
+    "conditional": [("changes", "question", "conditional_question")],
+    "distil": [("as many as", "topics", "chunks"), ("among", "needed", "chunks")],
+    "fits": [("as many as", "topics", "chunks"), ("names", "kind", "fits")],
+    "follow_up": [("stands in", "evidence", "passage"), ("changes", "question", "stand_alone_question")],
+    "keyphrases": [("stands in", "keyphrases", "passage")],
+    "multi_context": [("as many as", "facts", "chunks"), ("as many as", "gives", "chunks")],
+    "panel": [("names", "kind", "approved")],
+    "premise": [("names", "kind", "alike")],
+    "profiles": [("as many as", "topics", "chunks")],
+    "question": [("stands in", "answer", "fact"), ("hides", "question", "answer")],
+    "reasoning": [("changes", "question", "reasoning_question")],
+    "resolve": [("names", "kind", "alike")],
+    "reword": [("changes", "question", "wording"), ("hides", "wording", "answer")],
+    "rewrite": [("stands in", "answer", "fact"), ("changes", "question", "better_question")],
+    "same": [("names", "kind", "alike"), ("changes", "first", "second")],
+    "sound": [("names", "kind", "sound")],
+    "unanswerable": [("changes", "answered_question", "question")],
+}
+_TYPES: Mapping[str, Any] = {"": (Text, ...), "?": (str, ""), "*": (Texts, ()), "!": (bool, ...), "{}": (Any, ...)}
+_FIELD = re.compile(r"(\w+)(\W*)(?: |$)")
+
+
+class Problem(NamedTuple):
+    """A problem of a file; ``line`` counts from 1, 0 is the file as a whole."""
+
+    file: Path
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        """Return file, line and message in one line."""
+        return f"{self.file}{f', line {self.line}' if self.line else ''}: {self.message}"
+
+
+def split_of(document: str) -> Split:
+    """Return the split of a document: 60 % train, 20 % dev, 20 % test, by the SHA-256 of its name."""
+    bucket = int.from_bytes(hashlib.sha256(document.encode()).digest()[:4]) % 100
+    return "test" if bucket < _TEST else "dev" if bucket < _TEST + _DEV else "train"
+
+
+def read_rows(files: Sequence[Path]) -> list[Row]:
+    """Return the labels and gold rows of files, in order and all with a split; of a label, the first annotation pass.
+
+    Raises:
+        LabelError: a file cannot be read, or a row is wrong; the message names the first problem.
+    """
+    rows, problems = _checked(files)
+    if problems:
+        more = f"; `groundset labels check` lists all {len(problems)} problems" if len(problems) > 1 else ""
+        raise LabelError(f"{problems[0]}{more}")
+    first: dict[str, Row] = {}
+    for row in rows:
+        if row.id not in first or row.annotation_pass < first[row.id].annotation_pass:
+            first[row.id] = row
+    return list(first.values())
+
+
+def check_files(files: Sequence[Path]) -> list[Problem]:
+    """Return all problems of files of labels and gold rows.
+
+    Raises:
+        LabelError: a file cannot be read at all.
+    """
+    return _checked(files)[1]
+
+
+def hashes_of(files: Iterable[Path]) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name, for records."""
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def _checked(files: Sequence[Path]) -> tuple[list[Row], list[Problem]]:
+    """Return the valid rows and the problems of the others, across all files."""
+    problems: list[Problem] = []
+    found: list[tuple[Path, int, Row]] = []
+    seen: dict[tuple[str, int], str] = {}
+    for file in files:
+        empty = True
+        for line, value in _json_lines(file, problems):
+            empty = False
+            row = _parsed(value)
+            if isinstance(row, str):
+                problems.append(Problem(file, line, row))
+            elif (key := (row.id, row.annotation_pass)) in seen:
+                problems.append(Problem(file, line, f"id {row.id} is already used in {seen[key]}"))
+            else:
+                seen[key] = f"{file.name}, line {line}"
+                found.append((file, line, row))
+        if empty:
+            problems.append(Problem(file, 0, "no rows"))
+    splits: dict[str, Split] = {}
+    for _, _, row in found:
+        if row.split:
+            splits = {**dict.fromkeys(row.sources, row.split), **splits}
+    rows = []
+    for file, line, row in found:
+        split = row.split or next((splits[source] for source in row.sources if source in splits), None)
+        split = split or split_of(row.sources[0])
+        if leaks := [source for source in row.sources if splits.setdefault(source, split) != split]:
+            message = f"document {leaks[0]} is in two splits: {splits[leaks[0]]} and {split}"
+            problems.append(Problem(file, line, message))
+        else:
+            rows.append(row if row.split else row.model_copy(update={"split": split}))
+    return rows, problems
+
+
+def _json_lines(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
+    try:
+        for number, line in numbered_lines(file):
+            if not line.strip():
+                continue
+            try:
+                yield number, json.loads(line.decode())
+            except (ValueError, RecursionError):
+                problems.append(Problem(file, number, "not valid JSON in UTF-8"))
+    except InputError as error:
+        raise LabelError(str(error)) from error
+    except OSError as error:
+        raise LabelError(f"{file}: {error.strerror or error}") from error
+
+
+def _parsed(value: Any) -> Row | str:
+    """Return the row of a JSON value, or what is wrong with it."""
+    if not isinstance(value, dict):
+        return "not a JSON object"
+    kind: type[Row] = QuestionLabel if "question" in value else ChunkLabel
+    if "step" in value and "label" not in value:
+        if value["step"] not in GOLD:
+            return f"step: unknown step {value['step']!r}; steps with gold rows: {', '.join(GOLD)}"
+        kind = _gold_type(value["step"])
+    try:
+        row = kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        message = "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"])
+        return f"{key}: {message[:1].lower()}{message[1:]}"
+    if not row.sources:
+        return "document: name the document that the row is about"
+    return next(_problems(row), None) or row
+
+
+@cache
+def _gold_type(step: str) -> type[GoldRow]:
+    fields = {name: _TYPES[mark] for name, mark in _FIELD.findall(GOLD[step])}
+    made: type[GoldRow] = create_model(f"{step}_gold", __base__=GoldRow, **fields)
+    return made
+
+
+def _problems(row: Any) -> Iterator[str]:
+    """Yield what is wrong with a row whose fields have the right types."""
+    if isinstance(row, Label):
+        if (row.reason == "ok") != row.good:
+            yield f"label {row.label} conflicts with reason {row.reason}"
+        return
+    for rule, name, other in _RULES.get(row.step, ()):
+        one, two = getattr(row, name), getattr(row, other)
+        if rule == "names" and two != (not one):
+            yield f"{name} says what is wrong: it must be empty if {other} is true and set if it is false"
+        elif rule == "changes" and one.casefold() == two.casefold():
+            yield f"{other}: nothing was changed: {two}"
+        elif rule == "as many as" and len(one) != len(two):
+            yield f"{name} must have one entry for each of {other}"
+        elif rule == "among" and not set(one) <= set(two):
+            yield f"{name}: {sorted(set(one) - set(two))[0]} is not among {other}"
+        elif rule == "stands in" and getattr(row, "kind", "") not in _OWN_WORDS:
+            words = (one,) if isinstance(one, str) else one
+            yield from (f"{name} is not in the {other}: {each}" for each in words if not _contains(two, each))
+        elif rule == "hides" and getattr(row, "kind", "") not in _NAMING and two.casefold() in one.casefold():
+            yield from (f"the {name} contains its {other}: {two}",) if len(two) > _CHANCE else ()
+
+
+def _contains(passage: str, words: str) -> bool:
+    """Return whether a passage has words verbatim, apart from line breaks."""
+    return words in passage or words in " ".join(passage.split())

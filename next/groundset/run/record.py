@@ -1,0 +1,115 @@
+"""The files of a run that are derived from its database: ``run.json``, ``samples.jsonl`` and ``rejects.jsonl``."""
+
+import platform
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
+from typing import Any
+
+from groundset import __version__
+from groundset.files import json_text, write_rows, write_text
+from groundset.run.folder import RECORD, REJECTS, SAMPLES
+from groundset.run.store import Attempt, Store
+from programs.errors import InputError, RunError
+from programs.types import Reject, Sample
+
+_LIBRARIES = ("dspy", "faiss-cpu", "numpy", "pydantic", "sentence-transformers", "torch", "xllamacpp")
+_USAGE = ("calls", "replayed", "prompt_tokens", "cached_tokens", "generated_tokens")
+
+
+def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    """Return the content of ``run.json``.
+
+    What shaped the run (``configuration``, ``models``, ``compiled``, ``versions``) stands as it was written when the
+    run began. ``counts`` has, by step, how often it was tried and how many candidates it refused. Calls, tokens and
+    ``call_seconds`` are sums over the models of ``usage``.
+    """
+    samples, rejects = accepted(attempts), [reject for attempt in attempts for reject in attempt.result.rejects]
+    usage, price = store.meta("usage") or {}, store.meta("price")
+    record = {
+        "status": store.meta("status") or "running",
+        "reason": store.meta("reason"),
+        "asked": store.meta("asked"),
+        **counts(samples, rejects),
+        "attempts": len(attempts),
+        "surplus": sum(attempt.state == "surplus" for attempt in attempts),
+        "counts": step_counts(attempts),
+        **{name: sum(each.get(name, 0) for each in usage.values()) for name in _USAGE},
+        "call_seconds": round(sum(each.get("seconds", 0.0) for each in usage.values()), 2),
+        "usage": usage,
+        "cost": None if price is None else cost(price, usage.values(), len(samples)),
+        "seconds": round(store.meta("seconds") or 0.0, 2),
+        "started": store.meta("started"),
+        "tracked": store.meta("tracked"),
+    }
+    return record | (store.meta("record") or {})
+
+
+def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, Any]:
+    """Return the counts of samples by evolution and kind, and of rejects; ``alternatives`` had another chunk found."""
+    return {
+        "accepted": len(samples),
+        "evolutions": dict(Counter(sample.evolution for sample in samples).most_common()),
+        "kinds": dict(Counter(str(kind) for each in samples if (kind := each.metadata.get("kind"))).most_common()),
+        "alternatives": sum(any(len(group) > 1 for group in sample.retrieval_gt) for sample in samples),
+        "rejects": len(rejects),
+    }
+
+
+def accepted(attempts: Iterable[Attempt]) -> list[Sample]:
+    """Return the accepted samples in the order of their attempts."""
+    return [each.result.sample for each in attempts if each.state == "accepted" and each.result.sample]
+
+
+def step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:
+    """Return how often each step was tried, and how many candidates it refused."""
+    tried: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    for attempt in attempts:
+        trail = attempt.result.sample.trail if attempt.result.sample else attempt.result.trail
+        tried.update(record.step for record in trail)
+        refused.update(reject.step for reject in attempt.result.rejects)
+    return {step: {"tried": tried[step], "refused": refused[step]} for step in dict.fromkeys([*tried, *refused])}
+
+
+def cost(price: Sequence[float], usage: Iterable[Mapping[str, float]], samples: int) -> dict[str, Any]:
+    """Return what calls cost, with a price for a million prompt tokens and one for a million generated tokens."""
+    millions = [(each.get("prompt_tokens", 0) / 1e6, each.get("generated_tokens", 0) / 1e6) for each in usage]
+    total = sum(prompt * price[0] + generated * price[1] for prompt, generated in millions)
+    return {"price": list(price), "total": total, "per_sample": total / samples if samples else None}
+
+
+def write_files(store: Store) -> None:
+    """Write the derived files again, each at once; links are not followed.
+
+    Raises:
+        RunError: a file cannot be written.
+    """
+    folder, attempts = store.path.parent, store.attempts()
+    rejects = (reject.model_dump(mode="json") for attempt in attempts for reject in attempt.result.rejects)
+    try:
+        write_rows(folder / SAMPLES, map(sample_row, accepted(attempts)), follow=False)
+        write_rows(folder / REJECTS, rejects, follow=False)
+        write_text(folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False)
+    except InputError as error:  # the folder could be written when the run began
+        raise RunError(str(error)) from error
+
+
+def sample_row(sample: Sample) -> dict[str, Any]:
+    """Return a sample as a row of ``samples.jsonl``."""
+    row = sample.model_dump(mode="json")
+    for context in row["contexts"]:
+        if not context["metadata"]:
+            del context["metadata"]
+    return row
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of what shapes a run."""
+    versions = {"groundset": __version__, "python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions

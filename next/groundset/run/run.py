@@ -1,0 +1,279 @@
+"""A run: its samples and everything that is kept with them, read from its folder part by part."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import numpy as np
+
+from groundset.files import whole_folder
+from groundset.run.folder import DATABASE, VECTORS, check_new
+from groundset.run.record import accepted, counts, run_record, write_files
+from groundset.run.store import Attempt, Result, Review, Store
+from programs.errors import RunError
+from programs.types import Chunk, Document, Reject, Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from groundset.corpus.corpus import Corpus
+
+_SHOWN = 5  # samples in a notebook
+_Value = TypeVar("_Value")
+# What a saved run takes from the record of the run that it came from.
+SETTINGS = ("configuration", "models", "compiled", "documents", "chunks", "skipped", "versions", "source")
+
+
+class Run(Sequence[Sample]):
+    """A sequence of the samples of a run, with everything that is kept about it; parts are read when they are used.
+
+    Attributes:
+        folder: its folder; of a filtered run that was not saved, the folder of the run that it came from.
+    """
+
+    def __init__(self, folder: Path, **parts: Any) -> None:
+        """Refer to the run in a folder; ``parts`` replace what would be read from it."""
+        self.folder = folder
+        self.__dict__.update(parts)
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """Return the samples in the order of their attempts."""
+        return tuple(accepted(self.attempts))
+
+    @cached_property
+    def rejects(self) -> tuple[Reject, ...]:
+        """Return what was refused, each with its step and reason, in the order of the attempts."""
+        return tuple(reject for attempt in self.attempts for reject in attempt.result.rejects)
+
+    @cached_property
+    def attempts(self) -> Sequence[Attempt]:
+        """Return every finished attempt."""
+        return self._read(Store.attempts)
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """Return the content of ``run.json`` as of now."""
+        return self._read(lambda store: run_record(store, self.attempts))
+
+    @cached_property
+    def reviews(self) -> list[Review]:
+        """Return all reviews in the order in which they were given."""
+        return self._read(Store.reviews)
+
+    @cached_property
+    def corpus(self) -> "Corpus":
+        """Return documents and chunks as the corpus that was read."""
+        from groundset.corpus.corpus import Corpus
+
+        Store.read(self.folder).close()
+        return Corpus.read(self.folder)
+
+    @property
+    def documents(self) -> Mapping[str, Document]:
+        """Return the documents by their ids."""
+        return self.corpus.documents
+
+    @cached_property
+    def chunks(self) -> dict[str, Chunk]:
+        """Return all chunks by their ids, in the order of the documents."""
+        return {chunk.chunk_id: chunk for chunk in self.corpus.chunks}
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """Return the embeddings of the chunks, a row for each, mapped from the file.
+
+        Raises:
+            RunError: the run has none, or the file is damaged.
+        """
+        file = self.folder / VECTORS
+        try:
+            rows: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
+        except FileNotFoundError as error:
+            raise RunError(f"{self.folder} has no {VECTORS}: its chunks were not embedded") from error
+        except (OSError, ValueError, EOFError) as error:
+            raise RunError(f"{file} is damaged; keep a copy and begin again in another folder") from error
+        if rows.dtype != np.float32 or rows.ndim != 2 or len(rows) != len(self.chunks):
+            raise RunError(f"{file} does not fit the chunks of its run; keep a copy and begin again in another folder")
+        return rows
+
+    @property
+    def status(self) -> str:
+        """Return ``complete``, ``short`` (fewer were possible), ``budget``, ``interrupted``, ``failed`` or ``running``.
+
+        A killed run stays ``running``; the call that began it goes on with it.
+        """
+        return str(self.record["status"])
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a table with a row for each sample.
+
+        ``contexts``, ``chunk_ids`` and ``paths`` are lists over the chunks of a question, ``retrieval_gt`` is a list of
+        groups of chunk ids, ``rank`` is missing beyond the depth of the search.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_row(sample) for sample in self.samples], columns=list(_COLUMNS)).astype(
+            {"rank": "Int64", "probability": "float64"}
+        )
+
+    def filter(self, predicate: Callable[[Sample], bool]) -> "Run":
+        """Return the run with only the samples that a function is true for; it is not kept before :meth:`save`."""
+        samples = tuple(sample for sample in self.samples if predicate(sample))
+        parts = {name: value for name, value in self.__dict__.items() if name in ("corpus", "chunks", "vectors")}
+        record = self.record | counts(samples, self.rejects)
+        return Run(self.folder, samples=samples, rejects=self.rejects, reviews=self.reviews, record=record, **parts)
+
+    def save(self, out: str | Path) -> "Run":
+        """Write the run to a new folder with the reviews of its samples, and return it.
+
+        Raises:
+            InputError: the folder is not empty, or cannot be written.
+        """
+        ids = {sample.id for sample in self.samples}
+        return save_run(
+            Path(out),
+            samples=self.samples,
+            documents=self.documents.values(),
+            chunks=self.chunks.values(),
+            vectors=self.vectors if (self.folder / VECTORS).exists() else None,
+            rejects=self.rejects,
+            record={"source": str(self.folder.name), **self.record},
+            reviews=[review for review in self.reviews if review.sample_id in ids],
+        )
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.samples)
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Sample, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Sample | tuple[Sample, ...]:
+        """Return a sample by its position, or several by a slice."""
+        return self.samples[index]
+
+    def __repr__(self) -> str:
+        """Return folder, number of samples and status in one line."""
+        return f"<Run {self.folder}: {len(self)} samples, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        """Return the first samples as a table for notebooks."""
+        cells = ((each.question, each.answer, each.evolution) for each in self.samples[:_SHOWN])
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in cells)
+        more = f"<p>{len(self) - _SHOWN} more.</p>" if len(self) > _SHOWN else ""
+        head = "<tr><th>Question</th><th>Answer</th><th>Evolution</th></tr>"
+        return f"<p>{escape(repr(self)[1:-1])}</p><table>{head}{rows}</table>{more}"
+
+    def _read(self, part: Callable[[Store], _Value]) -> _Value:
+        with Store.read(self.folder) as store:
+            return part(store)
+
+
+def open_run(folder: str | Path) -> Run:
+    """Return the run in a folder; all its samples have their chunks.
+
+    Raises:
+        InputError: the folder holds no run, or one of another version.
+        RunError: it is damaged.
+    """
+    run = Run(Path(folder).expanduser())
+    for sample in run.samples:
+        ids = {chunk.chunk_id for chunk in sample.contexts}.union(*sample.retrieval_gt)
+        if unknown := ids - run.chunks.keys():
+            raise RunError(f"{run.folder} is damaged (chunk {min(unknown)} of sample {sample.id} is missing)")
+    return run
+
+
+def save_run(
+    out: Path,
+    *,
+    samples: Iterable[Sample],
+    documents: Iterable[Document],
+    chunks: Iterable[Chunk],
+    vectors: np.ndarray | None,
+    rejects: Iterable[Reject] = (),
+    record: Mapping[str, Any],
+    reviews: Iterable[Review] = (),
+) -> Run:
+    """Write a run to a new folder at once, and return it.
+
+    Args:
+        out: the folder.
+        samples: its samples.
+        documents: the documents of the chunks.
+        chunks: all chunks, in the order of the documents.
+        vectors: their embeddings, a row for each; None if they have none.
+        rejects: what was refused.
+        record: entries of ``run.json`` that say where the samples come from; counts and cost are not taken.
+        reviews: reviews of the samples.
+
+    Raises:
+        InputError: the folder is not empty, or cannot be written.
+    """
+    from groundset.corpus.corpus import Corpus
+
+    check_new(out)
+    samples = list(samples)
+    corpus = Corpus(documents={each.doc_id: each for each in documents}, chunks=list(chunks))
+    settings = {name: record[name] for name in SETTINGS if name in record}
+    sizes = {"documents": len(corpus.documents), "chunks": len(corpus.chunks)}
+    meta = {"status": "complete", "asked": len(samples), "record": settings | sizes}
+    with whole_folder(out, last=DATABASE) as aside:
+        corpus.write(aside)
+        if vectors is not None:
+            write_vectors(aside, vectors)
+        with Store.create(aside, meta) as store:
+            with store.transaction():
+                for attempt in _finished(samples, rejects):
+                    store.add_attempt(attempt)
+                for review in reviews:
+                    store.add_review(review)
+            write_files(store)
+    return open_run(out)
+
+
+def write_vectors(folder: Path, vectors: np.ndarray) -> None:
+    """Write the embeddings of the chunks of a run.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    from groundset.files import whole_file
+
+    with whole_file(folder / VECTORS, follow=False) as aside, aside.open("wb") as stream:
+        np.save(stream, np.ascontiguousarray(vectors, np.float32), allow_pickle=False)
+
+
+def _finished(samples: Sequence[Sample], rejects: Iterable[Reject]) -> Iterator[Attempt]:
+    """Yield an attempt for each sample, and one for each reject, numbered from 1."""
+    number = 0
+    for number, sample in enumerate(samples, start=1):
+        ids = tuple(chunk.chunk_id for chunk in sample.contexts)
+        yield Attempt(number, ids, (sample.evolution,), "accepted", Result(sample=sample))
+    for position, reject in enumerate(rejects, start=number + 1):
+        yield Attempt(position, (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
+
+
+def _row(sample: Sample) -> dict[str, Any]:
+    return {
+        **{name: getattr(sample, name) for name in ("id", "question", "answer", "evolution", "language")},
+        "kind": sample.metadata.get("kind"),
+        "contexts": [chunk.text for chunk in sample.contexts],
+        "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
+        "paths": [chunk.path for chunk in sample.contexts],
+        "retrieval_gt": [list(group) for group in sample.retrieval_gt],
+        "rank": sample.retrieval.rank,
+        "probability": sample.probability,
+    }
+
+
+_COLUMNS = (
+    "id", "question", "answer", "contexts", "chunk_ids", "paths", "retrieval_gt", "rank", "probability", "evolution",
+    "kind", "language",
+)  # fmt: skip

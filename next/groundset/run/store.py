@@ -1,0 +1,333 @@
+"""The database of a run: one SQLite file with four tables.
+
+| table | what it holds |
+|---|---|
+| calls | the responses of finished calls by the digest of their request; a continued run does not make them again |
+| attempts | every finished attempt: its chunks, what was wanted, and what came of it |
+| reviews | verdicts of reviewers; of several by one reviewer on one sample the last counts |
+| meta | configuration, models, time and tokens, each as JSON |
+
+Every result is committed as it happens. The log is write-ahead with ``synchronous = NORMAL``: a killed process loses no
+commit; a power cut can lose the last ones, but the file stays valid.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from filelock import FileLock
+from pydantic import BaseModel, ConfigDict, Field
+
+from groundset.files import json_text
+from groundset.run.folder import DATABASE, check_links, locked
+from programs.errors import InputError, RunError
+from programs.types import Reject, Sample, StepRecord
+
+State = Literal["accepted", "surplus", "refused"]
+_APPLICATION, _VERSION = 0x67727364, 20  # "grsd" in the header of the file; 0.1 wrote versions below 20
+_SCHEMA = {
+    "calls": "CREATE TABLE calls (key TEXT PRIMARY KEY, response TEXT NOT NULL) WITHOUT ROWID",
+    "attempts": "CREATE TABLE attempts (number INTEGER PRIMARY KEY, chunks TEXT NOT NULL, wanted TEXT NOT NULL, "
+    "state TEXT NOT NULL, result TEXT NOT NULL, vector BLOB)",
+    "reviews": "CREATE TABLE reviews (number INTEGER PRIMARY KEY, sample_id TEXT NOT NULL, reviewer TEXT NOT NULL, "
+    "verdict TEXT NOT NULL, reasons TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL)",
+    "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+}
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full; what was finished is kept: make room and run the same command again",
+    sqlite3.SQLITE_READONLY: "it is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created",
+    sqlite3.SQLITE_BUSY: "another program has locked it",
+    sqlite3.SQLITE_IOERR: "the disk is full, or cannot be read or written",
+    sqlite3.SQLITE_PERM: "permission denied",
+    sqlite3.SQLITE_AUTH: "permission denied",
+}
+
+
+class Result(BaseModel):
+    """What came of an attempt: a sample or none, what was refused, and what each step said.
+
+    ``exhausted``: nothing more can be asked of these chunks. ``trail`` is empty if a sample holds it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sample: Sample | None = None
+    rejects: tuple[Reject, ...] = ()
+    trail: tuple[StepRecord, ...] = ()
+    exhausted: bool = False
+
+
+class Attempt(NamedTuple):
+    """A finished attempt; ``vector`` is the embedding of its question.
+
+    A good question is ``accepted``, or ``surplus`` while the run does not ask for more of its evolution.
+    """
+
+    number: int
+    chunks: tuple[str, ...]
+    wanted: tuple[str, ...]
+    state: State
+    result: Result
+    vector: np.ndarray | None = None
+
+
+class Review(BaseModel):
+    """The verdict of a reviewer on a sample, with names of reasons and a note; ``at`` is in UTC."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sample_id: str
+    reviewer: str
+    verdict: Literal["signed", "refused"]
+    reasons: tuple[str, ...] = ()
+    note: str = ""
+    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
+class Store:
+    """The opened database of a run; any thread may use it.
+
+    Raises:
+        RunError: from every method, if the file is damaged or cannot be read or written; the message names it.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False, lock: FileLock | None = None) -> None:
+        """Open the file at a path; it is created if it is missing, unless ``read_only``."""
+        self.path, self._lock, self._read_only = path, lock, read_only
+        self._using = threading.RLock()
+        address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+        with self._guarded():
+            self._connection = sqlite3.connect(
+                address, uri=True, check_same_thread=False, isolation_level=None, timeout=5
+            )
+            self._execute("PRAGMA trusted_schema = OFF")
+            self._execute("PRAGMA cell_size_check = ON")
+            if not read_only:
+                self._execute("PRAGMA journal_mode = WAL")
+                self._execute("PRAGMA synchronous = NORMAL")
+
+    @classmethod
+    def create(cls, folder: Path, meta: Mapping[str, Any]) -> Self:
+        """Begin a run in a folder, with values of ``meta``, and lock it.
+
+        Raises:
+            RunError: another process works on it, or it cannot be written.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"--out {folder}: cannot be created: {error.strerror or error}") from error
+        store = cls._locked(folder)
+        try:
+            with store.transaction():
+                for statement in _SCHEMA.values():
+                    store._execute(statement)
+                store._execute(f"PRAGMA application_id = {_APPLICATION}")
+                store._execute(f"PRAGMA user_version = {_VERSION}")
+                for key, value in meta.items():
+                    store.set_meta(key, value)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open a run to continue it, and lock it.
+
+        Raises:
+            InputError: the folder holds no run, or one of another version.
+            RunError: another process works on it, or it is damaged.
+        """
+        cls.read(folder).close()  # nothing is written to what is not a run
+        return cls._locked(folder)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Open a run for reading, whether or not a process works on it.
+
+        Raises:
+            InputError: the folder holds no run, or one of another version.
+            RunError: it is damaged.
+        """
+        try:
+            found = (folder / DATABASE).is_file()
+        except OSError as error:
+            raise InputError(f"{folder} cannot be read: {error.strerror}") from error
+        if not found:
+            reason = f"is not the folder of a run: it has no {DATABASE}" if folder.exists() else "does not exist"
+            raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
+        check_links(folder)
+        store = cls(folder / DATABASE, read_only=True)
+        try:
+            store._check()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def _locked(cls, folder: Path) -> Self:
+        lock = locked(folder)
+        try:
+            return cls(folder / DATABASE, lock=lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    def _check(self) -> None:
+        [(application,)], [(version,)] = self._execute("PRAGMA application_id"), self._execute("PRAGMA user_version")
+        if application != _APPLICATION:
+            raise InputError(f"{self.path} was not made by groundset")
+        if version != _VERSION:
+            other = "0.1" if version < _VERSION else "a later version"
+            raise InputError(f"{self.path} was made by groundset {other}, which this version cannot read; make it anew")
+        if dict(self._execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")) != _SCHEMA:
+            raise self.damaged("other tables than those of a run")
+        # Reads every page once: afterwards no crafted page can make a query endless.
+        if self._execute("PRAGMA quick_check(1)") != [("ok",)]:
+            raise self.damaged()
+
+    def __enter__(self) -> Self:
+        """Return the store itself."""
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Close the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Merge the log into the file where that is possible, close it, and release the lock."""
+        try:
+            with self._using:
+                if not self._read_only:
+                    with suppress(sqlite3.Error):  # another process reads it, or the disk is full: the log stays
+                        self._connection.execute("PRAGMA journal_mode = DELETE")
+                self._connection.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit all changes of the block, or none."""
+        with self._using:
+            self._execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._connection.rollback()
+                raise
+
+    def get(self, key: str) -> str | None:
+        """Return the response of a finished call, None if it was not made."""
+        found = self._execute("SELECT response FROM calls WHERE key = ?", (key,))
+        return str(found[0][0]) if found else None
+
+    def put(self, key: str, response: str) -> None:
+        """Keep the response of a finished call; it is committed when this returns."""
+        self._execute("INSERT OR REPLACE INTO calls VALUES (?, ?)", (key, response))
+
+    def meta(self, key: str) -> Any:
+        """Return the value of a key, None if there is none."""
+        found = self._execute("SELECT value FROM meta WHERE key = ?", (key,))
+        with self._parsing():
+            return json.loads(found[0][0]) if found else None
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Keep a JSON value under a key."""
+        self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json_text(value)))
+
+    def add_attempt(self, attempt: Attempt) -> None:
+        """Keep a finished attempt; it is committed when this returns, unless a transaction is open."""
+        vector = None if attempt.vector is None else attempt.vector.astype(np.float32).tobytes()
+        lists = json_text(attempt.chunks), json_text(attempt.wanted)
+        values = (attempt.number, *lists, attempt.state, attempt.result.model_dump_json(), vector)
+        self._execute("INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?)", values)
+
+    def promote(self, numbers: Iterable[int]) -> None:
+        """Accept attempts that were surplus."""
+        with self.transaction():
+            for number in numbers:
+                self._execute("UPDATE attempts SET state = 'accepted' WHERE number = ?", (number,))
+
+    def attempts(self) -> list[Attempt]:
+        """Return all finished attempts in their order."""
+        rows = self._execute("SELECT number, chunks, wanted, state, result, vector FROM attempts ORDER BY number")
+        with self._parsing():
+            return [_attempt(*row) for row in rows]
+
+    def reviews(self) -> list[Review]:
+        """Return all reviews in the order in which they were given."""
+        rows = self._execute(f"SELECT {', '.join(Review.model_fields)} FROM reviews ORDER BY number")
+        with self._parsing():
+            found = [dict(zip(Review.model_fields, row, strict=True)) for row in rows]
+            return [Review.model_validate(row | {"reasons": json.loads(row["reasons"])}) for row in found]
+
+    def add_review(self, review: Review) -> None:
+        """Keep a review; it is committed when this returns."""
+        values = review.model_dump(mode="json") | {"reasons": json_text(review.reasons)}
+        statement = f"INSERT INTO reviews ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
+        self._execute(statement, tuple(values.values()))
+
+    def damaged(self, how: str = "") -> RunError:
+        """Return the error for a damaged file; ``how`` says in a few words what is wrong."""
+        return RunError(f"{self.path} is damaged{how and f' ({how})'}; keep a copy and begin again in another folder")
+
+    def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._guarded():
+            return self._connection.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        with self._using:
+            try:
+                yield
+            except sqlite3.Error as error:
+                # Without a code it is Python's: a stored text is not UTF-8.
+                primary = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT) & 0xFF
+                if reason := _REASONS.get(primary):
+                    raise RunError(f"{self.path}: {reason}") from error
+                raise self.damaged("" if primary == sqlite3.SQLITE_CORRUPT else str(error)) from error
+
+    @contextmanager
+    def _parsing(self) -> Iterator[None]:
+        try:
+            yield
+        # Of pydantic, JSON, NumPy and unpacking; JSON nested too deep is a RecursionError.
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self.damaged("a stored value is invalid") from error
+
+
+def add_review(folder: Path, review: Review) -> None:
+    """Add a review to a run, whether or not a process works on it.
+
+    Raises:
+        InputError: the folder holds no run, or cannot be written.
+        RunError: it is damaged, locked by another program, or the disk is full.
+    """
+    Store.read(folder).close()
+    if not (os.access(folder, os.W_OK) and os.access(folder / DATABASE, os.W_OK)):
+        raise InputError(f"{folder} cannot be written, but reviews are kept in it; review a copy")
+    with Store(folder / DATABASE) as store:
+        store.add_review(review)
+
+
+def _attempt(number: int, chunks: str, wanted: str, state: Any, result: str, vector: bytes | None) -> Attempt:
+    if state not in ("accepted", "surplus", "refused"):
+        raise ValueError(f"unknown state {state}")
+    parsed = Result.model_validate_json(result)
+    if (parsed.sample is None) != (state == "refused"):
+        raise ValueError("a state does not fit its result")
+    row = None if vector is None else np.frombuffer(vector, np.float32)
+    return Attempt(number, tuple(json.loads(chunks)), tuple(json.loads(wanted)), state, parsed, row)

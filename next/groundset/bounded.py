@@ -1,0 +1,204 @@
+"""Function calls in child processes, with limits on memory, time and output size.
+
+For work on untrusted files, which can be built so that reading them takes all memory or never ends. The operating
+system enforces the limits, so they hold for native code too. A child serves many calls and is replaced when it dies.
+Memory is limited on Linux only, where ``RLIMIT_DATA`` counts all memory that a process has written to.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import IO, Any, NamedTuple
+
+_ROOT = str(Path(__file__).parents[1])
+# Threads of numeric libraries would only take memory for their stacks.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+_LENGTH = 8
+_MEGABYTE = 1 << 20
+_WAITING = 20  # seconds of waiting for disks and other processes that are allowed for each second of processor time
+
+
+class Limits(NamedTuple):
+    """The limits of one child process.
+
+    Attributes:
+        memory_mb: memory written to, including that of libraries.
+        output_mb: size of a result as JSON.
+    """
+
+    memory_mb: int
+    output_mb: int
+
+
+class LimitError(Exception):
+    """A call exceeded a limit or its process died; the message says which, in a few words."""
+
+
+class _DiedError(LimitError):
+    """A process crashed or ran out of memory; an earlier call, or whoever killed it, may be the cause."""
+
+
+class BoundedProcess:
+    """A child process that serves calls of one function; started at the first call. Not for several threads."""
+
+    def __init__(self, function: str, limits: Limits) -> None:
+        """Serve ``function``, named ``module:name``; its argument and result are JSON."""
+        self._function = function
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, argument: Any, seconds: float) -> Any:
+        """Call the function.
+
+        Args:
+            argument: its argument.
+            seconds: the limit of processor time.
+
+        Raises:
+            LimitError: the call exceeded a limit, or its process died.
+            RuntimeError: the function raised an exception; the traceback is a note.
+        """
+        is_fresh = self._process is None
+        try:
+            return self._call(argument, seconds)
+        except _DiedError as error:
+            if is_fresh and "SIGKILL" not in str(error):
+                raise
+        return self._call(argument, seconds)
+
+    def end(self) -> int:
+        """End the process, and return its exit status; the next call starts another."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        process.kill()
+        process.communicate()
+        return process.returncode
+
+    def _call(self, argument: Any, seconds: float) -> Any:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                child_command("groundset.bounded:_serve", self._function, str(self._limits.memory_mb)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | ONE_THREAD,
+            )
+        assert self._process.stdin and self._process.stdout  # noqa: PT018
+        request = json.dumps([seconds, seconds * _WAITING, argument]).encode()
+        try:
+            self._process.stdin.write(len(request).to_bytes(_LENGTH, "big") + request)
+            self._process.stdin.flush()
+            length = int.from_bytes(_exactly(self._process.stdout, _LENGTH), "big")
+            if length > self._limits.output_mb * _MEGABYTE:
+                self.end()
+                raise LimitError(f"gives more than {_amount(self._limits.output_mb)} of text")
+            kind, content = json.loads(_exactly(self._process.stdout, length))
+        except (OSError, EOFError):
+            raise self._cause_of_death(seconds) from None
+        if kind == "memory":
+            self.end()
+            raise _DiedError(f"takes more than {_amount(self._limits.memory_mb)} of memory")
+        if kind == "error":
+            error = RuntimeError(content["error"])
+            error.add_note(content["traceback"])
+            raise error
+        return content
+
+    def _cause_of_death(self, seconds: float) -> LimitError:
+        """Return the error for a child that has ended."""
+        if self._process is not None:
+            self._process.wait()  # it has closed its pipe; killing it now would hide its own status
+        status = self.end()
+        if status == -signal.SIGPROF:
+            return LimitError(f"takes more than {seconds:.0f} s of processor time")
+        if status == -signal.SIGALRM:
+            return LimitError(f"takes more than {seconds * _WAITING:.0f} s")
+        if status == -signal.SIGABRT:  # Python aborts when it has no memory left to raise MemoryError
+            return _DiedError(f"aborts its process or takes more than {_amount(self._limits.memory_mb)} of memory")
+        return _DiedError(f"crashes its process ({signal.Signals(-status).name if status < 0 else f'status {status}'})")
+
+
+def child_command(function: str, *arguments: str) -> list[str]:
+    """Return the command line that calls a function, named ``module:name``, with strings in a new Python process."""
+    module, _, name = function.partition(":")
+    start = f"import sys; sys.path.append(sys.argv[1]); from {module} import {name}; {name}(*sys.argv[2:])"
+    # -P: no module is imported from the working folder. The package's root comes last, so that it hides no module.
+    return [sys.executable, "-P", "-c", start, _ROOT, *arguments]
+
+
+def limit_memory(megabytes: int) -> None:
+    """Limit the memory that this process may write to, and disable core dumps."""
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (megabytes * _MEGABYTE, megabytes * _MEGABYTE))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def usable_processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine_bytes() -> int:
+    """Return the size of the machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _amount(megabytes: int) -> str:
+    return f"{megabytes / 1024:g} GB" if megabytes >= 1024 else f"{megabytes} MB"
+
+
+def _exactly(stream: IO[bytes], size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+def _serve(function: str, memory_mb: str) -> None:
+    """Serve requests from standard input until it is closed, also in the middle of a request."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    # Libraries may print to standard output.
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(0, 1)
+    Thread(target=_end_with_parent, args=[requests], daemon=True).start()
+    limit_memory(int(memory_mb))
+    module, _, name = function.partition(":")
+    call: Callable[[Any], Any] = getattr(import_module(module), name)
+    while length := requests.read(_LENGTH):
+        seconds, waiting, argument = json.loads(requests.read(int.from_bytes(length, "big")))
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # the signals end native code too
+        signal.setitimer(signal.ITIMER_REAL, waiting)
+        answer = _answer(call, argument)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        answers.write(len(answer).to_bytes(_LENGTH, "big") + answer)
+        answers.flush()
+
+
+def _end_with_parent(requests: IO[bytes]) -> None:
+    hung_up = select.poll()
+    hung_up.register(requests, 0)  # without events, only the end of the pipe is reported
+    hung_up.poll()
+    os._exit(1)
+
+
+def _answer(call: Callable[[Any], Any], argument: Any) -> bytes:
+    try:
+        return json.dumps(["result", call(argument)]).encode()
+    except MemoryError:
+        return b'["memory", null]'
+    except Exception as error:  # noqa: BLE001 - raised again in the parent
+        content = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+        return json.dumps(["error", content]).encode()

@@ -1,0 +1,109 @@
+"""Functions in child processes with limits of time, memory and output."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groundset.bounded import BoundedProcess, LimitError, Limits
+
+LIMITS = Limits(memory_mb=200, output_mb=1)
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedProcess]:
+    """Evaluate Python expressions in a child process."""
+    source = "import os, signal, sys\nkept = []\ndef work(expression):\n    return eval(expression)\n"
+    (tmp_path / "worker.py").write_text(source)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    process = BoundedProcess("worker:work", LIMITS)
+    yield process
+    process.end()
+
+
+def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
+    first = work("os.getpid()", 9)
+    assert first != os.getpid()
+    assert work("[os.getpid(), 'ä\\udc80']", 9) == [first, "ä\udc80"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("len(bytearray(300 << 20))", "takes more than 200 MB of memory"),
+        ("[None for _ in iter(int, 1)]", r"takes more than (1 s of processor time|200 MB of memory)"),
+        ("all(iter(lambda: 1, 0))", "takes more than 1 s of processor time"),
+        ("sum(map(pow, [3] * 9, [10 ** 7] * 9))", "takes more than 1 s of processor time"),
+        ("'a' * (2 << 20)", "gives more than 1 MB of text"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", r"crashes its process \(SIGSEGV\)"),
+        ("os.abort()", "aborts its process or takes more than .* of memory"),
+        ("os._exit(3)", r"crashes its process \(status 3\)"),
+        ("__import__('time').sleep(99)", "takes more than 2 s"),
+    ],
+)
+def test_process_over_a_limit_is_ended_and_replaced(
+    work: BoundedProcess, monkeypatch: pytest.MonkeyPatch, expression: str, reason: str
+) -> None:
+    monkeypatch.setattr("groundset.bounded._WAITING", 2)
+    for harmless in ("1", "2"):
+        assert work(harmless, 9) == int(harmless)
+        with pytest.raises(LimitError, match=f"^{reason}$"):
+            work(expression, 1)
+
+
+def test_memory_kept_by_earlier_calls_does_not_count(work: BoundedProcess) -> None:
+    keep = "kept.append(bytearray(120 << 20)) or len(kept)"
+    assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second call gets a new process"
+
+
+def test_call_whose_process_was_killed_is_done_once_again(work: BoundedProcess, tmp_path: Path) -> None:
+    kill = "os.kill(os.getpid(), signal.SIGKILL)"
+    once = f"os.path.exists({str(tmp_path / 'killed')!r}) or (open({str(tmp_path / 'killed')!r}, 'w'), {kill})"
+    assert work(once, 9) is True
+    with pytest.raises(LimitError, match=r"crashes its process \(SIGKILL\)"):
+        work(kill, 9)
+    assert work("1", 9) == 1
+
+
+def test_error_keeps_its_traceback(work: BoundedProcess) -> None:
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero") as caught:
+        work("1 / 0", 9)
+    assert "in work" in caught.value.__notes__[0]
+    assert work("1", 9) == 1
+
+
+def test_child_output_does_not_affect_the_answer(work: BoundedProcess) -> None:
+    assert work("[print('noise', flush=True), os.write(1, b'noise'), sys.stdin.read()]", 9) == [None, 5, ""]
+
+
+def test_working_folder_is_not_on_the_import_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "json.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path / "here")
+    process = BoundedProcess("operator:neg", LIMITS)
+    assert process(1, 9) == -1
+    process.end()
+
+
+def test_child_ignores_interrupts(work: BoundedProcess) -> None:
+    assert work("os.kill(os.getpid(), signal.SIGINT) or 1", 9) == 1
+
+
+def test_child_ends_with_its_parent(tmp_path: Path) -> None:
+    script = (
+        "from groundset.bounded import BoundedProcess, Limits\nimport os, signal\n"
+        "process = BoundedProcess('os:strerror', Limits(200, 1))\nprocess(1, 9)\n"
+        "print(process._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{int(done.stdout)}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)

@@ -1,0 +1,243 @@
+"""Read and validate rows of untrusted files; every row comes with its file and line for messages.
+
+Parquet is read in a child process with a memory limit: a few kilobytes of it can decompress to gigabytes in many ways
+(pages, dictionaries, delta encoding). The child writes each row as a line of JSON, so that only one row is in memory
+here.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from groundset.bounded import child_command, limit_memory
+from programs.errors import InputError
+from programs.numbers import check_numbers
+from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, format_size, numbered_lines, opened, small_text
+
+Row = tuple[str, Mapping[str, Any]]
+# Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
+_MAX_DEPTH = 100
+_MAX_HEADINGS = 100  # HTML knows six levels
+_NAMES = ("path", "title", "evolution", "language", "split", "document_id")
+# A row group is read page by page, and a page is about a megabyte; Arrow itself takes 0.2 GB.
+_MEMORY_MB = 1024
+# The maximum size of all rows: a multiple of the file size, or a fixed size if larger. Well compressed text has a ratio
+# of ten, passages repeated in many rows one of a hundred.
+_MAX_RATIO, _ALWAYS_ALLOWED = 200, 256 << 20
+_ROW_COST = 1024  # memory of an empty row as a chunk or a question
+_ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; larger batches are hardly faster
+
+
+def jsonl_rows(file: Path) -> Iterator[Row]:
+    """Yield the objects of a file of JSON lines; blank lines are skipped.
+
+    Raises:
+        InputError: a line is not a JSON object, or too long; the message names it.
+        OSError: the file cannot be read.
+    """
+    for number, line in numbered_lines(file):
+        if line.strip():
+            yield _object(f"{file}, line {number}", _parse(f"{file}, line {number}", line))
+
+
+def array_rows(file: Path, most: int) -> Iterator[Row]:
+    """Yield the objects of a JSON array in a file of at most ``most`` bytes.
+
+    Raises:
+        InputError: it is not an array of objects, or too long; the message names the file.
+        OSError: the file cannot be read.
+    """
+    rows = _parse(str(file), small_text(file, most).encode())
+    if not isinstance(rows, list):
+        raise InputError(f"{file}: not a JSON array")
+    for number, fields in enumerate(rows, 1):
+        yield _object(f"{file}, row {number}", fields)
+
+
+def _object(where: str, fields: object) -> Row:
+    if not isinstance(fields, dict):
+        raise InputError(f"{where}: not a JSON object")
+    return where, fields
+
+
+def _parse(where: str, text: bytes) -> Any:
+    try:
+        value = json.loads(text.decode())
+        json.dumps(value, ensure_ascii=False).encode()  # fails for lone surrogates such as "\ud800"
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 text") from error
+    except UnicodeError as error:
+        raise InputError(f"{where}: not valid Unicode text") from error
+    except RecursionError as error:
+        raise InputError(f"{where}: nested too deep") from error
+    except ValueError as error:
+        raise InputError(f"{where}: not JSON ({error})") from error
+    return value
+
+
+def parquet_rows(file: Path) -> Iterator[Row]:
+    """Yield the rows of a parquet file; values without a JSON type, such as dates, become text.
+
+    Raises:
+        InputError: the file is not parquet, is damaged, or holds far more data than its size suggests.
+        OSError: the file cannot be read.
+    """
+    size = file.stat().st_size
+    left = max(_ALWAYS_ALLOWED, _MAX_RATIO * size)
+    command = child_command("groundset.rows:_write_rows")
+    with (
+        opened(file) as stream,
+        subprocess.Popen(command, stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
+        closing(process.stdout) as lines,  # type: ignore[type-var] # it is a pipe, as asked for
+    ):
+        assert lines is not None
+        try:
+            for number in count(1):
+                where, line = f"{file}, row {number}", lines.readline(MAX_ROW + 2)
+                if line == b"null\n":
+                    return
+                if line.startswith(b'"'):
+                    raise InputError(f"{file}{json.loads(line)}")
+                if not line:
+                    reason = "takes more than 1 GB of memory to read, or is damaged"
+                    raise InputError(f"{file}, after row {number - 1}: {reason}")
+                if len(line) > MAX_ROW:
+                    raise InputError(f"{where}: longer than {format_size(MAX_ROW)}")
+                left -= len(line) + _ROW_COST
+                if left < 0:
+                    raise InputError(f"{where}: a file of {size:,} bytes must not hold more than this")
+                yield where, json.loads(line)
+        finally:
+            process.kill()
+
+
+def _write_rows() -> None:
+    """Write the parquet file on standard input as lines of JSON; the last line is null, or the reason of a failure."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)  # libraries may print to standard output
+    limit_memory(_MEMORY_MB)
+    import pyarrow
+    from pyarrow import parquet
+
+    number, failure = 0, None
+    try:
+        with parquet.ParquetFile(sys.stdin.buffer, pre_buffer=False, buffer_size=1 << 20) as table:
+            for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, use_threads=False):
+                for fields in batch.to_pylist():
+                    out.write(json.dumps(fields, ensure_ascii=False, default=_plain_value) + "\n")
+                    number += 1
+    except MemoryError:
+        return  # without a last line, the parent reports the limit
+    except pyarrow.ArrowException as error:
+        failure = f" is not a parquet file ({_first_line(error)})"
+    except UnicodeError:
+        failure = ": its texts are not UTF-8"
+    except OSError as error:  # pyarrow raises it for invalid bytes
+        failure = f" is damaged ({_first_line(error)})"
+    except (OverflowError, ValueError, RecursionError) as error:  # for example a date after the year 9999
+        failure = f", after row {number}: {_first_line(error)}"
+    out.write(json.dumps(failure) + "\n")
+    out.flush()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _plain_value(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
+    """Return the text in the first named column that has a value; an id may be a number.
+
+    Raises:
+        InputError: there is no valid text; the message begins with ``where``.
+    """
+    name = next((name for name in names if fields.get(name) is not None), names[0])
+    value = fields.get(name)
+    if isinstance(value, int) and name.endswith("id") and not isinstance(value, bool):
+        value = str(value)
+    if value is None:
+        raise InputError(f"{where}: column {name} is missing")
+    if not isinstance(value, str):
+        raise InputError(f"{where}, column {name}: must be text, not {type(value).__name__}")
+    if not value.strip():
+        raise InputError(f"{where}, column {name}: is empty")
+    most = MAX_NAME if name.endswith("id") or name in _NAMES else MAX_TEXT
+    _check_length(f"{where}, column {name}", value, most)
+    return value
+
+
+def optional(where: str, fields: Mapping[str, Any], name: str) -> str | None:
+    """Return the text in a column, None if it is missing or blank; see :func:`required`."""
+    value = fields.get(name)
+    is_blank = value is None or (isinstance(value, str) and not value.strip())
+    return None if is_blank else required(where, fields, name)
+
+
+def _check_length(where: str, text: str, most: int = MAX_TEXT) -> None:
+    if len(text) > most:
+        raise InputError(f"{where}: longer than {most:,} characters")
+
+
+def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the texts in ``headings``, empty if there is no such column."""
+    headings = fields.get("headings") or []
+    if not isinstance(headings, list) or not all(isinstance(heading, str) for heading in headings):
+        raise InputError(f"{where}, column headings: must be a list of texts")
+    if len(headings) > _MAX_HEADINGS:
+        raise InputError(f"{where}, column headings: more than {_MAX_HEADINGS}")
+    _check_length(f"{where}, column headings", "".join(headings), MAX_NAME)
+    return tuple(headings)
+
+
+def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the offsets in ``start_end_idx``, or in ``start`` and ``end``, or None."""
+    span = fields.get("start_end_idx")
+    if span is None and None not in (fields.get("start"), fields.get("end")):
+        span = [fields["start"], fields["end"]]
+    if span is None:
+        return None
+    if not isinstance(span, list) or len(span) != 2 or not all(isinstance(offset, int) for offset in span):
+        raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
+    return span[0], span[1]
+
+
+def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the object in ``metadata``, empty if it is missing.
+
+    Raises:
+        InputError: it is not an object, too long or too deep, or a number in it is not finite or beyond 64 bits.
+    """
+    metadata = fields.get("metadata")
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, dict):
+        raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")
+    if _is_nested(metadata, _MAX_DEPTH):
+        raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
+    _check_length(f"{where}, column metadata", json.dumps(metadata, ensure_ascii=False))
+    try:
+        return check_numbers(metadata)
+    except ValueError as error:
+        raise InputError(f"{where}, column metadata: {error}; write it as a text or leave it out") from error
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a cell of a table has no value: None or NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _is_nested(value: object, depth: int) -> bool:
+    """Return whether objects and lists are nested more than ``depth`` deep."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    return inner is not None and (depth == 0 or any(_is_nested(value, depth - 1) for value in inner))

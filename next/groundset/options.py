@@ -5,9 +5,10 @@ Messages spell an option as on the command line (``--chunk-size``); :func:`for_p
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar
+from types import UnionType
+from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -61,7 +62,8 @@ def option(
         command_only: whether Python has no such parameter.
         **limits: constraints of pydantic's ``Field``, such as ``ge``.
     """
-    extra = {"metavar": metavar, "short": short, "shown": shown, "argument": argument, "command_only": command_only}
+    extra: dict[str, Any] = {"metavar": metavar, "short": short, "shown": shown, "argument": argument}
+    extra["command_only"] = command_only
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
@@ -100,11 +102,27 @@ class Options(BaseModel):
 
 
 def option_name(options: type[BaseModel], name: str) -> str:
-    """Return the spelling of a field on the command line: ``--chunk-size``, or ``DOCS`` for an argument."""
+    """Return the spelling of a field on the command line: ``--chunk-size``, ``DOCS`` for an argument.
+
+    ``as_json`` is ``--json``, because pydantic's models have an attribute ``json``.
+    """
     field = options.model_fields.get(name)
     extra = field.json_schema_extra if field else None
     is_argument = isinstance(extra, dict) and extra.get("argument")
-    return name.upper() if is_argument else "--" + name.replace("_", "-")
+    return name.upper() if is_argument else "--" + name.removeprefix("as_").replace("_", "-")
+
+
+def value_types(annotation: Any) -> Iterator[Any]:
+    """Yield the types that a field's values can have, ``tuple`` if it takes several, and the texts of a ``Literal``."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        yield from parts
+    elif origin not in (Annotated, Union, UnionType, tuple):
+        yield annotation
+    else:
+        yield from [tuple] if origin is tuple else []
+        for part in parts[:1] if origin is Annotated else parts:
+            yield from value_types(part)
 
 
 def expanded(path: str | Path) -> Path:

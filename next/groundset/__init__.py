@@ -1,0 +1,51 @@
+"""Turn a folder of documents into a RAG evaluation set that a person would sign off.
+
+Steps and recipes are DSPy programs: ``dspy.configure(lm=groundset.lm("qwen2.5-coder-0.5b"))``, then
+``groundset.OneChunk()(passage=…, topic=…)``. Commands of the command line are functions with the same options. Every
+name is imported on first access, so that ``import groundset`` is fast.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from groundset import privacy
+
+__version__ = "0.2.0"
+
+# The public names by module; ``metrics`` is a module itself.
+_PUBLIC = {
+    "groundset.api": (
+        *("chunk", "compile", "export", "generate", "import_files", "judge", "labels", "lm", "open_run", "push"),
+        *("report", "roundtrip", "step"),
+    ),
+    "groundset.run.run": ("Run",),
+    "optimizers": ("metrics",),
+    "programs.chunks": ("SeveralChunks",),
+    "programs.errors": (
+        *("AnswerError", "ChecksumError", "CompileError", "DocumentError", "GroundsetError", "HubError", "InputError"),
+        *("LabelError", "ModelError", "RunError", "StateError", "TrackingError", "UnknownModelError"),
+        "UnreachableModelError",
+    ),
+    "programs.guided": ("Guided",),
+    "programs.onechunk": ("OneChunk",),
+    "programs.profiled": ("Profiled",),
+    "programs.types": ("Chunk", "Document", "Reject", "Sample"),
+}
+_HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
+__all__ = ["__version__", *sorted(_HOMES)]
+privacy.set_defaults()
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first access."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(_HOMES[name])
+    value = getattr(home, name, None) or import_module(f"{_HOMES[name]}.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,139 @@
+"""The Python face: functions whose parameters and documentation are made from the options of commands.
+
+A path may also be a run, which stands for its folder.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from groundset.options import Options, as_parameters, expanded, for_python, value_types
+
+if TYPE_CHECKING:
+    import dspy
+
+    from groundset.run.run import Run
+
+_WIDTH = 120
+
+
+class Row(NamedTuple):
+    """A function of Python.
+
+    Attributes:
+        target: ``module:function``, which takes the options last; what it returns, the function returns.
+        positional: the options that can be given by position.
+    """
+
+    target: str
+    positional: tuple[str, ...] = ()
+
+
+FUNCTIONS: Mapping[str, Row] = {
+    "chunk": Row("groundset.corpus.command:chunk", ("documents",)),
+    "compile": Row("groundset.compiling:compile", ("steps",)),
+    "export": Row("groundset.out.export:export", ("runs",)),
+    "generate": Row("groundset.api:generate_run", ("documents",)),
+    "import_files": Row("groundset.out.imports:import_set", ("files",)),
+    "judge": Row("groundset.run.judging:judge_rows"),
+    "push": Row("groundset.out.hub:push", ("run",)),
+    "report": Row("groundset.pages.report:report", ("run",)),
+    "roundtrip": Row("groundset.retrieval.evaluate:compare", ("run",)),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Build a function of :data:`FUNCTIONS` on first access."""
+    if name not in FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    row = FUNCTIONS[name]
+    module, _, attribute = row.target.partition(":")
+    function = with_keywords(getattr(import_module(module), attribute), row.positional)
+    function.__name__ = function.__qualname__ = name
+    globals()[name] = function
+    return function
+
+
+def with_keywords(function: Callable[..., Any], positional: Sequence[str] = ()) -> Callable[..., Any]:
+    """Return a function that takes the fields of its options, which are its last parameter, as keywords."""
+    *own, last = inspect.signature(function, eval_str=True).parameters.values()
+    options: type[Options] = last.annotation
+    fields = {name: field for name, field in options.model_fields.items() if isinstance(field.json_schema_extra, dict)}
+    rest = [name for name in fields if name not in positional and not _extra(fields[name])["command_only"]]
+    shown = [_parameter(name, fields[name], name in positional) for name in (*positional, *rest)]
+    signature = inspect.Signature([*own, *shown], return_annotation=inspect.signature(function).return_annotation)
+
+    @for_python
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        known = {name: value for name, value in kwargs.items() if name in signature.parameters}
+        given = signature.bind(*args, **known).arguments | {name: kwargs[name] for name in kwargs.keys() - known.keys()}
+        values = [given.pop(each.name) for each in own if each.name in given]
+        return function(*values, options.parse({name: _as_option(options, name, given[name]) for name in given}))
+
+    called.__signature__ = signature  # type: ignore[attr-defined]
+    lines = ["    Args:"]
+    for name, field in ((each.name, fields[each.name]) for each in shown):
+        default = _extra(field)["shown"] or ("" if field.default in (None, "", ()) else field.default)
+        text = f"{name}: {field.description}" + ("" if field.is_required() or not default else f" Default: {default}.")
+        lines.append(fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12))
+    before, raises, after = str(function.__doc__).partition("Raises:")
+    called.__doc__ = "\n".join([before.rstrip(), "", *lines, *(["", f"    {raises}{after}"] if raises else [])])
+    return called
+
+
+def _extra(field: Any) -> dict[str, Any]:
+    extra: dict[str, Any] = field.json_schema_extra
+    return extra
+
+
+def _parameter(name: str, field: Any, positional: bool) -> inspect.Parameter:
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD if positional else inspect.Parameter.KEYWORD_ONLY
+    default = inspect.Parameter.empty if field.is_required() else field.default
+    return inspect.Parameter(name, place, default=default, annotation=field.annotation)
+
+
+def _as_option(options: type[Options], name: str, value: Any) -> Any:
+    """Return an argument as the model takes it: a run is its folder, and one value may stand for several."""
+    types = set(value_types(options.model_fields[name].annotation)) if name in options.model_fields else set()
+    if tuple in types:
+        items = [value] if isinstance(value, str | Path) or hasattr(value, "folder") else list(value)
+        return tuple(_path(each) if Path in types else each for each in items)
+    return _path(value) if Path in types and value is not None else value
+
+
+def _path(value: Any) -> Any:
+    value = getattr(value, "folder", value)
+    return expanded(value) if isinstance(value, str | Path) else value
+
+
+def lm(spec: str, **options: Any) -> "dspy.LM":
+    """Return a language model for ``dspy.configure(lm=…)``.
+
+    Args:
+        spec: a name of `groundset models list`, a .gguf file, ``hf/<owner>/<repo>/<file>.gguf``,
+            ``openai/<model>@<base url>`` or ``provider/model``.
+        **options: see :func:`groundset.models.open_model`.
+
+    Raises:
+        ModelError: it cannot be found, verified or loaded.
+    """
+    from groundset.models import open_model
+
+    return open_model(spec, **options).lm
+
+
+@for_python
+def open_run(folder: "str | Path | Run") -> "Run":
+    """Open the folder of a run for reading, finished or not.
+
+    Raises:
+        InputError: the folder holds no run.
+    """
+    from groundset.run.run import open_run as open_folder
+
+    return open_folder(_path(folder))

@@ -1,0 +1,252 @@
+"""The command line, made from the options of its commands, and its exit statuses.
+
+| status | meaning |
+|---|---|
+| 0 | success |
+| 1 | error in groundset or a model |
+| 2 | wrong input or option |
+| 3 | `generate` made fewer samples than requested, or a budget ended it |
+| 130 | interrupted |
+| 141 | the reader of the output left |
+"""
+
+import inspect
+import itertools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from groundset import __version__, privacy
+from groundset.printing import say, say_lines
+from programs.errors import GroundsetError, InputError
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from groundset.options import Options
+
+# A row a command: the function that runs it, and what the list of commands says. The function takes the command's
+# options, whose docstring is the help; its module is imported when the command is used.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "generate": ("groundset.run.generate:generate", "Make an evaluation set from documents."),
+    "show": ("groundset.run.show:show", "Show the samples or the rejects of a run."),
+    "review": ("groundset.pages.review:review", "Review and label samples in a browser."),
+    "report": ("groundset.pages.report:report", "Write an HTML report on a run."),
+    "export": ("groundset.out.export:export", "Write runs in the formats of other tools."),
+    "push": ("groundset.out.hub:push", "Publish a run on the Hugging Face Hub."),
+    "import": ("groundset.out.imports:import_set", "Make a run from an evaluation set of another tool."),
+    "roundtrip": ("groundset.retrieval.evaluate:roundtrip", "Compare retrievers on the questions of a run."),
+    "chunk": ("groundset.corpus.command:chunk", "Cut documents into chunks, without a language model."),
+    "judge": ("groundset.run.judging:judge", "Judge chunks or questions, each by itself."),
+    "compile": ("groundset.compiling:compile", "Compile steps or recipes against labels."),
+    "labels check": ("groundset.labels:check", "Check and count labels and gold rows."),
+    "labels from": ("groundset.labels:from_run", "Make labels from the reviews of a run."),
+    "models list": ("groundset.models.command:list_models", "List known models."),
+    "models pull": ("groundset.models.command:pull_models", "Download models."),
+}
+_GROUPS = {"labels": "Check labels, and make them from reviews.", "models": "List known models and download them."}
+_PROGRAM = "groundset"
+_BROKEN_PIPE = 141
+_SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
+
+
+class _InterruptedError(GroundsetError):
+    exit_code = 130
+
+
+class _Group(TyperGroup):
+    """Commands that are described by their rows, and loaded when they are used."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        row = COMMANDS.get(f"{self.name} {name}") or COMMANDS.get(str(name))
+        return name, _load(str(name), row[0]) if row else command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:  # Typer would end the process
+            raise _InterruptedError("interrupted") from error
+
+
+def build_app() -> TyperGroup:
+    """Build the command tree without importing any command."""
+    root = typer.Typer(cls=_Group, no_args_is_help=True, **_SETTINGS)
+    root.callback(
+        help="Turn documents into a RAG evaluation set, on a language model on your own machine.",
+        epilog="`groundset COMMAND --help` explains a command. Set GROUNDSET_DEBUG=1 to see tracebacks.",
+    )(_root)
+    app = typer.main.get_command(root)
+    assert isinstance(app, TyperGroup)
+    app.name = _PROGRAM
+    for name, (_, text) in COMMANDS.items():
+        group, _, own = name.rpartition(" ")
+        parent = app
+        if group:
+            below = app.commands.get(group) or _Group(
+                name=group, commands={}, help=_GROUPS[group], no_args_is_help=True, **_SETTINGS
+            )
+            app.add_command(below)
+            assert isinstance(below, _Group)
+            parent = below
+        parent.add_command(TyperCommand(own, help=text, rich_markup_mode=None))
+    return app
+
+
+@cache
+def _load(name: str, target: str) -> Any:
+    """Import a command and build it from its options."""
+    from groundset.options import option_name
+
+    function = command_function(target)
+    options = options_of(function)
+
+    def called(**values: Any) -> Any:
+        return function(options.parse(values))
+
+    fields = sorted(options.model_fields.items(), key=lambda item: not item[1].is_required())
+    parameters = [_parameter(field, info, option_name(options, field)) for field, info in fields]
+    called.__doc__ = options.__doc__
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, **_SETTINGS)
+    app.command(name)(called)
+    return typer.main.get_command(app)
+
+
+def command_function(target: str) -> Callable[..., Any]:
+    """Import the function of a row of :data:`COMMANDS`."""
+    module, _, name = target.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
+
+
+def options_of(function: Callable[..., Any]) -> "type[Options]":
+    """Return the options that a command function takes."""
+    (parameter,) = inspect.signature(function, eval_str=True).parameters.values()
+    options: type[Options] = parameter.annotation
+    return options
+
+
+def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
+    """Return an option for Typer; None means not given, and the model parses numbers and choices."""
+    from groundset.options import value_types
+
+    extra: dict[str, Any] = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    types = list(value_types(field.annotation))
+    choices = "|".join(str(each) for each in types if isinstance(each, str))
+    number = next((kind.__name__ for kind in (int, float) if kind in types), "")
+    kind: Any = next((each for each in (bool, Path) if each in types), str)
+    shown = extra["shown"] or ("" if kind is bool or field.is_required() else field.default)
+    default = f"  [default: {shown}]" if shown not in (None, "", ()) and not extra["argument"] else ""
+    metavar = extra["metavar"] or (f"<{choices or number}>" if choices or number else None)
+    shared: dict[str, Any] = {"help": f"{field.description}{default}", "metavar": metavar, "show_default": False}
+    info: Any
+    if extra["argument"]:
+        info = typer.Argument(**shared)
+    else:
+        names = f"{flag}/--no-{flag[2:]}" if kind is bool and field.default is not False else flag
+        info = typer.Option(names, *filter(None, [extra["short"]]), **shared)
+    kind = list[kind] if tuple in types else kind
+    kind = kind if field.is_required() else kind | None
+    missing = inspect.Parameter.empty if field.is_required() else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=missing, annotation=Annotated[kind, info])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    privacy.set_defaults(hub=_needs_hub(arguments))
+    _mend_streams()
+    sys.exit(_run(arguments))
+
+
+def _needs_hub(arguments: Sequence[str]) -> bool:
+    """Return whether a command line says that the Hugging Face Hub is to be asked."""
+    dry_run = any(argument.partition("=")[0] == "--dry-run" for argument in arguments)
+    return "--hub" in arguments or ("push" in arguments[:1] and not dry_run)
+
+
+def _mend_streams() -> None:
+    """Give closed streams a place to write to, and ignore a terminal of no width."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - open until the end
+    if not os.environ.get("COLUMNS", "1").strip("0"):
+        del os.environ["COLUMNS"]
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command; convert exceptions to one line and an exit status."""
+    try:
+        _refuse_empty(arguments)
+        status = build_app()(arguments, prog_name=_PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except KeyboardInterrupt:  # before a command runs
+        return _fail("interrupted", _InterruptedError.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
+        return _BROKEN_PIPE
+    except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):
+            return _BROKEN_PIPE
+        raise
+    except typer.Abort:
+        return _fail("aborted", 1)
+    except typer.TyperException as error:
+        return _fail(_usage_message(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001 - tracebacks are shown only with GROUNDSET_DEBUG
+        cause: BaseException | None = error
+        while cause is not None:  # DSPy wraps errors
+            if isinstance(cause, GroundsetError):
+                return _fail(str(cause), cause.exit_code)
+            cause = cause.__cause__
+        detail = str(error) or "no message"
+        return _fail(f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 for a traceback)", 1)
+    return status if isinstance(status, int) else 0
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse empty arguments, for example of an unset shell variable: as a path they mean the working directory."""
+    for before, argument in itertools.pairwise([_PROGRAM, *arguments]):
+        name, equals, value = argument.partition("=")
+        if argument == "" or (name.startswith("--") and equals and not value):
+            raise InputError(f"{name or before}: the value is empty; give one or omit it")
+
+
+def _usage_message(error: typer.TyperException) -> str:
+    """Return a message of Typer in the style of groundset's own."""
+    message = error.format_message()
+    return message if message.startswith("Usage: ") else message[:1].lower() + message[1:].rstrip(".")
+
+
+def _fail(message: str, status: int) -> int:
+    if os.environ.get("GROUNDSET_DEBUG", "") not in ("", "0"):
+        say_lines(traceback.format_exc(), err=True)
+    if message.startswith("Usage: "):  # help of a group without a command
+        say_lines(message, err=True)
+    else:
+        say(f"{_PROGRAM}: error: {' '.join(message.split())}", err=True)
+    return status
+
+
+def _show_version(requested: bool) -> None:
+    if requested:
+        say(f"{_PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    del version

@@ -40,9 +40,9 @@ class CompareTexts(dspy.Signature):
 
 
 class ReviewDraft(dspy.Signature):
-    """Decide whether a passage, or a question with its answer, meets a criterion. Decide by the criterion alone. If other
-    reviewers' opinions are given, weigh their reasons: change your decision where they show a fault, or that there is
-    none."""
+    """Decide whether a passage, or a question with its answer, meets a criterion. Decide by the criterion alone. If
+    other reviewers' opinions are given, weigh their reasons: change your decision where they show a fault, or that
+    there is none."""
 
     criterion: str = dspy.InputField(desc="what to decide by")
     passage: str = dspy.InputField(desc="the passage, or several, each under its number")

@@ -58,8 +58,8 @@ class CombinePassages(dspy.Signature):
 
 
 class AskFact(dspy.Signature):
-    """Write one question whose answer is exactly the given answer. The question names its subject in full, so that someone
-    who has never seen the fact understands it, and does not contain the answer."""
+    """Write one question whose answer is exactly the given answer. The question names its subject in full, so that
+    someone who has never seen the fact understands it, and does not contain the answer."""
 
     topic: str = dspy.InputField(desc="what the fact is about")
     fact: str = dspy.InputField(desc="one sentence of the passage")

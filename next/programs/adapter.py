@@ -1,0 +1,253 @@
+"""The plain-text adapter of the steps: small models break JSON, but write labelled lines."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, get_args, get_origin
+
+import dspy
+from dspy.lm15 import Config, Message, Request
+from dspy.signatures import Signature
+from dspy.utils.exceptions import AdapterParseError
+from pydantic import BaseModel
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\ufeff\ufffd]")
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
+_QUOTES = "\"'“”„«»‘’`*"
+_NOTHING = frozenset({"", "none", "nothing", "n/a", "-"})
+_YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
+_SEPARATOR = " | "
+_REQUEST_KEYS = frozenset({"max_tokens", "stop", "temperature", "top_p", "top_k", "seed", "logprobs"})
+_MAX_TOKENS = 256
+
+
+class PlainTextAdapter(dspy.Adapter):
+    """Render a signature as a short system text, few-shot turns and one completion of labelled lines.
+
+    A single text output is the whole completion, several outputs are labelled lines, and a list of records is blocks of
+    labelled lines. The static text (instructions, the form of the outputs, demos) comes first, so that servers can
+    cache the prefix. Texts are read from any completion, at worst as empty; a number, a yes or no, or an option that
+    cannot be read raises ``AdapterParseError``. The LM option ``adapter`` names trained weights of the embedded engine.
+    """
+
+    def format(
+        self, signature: type[Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the chat: system text, a user and an assistant turn for each demo, and the user's turn."""
+        messages = [{"role": "system", "content": self._system(signature)}]
+        for demo in demos:
+            messages.append({"role": "user", "content": self._inputs(signature, demo)})
+            messages.append({"role": "assistant", "content": self._outputs(signature, demo)})
+        messages.append({"role": "user", "content": self._inputs(signature, inputs) or "-"})
+        return messages
+
+    def __call__(
+        self,
+        lm: Any,
+        lm_kwargs: dict[str, Any],
+        signature: type[Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        """Call the model and parse the completions; ``n`` in the options is their number."""
+        if "adapter" not in lm_kwargs:
+            return list(super().__call__(lm, {"max_tokens": _MAX_TOKENS, **lm_kwargs}, signature, demos, inputs))
+        # DSPy has no option for trained weights; a request of the engine's own has.
+        options = {key: value for key, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None}
+        system, *turns = self.format(signature, demos, inputs)
+        config = Config(
+            **{"max_tokens": _MAX_TOKENS, **{key: options[key] for key in _REQUEST_KEYS & options.keys()}},
+            extensions={"adapter": options["adapter"]},
+        )
+        roles = {"user": Message.user, "assistant": Message.assistant}
+        messages = tuple(roles[turn["role"]](turn["content"]) for turn in turns)
+        request = Request(model=lm.model, messages=messages, system=system["content"] or None, config=config)
+        seeds = range(config.seed or 0, (config.seed or 0) + int(options.get("n") or 1))
+        requests = (
+            [replace(request, config=replace(config, seed=seed)) for seed in seeds] if len(seeds) > 1 else [request]
+        )
+        return [self.parse(signature, lm(each).message.text or "") for each in requests]
+
+    def parse(self, signature: type[Signature], completion: str) -> dict[str, Any]:
+        """Return a value for every output.
+
+        Raises:
+            AdapterParseError: a number, a yes or no, or an option cannot be read.
+        """
+        text = _CONTROL.sub(" ", completion.replace("\r\n", "\n")).strip()
+        fields = signature.output_fields
+        if len(fields) == 1:
+            (name, field), *_ = fields.items()
+            if record := _record_of(field.annotation):
+                return {name: self._records(record, text)}
+            pieces = {name: re.sub(rf"^\W*{_label(name)}\s*:\s*", "", text, count=1, flags=re.IGNORECASE)}
+        else:
+            pieces = self._labelled(list(fields), text)
+        try:
+            return {name: _value(pieces.get(name, ""), field.annotation) for name, field in fields.items()}
+        except ValueError as error:
+            raise AdapterParseError("PlainTextAdapter", signature, completion, str(error)) from error
+
+    def _system(self, signature: type[Signature]) -> str:
+        """Return the instructions as they are, and the form of the outputs unless the completion is one text."""
+        fields = signature.output_fields
+        instructions = str(signature.instructions).strip()
+        if len(fields) == 1:
+            (field,) = fields.values()
+            if (record := _record_of(field.annotation)) is None:
+                form = _form(field.annotation, _description(field) if field.annotation is not str else "")
+                return f"{instructions}\n\nWrite {form}, and nothing else." if form else instructions
+            lines = [f"{_label(name)}: …" for name in record.model_fields]
+            return "\n".join([instructions, "", "Write these lines for each, with an empty line between:", *lines])
+        lines = [f"{_label(name)}: <{_form(field.annotation, _description(field))}>" for name, field in fields.items()]
+        return "\n".join([instructions, "", "Write these lines, and nothing else:", *lines])
+
+    def _inputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
+        """Return the inputs that have a value as labelled lines; a list of several texts is a line for each."""
+        lines = []
+        for name in signature.input_fields:
+            value = values.get(name)
+            if isinstance(value, list | tuple) and len(value) > 1:
+                text = "".join(f"\n- {_clean(item)}" for item in value)
+            elif isinstance(value, list | tuple):
+                text = _clean(value[0]) if value else ""
+            else:
+                text = "" if value is None else _clean(value)
+            if text:
+                lines.append(f"{_label(name)}:{'' if text.startswith(chr(10)) else ' '}{text}")
+        return "\n".join(lines)
+
+    def _outputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
+        """Return the outputs of a demo as a completion."""
+        names = [name for name in signature.output_fields if name in values]
+        if len(signature.output_fields) == 1:
+            return _shown(values[names[0]]) if names else ""
+        return "\n".join(f"{_label(name)}: {_shown(values[name])}" for name in names)
+
+    def _records(self, record: type[BaseModel], text: str) -> list[BaseModel]:
+        """Return the records in a completion; a repeated label starts the next one."""
+        records: list[dict[str, str]] = []
+        for name, value in self._split(record.model_fields, text)[1]:
+            if not records or name in records[-1]:
+                records.append({})
+            records[-1][name] = _unquoted(value)
+        return [record(**fields) for fields in records]
+
+    def _labelled(self, names: list[str], text: str) -> dict[str, str]:
+        """Return the text of every output; the first label may be missing, a preamble before it is dropped."""
+        head, values = self._split(names, text)
+        pieces: dict[str, str] = {}
+        for name, value in values:
+            pieces.setdefault(name, value)
+        if head.strip():
+            pieces.setdefault(names[0], head.strip().split("\n\n")[-1 if values else 0])
+        return pieces
+
+    def _split(self, names: Iterable[str], text: str) -> tuple[str, list[tuple[str, str]]]:
+        """Return the text before the first label, and the labelled outputs with their text, in order."""
+        labels = {_label(name).casefold(): name for name in names}
+        # Models put numbers and marks before labels at the start of lines.
+        pattern = r"^\W*(?:\d+\W+)?(" + "|".join(map(re.escape, labels)) + r")[ \t]*\d*\**[ \t]*:\**[ \t]*"
+        found = list(re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE))
+        starts = [match.start() for match in found] + [len(text)]
+        values = [
+            (labels[match[1].casefold()], text[match.end() : end].strip())
+            for match, end in zip(found, starts[1:], strict=True)
+        ]
+        return text[: starts[0]], values
+
+
+PLAIN_TEXT = PlainTextAdapter()
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _description(field: Any) -> str:
+    return str((field.json_schema_extra or {}).get("desc", ""))
+
+
+def _clean(value: Any) -> str:
+    return _CONTROL.sub(" ", str(value)).strip()
+
+
+def _record_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the model of a list of records, None for any other type."""
+    (item,) = get_args(annotation) if get_origin(annotation) is list else (None,)
+    return item if isinstance(item, type) and issubclass(item, BaseModel) else None
+
+
+def _form(annotation: Any, description: str) -> str:
+    """Return how an output is written; empty for a text without a description."""
+    form = ""
+    if annotation is bool:
+        form = "yes or no"
+    elif annotation in (int, float):
+        form = "a number"
+    elif get_origin(annotation) is Literal:
+        form = " or ".join(map(str, get_args(annotation)))
+    elif annotation == list[int]:
+        form = "numbers such as 1, 3"
+    elif get_origin(annotation) is list:
+        return f'{description or "one or several"}; " | " between several'
+    return ": ".join(filter(None, (form, description)))
+
+
+def _shown(value: Any) -> str:
+    """Return the value of an output as a demo shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        if any(isinstance(item, BaseModel | Mapping) for item in value):
+            blocks = [[f"{_label(name)}: {text}" for name, text in dict(item).items()] for item in value]
+            return "\n\n".join("\n".join(block) for block in blocks)
+        numbers = all(isinstance(item, int) for item in value)
+        return (", " if numbers else _SEPARATOR).join(map(str, value)) or "none"
+    return str(value)
+
+
+def _value(text: str, annotation: Any) -> Any:
+    """Return the value of an output.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    if annotation is bool:
+        if (found := _YES_OR_NO.match(text)) is None:
+            raise ValueError(f"neither yes nor no: {text!r:.60}")
+        return found[1].casefold() in ("yes", "true")
+    if annotation in (int, float):
+        if (found := re.search(r"-?\d+(?:\.\d+)?", text)) is None:
+            raise ValueError(f"no number: {text!r:.60}")
+        return annotation(float(found[0]))
+    if get_origin(annotation) is Literal:
+        folded = text.strip(_QUOTES + " .").casefold()
+        for option in sorted(get_args(annotation), key=lambda option: -len(str(option))):
+            if re.match(rf"{re.escape(str(option).casefold())}(?!\w)", folded):
+                return option
+        raise ValueError(f"none of the options: {text!r:.60}")
+    if annotation == list[int]:
+        return [int(number) for number in re.findall(r"(?<![\w.])\d{1,4}(?!\w|\.\d)", text)]
+    return _items(text) if get_origin(annotation) is list else _unquoted(text)
+
+
+def _items(text: str) -> list[str]:
+    """Return the distinct items of a list, one in each line or with separators between."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    parts = [part for line in lines for part in line.split("|")]
+    if len(parts) == 1:
+        parts = text.split(";")
+    items: dict[str, str] = {}
+    for part in parts:
+        item = _unquoted(_BULLET.sub("", part.strip()))
+        if item.casefold().rstrip(".") not in _NOTHING:
+            items.setdefault(item.casefold(), item)
+    return list(items.values())
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    while len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
+        text = text[1:-1].strip()
+    return text

@@ -1,0 +1,110 @@
+"""Checks of written questions and answers that need no model."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from programs.features import answers_agree
+from programs.languages import LANGUAGES, language_among, name_of
+from programs.quotes import find_quotes
+from programs.text import CAPITALISED, has_words, numbers, plain, tokens
+from programs.words import Language
+
+# A question mark inside a question, such as in a title: lower case follows, and another question mark.
+_INNER = r"\?[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ][^?]*(?=\?)"
+_FIRST = re.compile(rf"[^?]*(?:{_INNER})*\??")
+_LABEL = re.compile(r"^(?:new )?(?:question|frage|q)\s*\d*\s*[:.]\s*", re.IGNORECASE)
+_QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
+_NONE = frozenset({"", "none", "n/a"})
+_SHORT_ANSWER = 2  # words; so short an answer may occur in its question by chance
+_LEAST_BARE = 2  # words that must be left when names are taken out, for the language to be told
+_CHECKED_ANSWER = 5  # words; the language of shorter answers is not told reliably
+
+
+def tidy_question(text: str) -> str:
+    """Return a written question without label, markup or doubled spaces, and without what follows it."""
+    text = _LABEL.sub("", plain(" ".join(text.split())))
+    found = _FIRST.match(text)
+    return re.sub(r"\s+\?$", "?", found[0] if found and found[0].strip(" ?") else text).strip()
+
+
+def is_none(text: str) -> bool:
+    """Return whether a model wrote "none" instead of a question."""
+    return text.strip(" .\"'").casefold() in _NONE
+
+
+def located(passages: Sequence[str], evidence: Sequence[str]) -> list[tuple[int, str]] | None:
+    """Return each piece of evidence, as a passage has it, with the position of the passage; None if one is in none."""
+    found = []
+    for piece in evidence:
+        places = ((place, find_quotes(passage, piece)) for place, passage in enumerate(passages))
+        first = next(((place, quotes) for place, quotes in places if quotes), None)
+        if first is None:
+            return None
+        found += [(first[0], quote) for quote in first[1]]
+    return found or None
+
+
+def written_fault(question: str, answer: str, language: Language, max_words: int = 0) -> str | None:
+    """Return why a written question or its answer cannot be used; None if they can.
+
+    The question may contain its answer if it offers several ("Which is older, the weir or the mill?").
+    """
+    if not question or not answer:
+        return "no question with an answer was written"
+    if "?" not in question and "？" not in question:
+        return "it is no question"
+    if max_words and len(question.split()) > max_words:
+        return f"it has {len(question.split())} words, at most {max_words} are wanted"
+    offered = language.offers_alternatives(question)
+    if len(tokens(answer)) > _SHORT_ANSWER and has_words(question, answer) and not offered:
+        return f"it gives its answer away: {answer!r}"
+    return None
+
+
+def language_fault(question: str, answer: str, wanted: str, others: Collection[str] = ()) -> str | None:
+    """Return why question or answer are not in the wanted language; None if they are.
+
+    The alternatives are English and ``others``, such as the languages of the passages: which of a few languages a text
+    has is told reliably, even for short texts. Quotations, names and answers of a few words are not checked.
+    """
+    codes = {wanted, "en", *others}
+    is_name = 2 * len(CAPITALISED.findall(answer)) > len(tokens(answer))
+    is_checked = len(tokens(answer)) >= _CHECKED_ANSWER and not (is_name or _QUOTED.fullmatch(answer.strip(" .")))
+    for what, text in (("question", question), *([("answer", answer)] if is_checked else [])):
+        if (found := language_among(_without_names(text), codes)) != wanted:
+            return f"the {what} is in {name_of(found)}, not {name_of(wanted)}"
+    return None
+
+
+def agree(expected: str, found: str, code: str) -> bool | None:
+    """Return whether two answers to a question say the same, as far as their words tell; None if they do not tell.
+
+    They do if the answer that was found has all content words and numbers of the expected one, is at most twice as long
+    and has as many negations; of a short answer, a part can be enough (:func:`answers_agree`).
+    """
+    language = LANGUAGES[code]
+    if not language.is_stated(found):
+        return False
+    if tokens(expected) == tokens(found):
+        return True
+    first, second = set(language.content_words(expected)), set(language.content_words(found))
+    amounts, others = (numbers(language.in_digits(text)) for text in (expected, found))
+    if _negations(expected) == _negations(found):
+        if first and first <= second and amounts <= others and len(second) <= 2 * len(first):
+            return True
+        if len(first) <= _CHECKED_ANSWER and amounts == others and answers_agree(found, expected, language):
+            return True
+    return False if not first & second and amounts and others and not amounts & others else None
+
+
+def _negations(text: str) -> int:
+    return len(
+        re.findall(r"\b(?:not|no|never|without|nicht|kein\w*|ohne|ne|pas|sans|sin|nunca)\b|n['’]t\b", text.lower())
+    )
+
+
+def _without_names(text: str) -> str:
+    """Return a text without quotations and capitalised words after the first, unless too little is left."""
+    first, _, others = _QUOTED.sub(" ", text).partition(" ")
+    bare = f"{first} {CAPITALISED.sub(' ', others)}"
+    return bare if len(tokens(bare)) >= _LEAST_BARE else text

@@ -1,0 +1,301 @@
+"""Heads: classifiers, fitted to labels, that judge chunks, questions and answers in milliseconds.
+
+A head is a logistic regression on features and on the embedding of the judged text. :class:`HeadJudge` is a
+``dspy.Module`` that takes the place of the language model of a step: it has the same inputs and outputs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Protocol, Self
+
+import dspy
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_serializer, model_validator
+
+from programs.errors import InputError, StateError
+from programs.features import answer_features, chunk_features, grams, question_features, shape
+from programs.languages import LANGUAGES, language_of
+from programs.numbers import Deviation, Mean, Share, Weight, check_numbers, logistic
+from programs.text import truncate
+from programs.untrusted import small_text
+from programs.words import Language
+
+VECTOR = "embedding"
+_MAX_FILE = 8 << 20  # bytes; the largest shipped file has 0.3 MB
+_UNSURE = 0.5  # the threshold of outputs that only say why
+
+Vectors = npt.NDArray[np.float32]
+Features = dict[str, float]
+Inputs = Mapping[str, str]
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors of length one; ``sha256`` is the hash of its weights."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Return the hash of its weights."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row for each text."""
+        ...
+
+
+class HeadStep(NamedTuple):
+    """What the heads of a step decide.
+
+    Attributes:
+        subject: the judged input; its embedding and its shape are features, too.
+        outputs: what they decide; the first one is the verdict, the others say why.
+        refusal: the reason where the verdict is no; by default, the output that is least likely.
+        features: returns the features of each row of inputs.
+    """
+
+    subject: str
+    outputs: tuple[str, ...]
+    refusal: str
+    features: Callable[[Sequence[Inputs], Encoder], list[Features]]
+
+
+def _of(text: str) -> Language:
+    return LANGUAGES[language_of(text)]
+
+
+def _chunk_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
+    del encoder
+    passages = [row["passage"].strip() for row in rows]
+    return [chunk_features(passage, _of(passage)) for passage in passages]
+
+
+def _question_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
+    """Return the features of each question: of its words, and of its nearness to the passage and its sentences."""
+    languages = {row["passage"]: _of(row["passage"]) for row in rows}
+    split = {passage: language.sentences(passage) or [passage] for passage, language in languages.items()}
+    short = dict.fromkeys([*(row["question"] for row in rows), *(s for found in split.values() for s in found)])
+    # Long and short texts are embedded apart: the longest text of a batch determines its cost.
+    vectors = {
+        text: vector
+        for texts in (list(split), list(short))
+        for text, vector in zip(texts, encoder.encode(texts), strict=True)
+    }
+    found_rows = []
+    for row in rows:
+        question, passage = row["question"], row["passage"]
+        language, found = languages[passage], split[passage]
+        near = sorted((float(vectors[sentence] @ vectors[question]) for sentence in found), reverse=True)
+        words = set(language.content_words(question))
+        shared = max(len(words & set(language.content_words(sentence))) / max(1, len(words)) for sentence in found)
+        features = question_features(question, passage, language, _of(question))
+        features["nearness"] = float(vectors[passage] @ vectors[question])
+        features["nearest"] = near[0]
+        features["nearest_gap"] = near[0] - near[1] if len(near) > 1 else 0.0
+        features["sentence_coverage"] = shared
+        features["spread_coverage"] = features["coverage"] - shared
+        found_rows.append(features)
+    return found_rows
+
+
+def _answer_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
+    del encoder
+    return [answer_features(row["passage"], row["question"], row["answer"], _of(row["passage"])) for row in rows]
+
+
+HEAD_STEPS: Mapping[str, HeadStep] = {
+    "chunk": HeadStep("passage", ("fit", "content", "self_contained"), "", _chunk_rows),
+    "judge": HeadStep("question", ("fit", "independent", "clear", "answerable"), "", _question_rows),
+    "grounding": HeadStep("answer", ("grounded",), "answer not supported", _answer_rows),
+}
+
+
+class LinearHead(BaseModel):
+    """A logistic regression.
+
+    Attributes:
+        weights: weight, mean and standard deviation of each feature, by name.
+        bias: the log-odds if all features have their mean.
+        embedding: weights of the text's vector; their product is the feature ``embedding``. Empty if it is not used.
+        vocabulary: the words that shapes keep.
+        grams: the weight of each n-gram of the text's shape.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weights: dict[str, tuple[Weight, Mean, Deviation]]
+    bias: Weight
+    embedding: tuple[Weight, ...] = ()
+    vocabulary: frozenset[str] = frozenset()
+    grams: dict[str, Weight] = {}
+
+    @field_serializer("vocabulary")
+    def _in_order(self, vocabulary: frozenset[str]) -> list[str]:
+        return sorted(vocabulary)
+
+    def probability(self, features: Mapping[str, float], *, vector: Vectors | None = None, text: str = "") -> float:
+        """Return the probability of yes.
+
+        Args:
+            features: at least those with a weight.
+            vector: the text's embedding, if the head uses it.
+            text: the judged text.
+
+        Raises:
+            AnswerError: a feature is NaN.
+        """
+        known = dict(features)
+        if self.embedding:
+            known[VECTOR] = float(np.dot(np.asarray(self.embedding, dtype=float), vector))  # type: ignore[arg-type]
+        odds = self.bias
+        for name, (weight, mean, deviation) in self.weights.items():
+            odds += weight * (known[name] - mean) / deviation
+        if self.grams:
+            odds += sum(self.grams.get(gram, 0.0) for gram in grams(shape(text, self.vocabulary)))
+        return logistic(odds)
+
+
+class StepHeads(BaseModel):
+    """The fitted heads of a step, as a file holds them.
+
+    Attributes:
+        step: a key of ``HEAD_STEPS``.
+        embedder: the SHA-256 of the weights that the heads were fitted with.
+        threshold: rows with at least this probability are accepted.
+        heads: the head of each output.
+        record: where they come from: labels and their hashes, rows, seed, measures on test rows.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: str
+    embedder: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    threshold: Share
+    heads: dict[str, LinearHead]
+    record: dict[str, JsonValue] = {}
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.step not in HEAD_STEPS:
+            raise ValueError(f"no heads are fitted for the step {self.step!r}")
+        outputs = HEAD_STEPS[self.step].outputs
+        if self.heads.keys() != set(outputs):
+            raise ValueError(f"its heads are {', '.join(sorted(self.heads))}, not {', '.join(sorted(outputs))}")
+        known = HEAD_STEPS[self.step].features([_EXAMPLE], _NoVectors())[0].keys()
+        for name, head in self.heads.items():
+            if unknown := sorted(head.weights.keys() - known - {VECTOR}):
+                raise ValueError(f"{name}: there is no feature {unknown[0]!r}")
+            if bool(head.embedding) != (VECTOR in head.weights):
+                raise ValueError(f"{name}: weights of a vector need the feature {VECTOR!r}, and vice versa")
+        if len({len(head.embedding) for head in self.heads.values() if head.embedding}) > 1:
+            raise ValueError("its heads are for vectors of different lengths")
+        check_numbers(self.record)
+        return self
+
+    @property
+    def uses_vectors(self) -> bool:
+        """Return whether the embedding of the judged text is needed."""
+        return any(head.embedding for head in self.heads.values())
+
+    def probabilities(self, rows: Sequence[Inputs], encoder: Encoder, vectors: Vectors | None = None) -> list[Features]:
+        """Return the probability of each output for each row of inputs; ``vectors``: see :meth:`HeadJudge.batch`."""
+        step, texts = HEAD_STEPS[self.step], [row[HEAD_STEPS[self.step].subject] for row in rows]
+        if self.uses_vectors and vectors is None and texts:
+            vectors = encoder.encode(texts)
+        return [
+            {
+                name: head.probability(features, vector=None if vectors is None else vectors[n], text=texts[n])
+                for name, head in self.heads.items()
+            }
+            for n, features in enumerate(step.features(rows, encoder) if rows else [])
+        ]
+
+
+_EXAMPLE = dict.fromkeys(("passage", "question", "answer"), "Ebbing lies on a river.")
+
+
+class _NoVectors:
+    """An encoder that returns zeros."""
+
+    sha256 = None
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        return np.zeros((len(texts), 1), dtype=np.float32)
+
+
+def load_heads(file: Path) -> StepHeads:
+    """Return the heads in a file.
+
+    Raises:
+        StateError: it cannot be read, or is not valid; the message names the file and why.
+    """
+    try:
+        return StepHeads.model_validate_json(small_text(file, _MAX_FILE), strict=True)
+    except OSError as error:
+        raise StateError(f"{file}: {error.strerror or error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        why = f"{where}: {first['msg']}" if where else first["msg"].removeprefix("Value error, ")
+        raise StateError(f"{file}: not valid heads ({why}); fit them again") from error
+    except InputError as error:
+        raise StateError(str(error)) from error
+
+
+class HeadJudge(dspy.Module):
+    """Judges with fitted heads; called with the inputs of the step as keywords, others are ignored.
+
+    The prediction has the outputs of the step: for each head yes or no, ``reason`` and ``confidence`` (0 to 100), and
+    beside them ``fit`` (the verdict) and ``probability``.
+    """
+
+    def __init__(self, step: str, heads: StepHeads, encoder: Encoder) -> None:
+        """Build the judge of a step.
+
+        Raises:
+            StateError: the heads are of another step, or were fitted with another embedder.
+        """
+        super().__init__()
+        if heads.step != step:
+            raise StateError(f"the heads of {heads.step} cannot judge the step {step}")
+        if encoder.sha256 != heads.embedder:
+            raise StateError(
+                f"the heads of {step} were fitted with another --embedder; use that one, let a language model judge, "
+                f"or run `groundset compile {step} --optimizer heads` with this one"
+            )
+        self.name = step
+        self.heads = heads
+        self.encoder = encoder
+
+    def __deepcopy__(self, memo: object) -> "HeadJudge":
+        """Return the judge itself, which never changes: optimizers copy programs, and the encoder is large."""
+        return self
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Judge one row of inputs."""
+        return self.batch([inputs])[0]
+
+    def batch(self, rows: Sequence[Mapping[str, Any]], vectors: Vectors | None = None) -> list[dspy.Prediction]:
+        """Judge rows of inputs; their texts are embedded together.
+
+        Args:
+            rows: the inputs of the step by name.
+            vectors: the embeddings of the judged texts (of chunks: their passages), if they are known.
+        """
+        texts = [truncate({name: text for name, text in row.items() if name in _EXAMPLE}) for row in rows]
+        return [self._prediction(row) for row in self.heads.probabilities(texts, self.encoder, vectors)]
+
+    def _prediction(self, found: Mapping[str, float]) -> dspy.Prediction:
+        step = HEAD_STEPS[self.name]
+        verdict, *parts = step.outputs
+        probability = found[verdict]
+        fit = probability >= self.heads.threshold
+        weakest = min(parts or [verdict], key=lambda name: found[name])
+        values: dict[str, Any] = {name: found[name] >= _UNSURE for name in parts}
+        values |= {"answer": ""} if self.name == "judge" else {}
+        return dspy.Prediction(
+            **values,
+            **{verdict: fit, "fit": fit},
+            reason="" if fit else step.refusal or f"not {weakest.replace('_', '-')}",
+            confidence=round(100 * probability),
+            probability=probability,
+        )

@@ -1,0 +1,257 @@
+"""Questions about one passage: recipes ``evolved``, ``single`` and ``roundtrip``.
+
+keyphrases (if something was asked already) → ask → is the evidence in the passage? → judge ⇄ revise → same answer?
+→ panel → alternatives → question
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import dspy
+
+from programs.checks import is_none, located, tidy_question, written_fault
+from programs.evolutions import CONVERSATION, EVOLUTIONS, KINDS, SIMPLE, UNANSWERABLE
+from programs.judges import PREMISE, RESOLVES, SAME_QUESTION, holds, verdict
+from programs.languages import LANGUAGES, language_of
+from programs.outcome import RefusedError, call, outcome
+from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, language_line
+from programs.step import step
+from programs.styles import FOLLOW_UP, PERSONAS, STYLES, refers_back, spoken, wording_fault
+from programs.text import has_words
+
+_READ = 5  # found passages that must not answer an unanswerable question
+
+
+class OneChunk(Recipe):
+    """Ask one question about a passage.
+
+    The writer chooses: it is told which forms and kinds of question are wanted, and takes what the passage carries. The
+    judge reads the question with the passage but without the answer, and answers it again.
+    """
+
+    def __init__(self, search: Search | None = None, *, panel: bool = False, keyphrases: bool = True) -> None:
+        """Build the steps.
+
+        Args:
+            search: finds passages for a query, for alternatives and unanswerable questions.
+            panel: whether three reviewers must approve each question.
+            keyphrases: whether further questions about a passage are asked about its keyphrases in turn.
+        """
+        super().__init__(search, panel=panel)
+        self.ask = step("ask")
+        if keyphrases:
+            self.keyphrases = step("keyphrases")
+
+    def forward(
+        self,
+        passage: str,
+        topic: str = "",
+        before: str = "",
+        *,
+        wanted: Sequence[str] = (SIMPLE,),
+        kinds: Sequence[str] = tuple(KINDS),
+        asked: Sequence[str] = (),
+        answers: str = "short",
+        language: str = "",
+        persona: str = "",
+        examples: Sequence[str] = (),
+        keep: bool = False,
+    ) -> dspy.Prediction:
+        """Return a question about a passage, or the reasons why there is none; see :func:`programs.outcome.outcome`.
+
+        Args:
+            passage: the text to ask about.
+            topic: its title and headings.
+            before: what stands just before it.
+            wanted: names of ``EVOLUTIONS`` and ``STYLES``, the most wanted first; the writer chooses among the forms.
+            kinds: names of ``KINDS``, the most wanted first.
+            asked: questions that were asked about the passage already.
+            answers: a key of ``LENGTHS``.
+            language: the code of the language to write in; empty for that of the passage.
+            persona: who asks, for the style ``persona``.
+            examples: the user's own queries, for the style ``like``.
+            keep: whether to keep a question that the judge refuses.
+        """
+        read = Passage(passage, topic, before)
+        first = wanted[0] if wanted else SIMPLE
+        code = language or language_of(passage)
+        try:
+            form, kind, draft, quotes = self._asked(read, wanted, kinds, asked, answers, language)
+            self.in_language(draft, language, [passage])
+            facts: dict[str, Any] = {}
+            if form == UNANSWERABLE:
+                return self._unanswerable(read, draft, kind, quotes, code)
+            try:
+                draft = self.checked(draft, read, code=code)
+            except RefusedError as refused:
+                if not keep:
+                    raise
+                draft = draft._replace(probability=refused.reject.probability)
+                facts["refused"] = refused.reject.reason
+            if first == CONVERSATION:
+                form, draft, quotes, facts = self._continued(read, draft, asked, answers, language, code)
+            elif first in STYLES:
+                form, draft, facts = first, *self._worded(read, draft, first, persona, examples, code)
+            self.approved(draft, passage)
+        except RefusedError as refused:
+            return outcome(rejects=[refused.reject], exhausted=refused.exhausted)
+        return outcome(
+            question=draft.question,
+            answer=draft.answer,
+            evidence=quotes,
+            evolution=form,
+            kind=kind,
+            probability=draft.probability,
+            needed=[0],
+            alternatives=self.alternatives(draft, [read], [0], code),
+            metadata=facts,
+        )
+
+    def _asked(
+        self,
+        read: Passage,
+        wanted: Sequence[str],
+        kinds: Sequence[str],
+        asked: Sequence[str],
+        answers: str,
+        language: str,
+    ) -> tuple[str, str, Draft, list[str]]:
+        """Return the form, the kind and the draft that the writer chose, and its evidence."""
+        forms = [name for name in wanted if name in EVOLUTIONS and EVOLUTIONS[name].form]
+        if UNANSWERABLE in wanted[:1]:
+            forms = [UNANSWERABLE]
+        forms = [name for name in forms if name != UNANSWERABLE or name == wanted[0]] or [SIMPLE]
+        offered = [name for name in forms if EVOLUTIONS[name].applies(read.text)]
+        if not offered:
+            raise RefusedError("ask", f"the passage carries no {' or '.join(forms)}")
+        written = call(
+            self.ask,
+            topic=read.topic,
+            before=read.before,
+            passage=read.text,
+            asked_already=list(asked),
+            subject=self._subject(read, asked),
+            forms=[f"{name}: {EVOLUTIONS[name].form}" for name in offered],
+            kinds=list(kinds),
+            answers=LENGTHS[answers],
+            language=language_line(language),
+        )
+        question, answer = tidy_question(written.question), " ".join(str(written.answer).split())
+        if is_none(question):
+            raise RefusedError("ask", f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
+        form = _named(str(written.form), offered)
+        if fault := written_fault(question, answer, LANGUAGES[language or language_of(read.text)]):
+            raise RefusedError("ask", fault, question=question or None)
+        quotes = located([read.text], written.evidence)
+        if quotes is None:
+            raise RefusedError(
+                "ask", f"its evidence is not in the passage: {written.evidence!r:.120}", question=question
+            )
+        return (
+            form,
+            _named(str(written.kind), list(kinds) or [""]),
+            Draft(question, answer),
+            [text for _, text in quotes],
+        )
+
+    def _subject(self, read: Passage, asked: Sequence[str]) -> str:
+        """Return the first keyphrase of a passage that no question was asked about; empty for a first question."""
+        if not asked or not hasattr(self, "keyphrases"):
+            return ""
+        phrases = call(self.keyphrases, topic=read.topic, passage=read.text).keyphrases
+        told = " ".join(asked)
+        return next((phrase for phrase in phrases if has_words(read.text, phrase) and not has_words(told, phrase)), "")
+
+    def _unanswerable(
+        self, read: Passage, draft: Draft, kind: str, quotes: Sequence[str], code: str
+    ) -> dspy.Prediction:
+        """Return a question that neither its passage nor a found one answers, and whose premise the passage bears out.
+
+        Raises:
+            RefusedError: it is refused.
+        """
+        judged = call(self.judge, topic=read.topic, before=read.before, passage=read.text, question=draft.question)
+        decision = verdict(judged, unanswerable=True)
+        if not decision.good:
+            raise RefusedError("judge", decision.reason, question=draft.question)
+        if not (premise := holds(self.compare, PREMISE, read.text, draft.question))[0]:
+            reason = f"the passage does not bear out its premise: {premise[1]}"
+            raise RefusedError("compare", reason, question=draft.question)
+        for hit in self.search(draft.question, _READ) if self.search else ():
+            found = self.judged(draft, Passage(hit.passage, hit.topic))[0] if hit.passage != read.text else None
+            if found is not None and found.good:
+                raise RefusedError("judge", f"another chunk answers it: {hit.chunk_id}", question=draft.question)
+        return outcome(
+            question=draft.question,
+            answer=LANGUAGES[code].unanswered,
+            evidence=quotes,
+            evolution=UNANSWERABLE,
+            kind=kind,
+            metadata={"answerable": False, "missing": draft.answer},
+        )
+
+    def _worded(
+        self, read: Passage, draft: Draft, name: str, persona: str, examples: Sequence[str], code: str
+    ) -> tuple[Draft, dict[str, Any]]:
+        """Return the question worded in a style, and the facts about it.
+
+        Raises:
+            RefusedError: it asks for something else.
+        """
+        style, who = STYLES[name], persona or PERSONAS[len(draft.question) % len(PERSONAS)]
+        revised = call(
+            self.revise,
+            topic=read.topic,
+            question=draft.question,
+            answer=draft.answer,
+            change=style.change.format(persona=who),
+            examples=list(examples),
+        )
+        wording = _one_line(revised.new_question)
+        fault = wording_fault(style, draft.question, wording, draft.answer, LANGUAGES[code], examples)
+        if fault is None:
+            same, why = holds(self.compare, SAME_QUESTION, draft.question, wording)
+            fault = None if same else f"it asks for something else: {why}"
+        if fault is not None:
+            raise RefusedError("revise", fault, question=wording or draft.question)
+        facts = {"seed_question": draft.question} | ({"persona": who} if "{persona}" in style.change else {})
+        return draft._replace(question=wording), facts
+
+    def _continued(
+        self, read: Passage, seed: Draft, asked: Sequence[str], answers: str, language: str, code: str
+    ) -> tuple[str, Draft, list[str], dict[str, Any]]:
+        """Return a second question with its conversation: the seed question, its answer, and a follow-up.
+
+        Raises:
+            RefusedError: there is no second question, or the follow-up does not depend on the first turn.
+        """
+        _, _, draft, quotes = self._asked(read, (SIMPLE,), tuple(KINDS), [*asked, seed.question], answers, language)
+        draft = self.checked(draft, read, code=code)
+        messages = [
+            {"role": "user", "content": seed.question},
+            {"role": "assistant", "content": seed.answer},
+        ]
+        change = FOLLOW_UP.format(conversation=spoken(messages))
+        revised = call(self.revise, topic=read.topic, question=draft.question, answer=draft.answer, change=change)
+        follow_up = tidy_question(revised.new_question)
+        first_turn = f"{seed.question} {seed.answer} {read.topic}"
+        if not follow_up.endswith("?") or not refers_back(follow_up, draft.question, first_turn, LANGUAGES[code]):
+            reason = "the follow-up leaves nothing out that the first turn tells"
+            raise RefusedError("revise", reason, question=follow_up or draft.question)
+        messages.append({"role": "user", "content": follow_up})
+        same, why = holds(self.compare, RESOLVES, spoken(messages), draft.question)
+        if not same:
+            raise RefusedError("compare", f"the follow-up asks something else: {why}", question=follow_up)
+        facts = {"seed_question": seed.question, "conversation": messages}
+        return CONVERSATION, draft, quotes, facts
+
+
+def _named(written: str, offered: Sequence[str]) -> str:
+    """Return the offered name that was written, else the first one."""
+    words = re.findall(r"\w+", written.casefold())
+    return next((name for word in words for name in offered if name == word), offered[0])
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(str(text).split())

@@ -1,0 +1,254 @@
+"""Questions for profiles, about passages that were searched for: recipe ``profiled``.
+
+clues → search → relevance of each passage → distil → profiles → ask_profiled → judge → which passages are needed?
+→ does it fit its profile? → panel → question
+"""
+
+import random
+import re
+from collections.abc import Sequence
+
+import dspy
+
+from programs.checks import is_none, located, tidy_question, written_fault
+from programs.chunks import SeveralChunks
+from programs.judges import FITS, RELEVANT
+from programs.languages import LANGUAGES, language_of
+from programs.outcome import RefusedError, call, outcome
+from programs.profiles import Profile, ProfileTable
+from programs.recipe import Draft, Passage, Search, joined, language_line, numbered
+from programs.step import step
+from programs.types import Hit, Reject
+from signatures.profile import Clue
+
+_EDGES = " \t*_`\"'“”.,-–•"
+_FEWEST, _MOST = 3, 8  # options of a multiple-choice question
+_LETTER = re.compile(r"^\(?[A-Ha-h1-8][.):]\s+")
+_NOTHING = re.compile(r"\W*(?:nothing|none)\b.{0,20}", re.IGNORECASE | re.DOTALL)
+PROFILED = "profiled"
+
+
+class Profiled(SeveralChunks):
+    """Ask a question that fits a profile, about the passages that a clue needs.
+
+    Attributes:
+        table: the dimensions of profiles.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        table: ProfileTable,
+        *,
+        clues: int = 3,
+        top_k: int = 3,
+        profiles: int = 3,
+        panel: bool = False,
+    ) -> None:
+        """Build the steps.
+
+        Args:
+            search: finds passages for a clue.
+            table: the dimensions of profiles with their values.
+            clues: how many clues to write for a passage.
+            top_k: how many passages a search returns.
+            profiles: how many profiles to try for a clue.
+            panel: whether three reviewers must approve each question.
+        """
+        super().__init__(search, panel=panel)
+        self.table = table
+        self.count, self.top_k, self.tries = clues, top_k, profiles
+        self.clues = step("clues")
+        self.distil = step("distil")
+        self.profiles = step("profiles")
+        self.ask_profiled = step("ask_profiled")
+        self.review = step("review")
+
+    def forward(  # type: ignore[override]
+        self,
+        passage: str,
+        topic: str = "",
+        *,
+        turn: int = 0,
+        asked: Sequence[str] = (),
+        language: str = "",
+        seed: int = 0,
+        found: Sequence[Hit] | None = None,
+    ) -> dspy.Prediction:
+        """Return a question for a profile, or the reasons why there is none; see :func:`programs.outcome.outcome`.
+
+        Args:
+            passage: the text that the clues start from.
+            topic: its title and headings.
+            turn: which of its clues to take; the passage is exhausted after the last one.
+            asked: questions not to repeat.
+            language: the code of the language to write in; empty for that of the passages.
+            seed: decides the order of profiles and options.
+            found: passages to take instead of those of a search.
+        """
+        rejects: list[Reject] = []
+        try:
+            clue = self._clue(passage, topic, turn)
+            hits = self._distilled(clue, passage, topic, found)
+            read = [Passage(hit.passage, hit.topic) for hit in hits]
+            chance = random.Random(seed)
+            for profile in self._suggested(clue, read, chance):
+                try:
+                    return self._for_profile(clue, profile, read, hits, asked, language, chance, rejects)
+                except RefusedError as refused:
+                    rejects.append(refused.reject)
+        except RefusedError as refused:
+            return outcome(rejects=[*rejects, refused.reject], exhausted=refused.exhausted)
+        return outcome(rejects=rejects, exhausted=turn + 1 >= self.count)
+
+    def _clue(self, passage: str, topic: str, turn: int) -> Clue:
+        written = call(self.clues, topic=topic, passage=passage, count=self.count).clues
+        clues: dict[str, Clue] = {clue.clue.casefold(): clue for clue in written if clue.clue.strip()}
+        if turn >= len(clues):
+            reason = "no further clue" if clues else "no clue can be read from what was written"
+            raise RefusedError("clues", reason, exhausted=True)
+        return list(clues.values())[turn]
+
+    def _distilled(self, clue: Clue, passage: str, topic: str, given: Sequence[Hit] | None) -> list[Hit]:
+        """Return the passages that a clue needs, of those that a search finds; its own passage is always looked at."""
+        asked = _asked_for(clue)
+        if given is None:
+            query = " ".join(filter(None, (clue.clue, clue.example, clue.description)))
+            given = self.search(query, self.top_k) if self.search else ()
+            if passage not in {hit.passage for hit in given}:
+                given = [*given, Hit("", passage, topic, 1.0)]
+        code = language_of(passage)
+        found = [hit for hit in given if language_of(hit.passage) == code]
+        relevant = [
+            call(self.review, criterion=RELEVANT, passage=f"[{hit.topic}]\n{hit.passage}", question=asked).approved
+            for hit in found
+        ]
+        read = [Passage(hit.passage, hit.topic) for hit in found]
+        written = call(self.distil, question=asked, passages=numbered(read))
+        missing = " ".join(str(written.missing).split()).strip(" .")
+        if missing and not _NOTHING.fullmatch(missing):
+            raise RefusedError("distil", f"the passages do not say: {missing}", question=clue.clue)
+        kept = [hit for place, hit in enumerate(found) if relevant[place] or place + 1 in written.needed]
+        if not kept:
+            raise RefusedError("distil", "no passage is needed", question=clue.clue)
+        return kept
+
+    def _suggested(self, clue: Clue, read: Sequence[Passage], chance: random.Random) -> list[Profile]:
+        """Return suggested profiles in a random order, so that the ones named first do not prevail."""
+        written = call(
+            self.profiles,
+            dimensions=self.table.as_text(),
+            question=_asked_for(clue),
+            passages=numbered(read),
+            count=self.tries,
+            form=self.table.form(),
+        ).profiles
+        found: list[Profile] = []
+        for line in str(written).splitlines():
+            profile = _profile_in(line, self.table)
+            if profile is not None:
+                profile = self.table.for_passages(profile, 1) if len(read) == 1 else profile
+                found += [profile] if profile not in found else []
+        if not found:
+            raise RefusedError("profiles", "no profile can be read from what was written", question=clue.clue)
+        return chance.sample(found[: self.tries], len(found[: self.tries]))
+
+    def _for_profile(
+        self,
+        clue: Clue,
+        profile: Profile,
+        read: Sequence[Passage],
+        hits: Sequence[Hit],
+        asked: Sequence[str],
+        language: str,
+        chance: random.Random,
+        rejects: Sequence[Reject],
+    ) -> dspy.Prediction:
+        """Return a question for one profile.
+
+        How many passages the answer needs is known only when they were left out one by one; the profile is corrected
+        then, in dimensions that declare it.
+        """
+        code = language or language_of(read[0].text)
+        written = call(
+            self.ask_profiled,
+            clue=_asked_for(clue),
+            passages=numbered(read),
+            asked_already=list(asked),
+            profile=self.table.describe(profile),
+            language=language_line(language),
+        )
+        question, answer = tidy_question(written.question), " ".join(str(written.answer).split())
+        if is_none(question):
+            raise RefusedError("ask_profiled", "the passages have nothing that fits the profile")
+        options = [_LETTER.sub("", " ".join(option.split())).rstrip(" .") for option in written.options]
+        if fault := written_fault(question, answer, LANGUAGES[code]) or _options_fault(options, answer):
+            raise RefusedError("ask_profiled", fault, question=question or None)
+        quotes = located([passage.text for passage in read], written.evidence)
+        if quotes is None:
+            raise RefusedError("ask_profiled", "its evidence is not in the passages", question=question)
+        draft = Draft(question, answer)
+        self.in_language(draft, language, [passage.text for passage in read])
+        draft = self.checked(draft, joined(read), code=code)
+        needed = self.needed(draft, read, code) if len(read) > 1 else [0]
+        profile = self.table.for_passages(profile, len(needed))
+        shown = joined([read[place] for place in needed])
+        asked_for, right = _with_options(draft.question, draft.answer, options, chance)
+        inputs = {"passage": shown.text, "question": asked_for, "answer": right}
+        fits = call(self.review, criterion=FITS + self.table.describe(profile), **inputs)
+        if not fits.approved:
+            raise RefusedError("review", f"it does not fit its profile: {fits.reason}", question=question)
+        self.approved(draft, shown.text)
+        return outcome(
+            question=asked_for,
+            answer=right,
+            evidence=[quote for place, quote in quotes if place in needed] or [quote for _, quote in quotes],
+            evolution=PROFILED,
+            probability=draft.probability,
+            needed=needed,
+            context_ids=[hits[place].chunk_id for place in needed],
+            alternatives=self.alternatives(draft, read, needed, code),
+            rejects=rejects,
+            metadata={"profile": dict(profile), "clue": clue.clue} | ({"options": options} if options else {}),
+        )
+
+
+def _asked_for(clue: Clue) -> str:
+    """Return a clue as judges see it: the question and what is to be found out, without the invented example."""
+    return f"{clue.clue} ({clue.description})" if clue.description else clue.clue
+
+
+def _profile_in(line: str, table: ProfileTable) -> Profile | None:
+    """Return the profile in a line; None if it lacks a dimension or names another value."""
+    written: dict[str, str] = {}
+    for part in re.split(r"\s*[|;]\s*", line):
+        name, _, value = part.partition(":")
+        written[re.sub(r"^\W*\d*\W*", "", name).strip(_EDGES).casefold()] = value
+    profile: dict[str, str] = {}
+    for name, dimension in table.parameters.items():
+        known = {value.strip(_EDGES).casefold(): value for value in dimension.values}
+        value = known.get(written.get(name.casefold(), "").split("(")[0].strip(_EDGES).casefold())
+        if value is None:
+            return None
+        profile[name] = value
+    return profile
+
+
+def _options_fault(options: Sequence[str], answer: str) -> str | None:
+    """Return why options are refused, None if they are accepted: exactly one must be the answer."""
+    if not options:
+        return None
+    plain = [option.casefold() for option in options]
+    if not _FEWEST <= len(options) <= _MOST or len(set(plain)) < len(plain):
+        return f"it has {len(set(plain))} different options; {_FEWEST} to {_MOST} are wanted"
+    return None if answer.rstrip(" .").casefold() in plain else "the answer is not among the options"
+
+
+def _with_options(question: str, answer: str, options: Sequence[str], chance: random.Random) -> tuple[str, str]:
+    """Return a question and its answer with lettered options in a random order."""
+    if not options:
+        return question, answer
+    shuffled = chance.sample(list(options), len(options))
+    lettered = [f"{chr(ord('A') + place)}) {option}" for place, option in enumerate(shuffled)]
+    right = next(line for line in lettered if line[3:].casefold() == answer.rstrip(" .").casefold())
+    return " ".join([question, *lettered]), right

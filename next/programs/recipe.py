@@ -1,0 +1,197 @@
+"""What the recipes share: judging a question, rewriting a refused one, alternatives, the panel."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import dspy
+
+from programs.checks import agree, language_fault, tidy_question, written_fault
+from programs.judges import AGREE, VIEWPOINTS, Verdict, holds, verdict
+from programs.languages import LANGUAGES, language_of, name_of
+from programs.outcome import RefusedError, call
+from programs.step import step
+from programs.text import has_words
+from programs.types import Hit
+
+Search = Callable[[str, int], Sequence[Hit]]
+
+LENGTHS: Mapping[str, str] = {
+    "short": "as few words as answer the question, copied where that is possible",
+    "open": "one to three whole sentences",
+}
+_HITS = 10  # search results that may serve as well as the passage, or must not answer an unanswerable question
+
+
+class Passage(NamedTuple):
+    """What a judge reads: a passage, what stands before it, and its title and headings."""
+
+    text: str
+    topic: str = ""
+    before: str = ""
+
+
+class Draft(NamedTuple):
+    """A question that a program works on, with its answer and its probability to be kept."""
+
+    question: str
+    answer: str
+    probability: float | None = None
+
+
+class Recipe(dspy.Module):
+    """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser, a panel.
+
+    Attributes:
+        search: finds passages for a query; without one, there are no alternatives.
+        panel: whether three reviewers must approve each question by majority.
+    """
+
+    def __init__(self, search: Search | None = None, *, panel: bool = False) -> None:
+        """Build the steps."""
+        super().__init__()
+        self.search = search
+        self.panel = panel
+        self.judge = step("judge")
+        self.compare = step("compare")
+        self.revise = step("revise")
+        if panel:
+            self.review = step("review")
+
+    def judged(self, draft: Draft, passage: Passage) -> tuple[Verdict, str]:
+        """Return the judge's decision on a question, and the judge's own answer; empty from a fitted head."""
+        judged = call(
+            self.judge,
+            topic=passage.topic,
+            before=passage.before,
+            passage=passage.text,
+            question=draft.question,
+        )
+        return verdict(judged), " ".join(str(judged.get("answer", "")).split())
+
+    def checked(self, draft: Draft, passage: Passage, *, code: str) -> Draft:
+        """Return a question that the judge keeps and answers as expected; a badly worded one is rewritten once.
+
+        Raises:
+            RefusedError: it is refused.
+        """
+        decision, found = self.judged(draft, passage)
+        if not decision.good and not decision.reason.startswith("not answerable"):
+            draft = self.rewritten(draft, passage, decision, code=code)
+            decision, found = self.judged(draft, passage)
+        if not decision.good:
+            raise RefusedError("judge", decision.reason, question=draft.question, probability=decision.probability)
+        if found and not self.agrees(draft, found, code):
+            reason = f"another answer than expected: {found!r}, not {draft.answer!r}"
+            raise RefusedError("answer", reason, question=draft.question, probability=decision.probability)
+        return draft._replace(probability=decision.probability)
+
+    def agrees(self, draft: Draft, found: str, code: str) -> bool:
+        """Return whether a found answer says what the expected one does; a model decides what words do not tell."""
+        told = agree(draft.answer, found, code)
+        return told if told is not None else holds(self.compare, AGREE, draft.answer, found, draft.question)[0]
+
+    def rewritten(self, draft: Draft, passage: Passage, decision: Verdict, *, code: str) -> Draft:
+        """Return a refused question, rewritten with the reason.
+
+        Raises:
+            RefusedError: the new question cannot be used.
+        """
+        revised = call(
+            self.revise,
+            topic=passage.topic,
+            passage=passage.text,
+            question=draft.question,
+            answer=draft.answer,
+            change=f"Mend this fault: {decision.reason}. Ask for one thing only, and name in full what it is about.",
+        )
+        question, answer = tidy_question(revised.new_question), " ".join(str(revised.new_answer).split())
+        kept = draft._replace(question=question, answer=answer or draft.answer)
+        if question == draft.question or written_fault(question, kept.answer, LANGUAGES[code]):
+            raise RefusedError("judge", decision.reason, question=draft.question, probability=decision.probability)
+        return kept
+
+    def in_language(self, draft: Draft, language: str, passages: Sequence[str]) -> None:
+        """Refuse a question in another language than the requested one, else than that of its passages if it is known.
+
+        Raises:
+            RefusedError: question or answer are in another language.
+        """
+        codes = {language_of(passage) for passage in passages}
+        wanted = language or (next(iter(codes)) if len(codes) == 1 else "")
+        if wanted in LANGUAGES and (fault := language_fault(draft.question, draft.answer, wanted, codes)):
+            raise RefusedError("language", fault, question=draft.question)
+
+    def approved(self, draft: Draft, passage: str) -> None:
+        """Let a panel of three review a question with its answer; if they disagree, once more with all opinions.
+
+        Raises:
+            RefusedError: the majority refuses it.
+        """
+        if not self.panel:
+            return
+        inputs = {"passage": passage, "question": draft.question, "answer": draft.answer}
+        votes = {name: call(self.review, criterion=view, **inputs) for name, view in VIEWPOINTS.items()}
+        if len({vote.approved for vote in votes.values()}) > 1:
+            said = {name: f"{name}, {'yes' if vote.approved else 'no'}: {vote.reason}" for name, vote in votes.items()}
+            votes = {
+                name: call(
+                    self.review,
+                    criterion=view,
+                    opinions=" / ".join(text for other, text in said.items() if other != name),
+                    **inputs,
+                )
+                for name, view in VIEWPOINTS.items()
+            }
+        refusing = {name: vote for name, vote in votes.items() if not vote.approved}
+        if 2 * len(refusing) > len(votes):
+            reasons = "; ".join(f"{name}: {vote.reason}" for name, vote in refusing.items())
+            reason = f"{len(refusing)} of {len(votes)} reviewers refused: {reasons}"
+            raise RefusedError("review", reason, question=draft.question)
+
+    def alternatives(
+        self, draft: Draft, passages: Sequence[Passage], needed: Sequence[int], code: str
+    ) -> list[list[str]]:
+        """Return, for each needed passage, the ids of found ones that serve as well.
+
+        A found passage serves if it has all words of question and answer that only the needed one has, and the judge
+        reads the same answer with it.
+        """
+        groups: list[list[str]] = [[] for _ in needed]
+        if self.search is None:
+            return groups
+        words = LANGUAGES[code].content_words
+        known = {passage.text for passage in passages}
+        hits = [hit for hit in self.search(draft.question, _HITS) if hit.passage not in known]
+        for group, place in zip(groups, needed, strict=True):
+            others = [passages[other] for other in needed if other != place]
+            elsewhere = {word for other in others for word in words(other.text)}
+            own = set(words(f"{draft.question} {draft.answer}")) - elsewhere
+            own &= set(words(passages[place].text))
+            stated = has_words(passages[place].text, draft.answer)
+            for hit in hits:
+                if (
+                    not own
+                    or not own <= set(words(hit.passage))
+                    or (stated and not has_words(hit.passage, draft.answer))
+                ):
+                    continue
+                read = joined([*others, Passage(hit.passage, hit.topic)])
+                decision, found = self.judged(draft, read)
+                if decision.good and (not found or self.agrees(draft, found, code)):
+                    group.append(hit.chunk_id)
+        return groups
+
+
+def joined(passages: Sequence[Passage]) -> Passage:
+    """Return passages as one; several are numbered, each under its title and headings."""
+    return passages[0] if len(passages) == 1 else Passage(numbered(passages))
+
+
+def numbered(passages: Sequence[Passage]) -> str:
+    """Return passages as one text, each with its number, title and headings."""
+    return "\n\n".join(f"[{number}] {each.topic}\n{each.text}" for number, each in enumerate(passages, start=1))
+
+
+def language_line(language: str) -> str:
+    """Return the name of a requested language as prompts have it; empty for that of the passage."""
+    return name_of(language) if language else ""

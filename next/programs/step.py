@@ -1,0 +1,138 @@
+"""Steps: named predictors of a signature, with their limits, demos and trained weights."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from programs.adapter import PLAIN_TEXT
+from programs.errors import StateError
+from programs.untrusted import numbered_lines
+from signatures.answer import AnswerQuestion
+from signatures.chunk import ExtractKeyphrases, ScoreChunk
+from signatures.judge import CompareTexts, GroundAnswer, JudgeQuestion, ReviewDraft, WeighPair
+from signatures.profile import DistilPassages, SuggestProfiles, WriteClues
+from signatures.question import AskFact, AskForProfile, AskPassage, CombinePassages
+from signatures.rewrite import ReviseQuestion
+
+_PARAGRAPH = re.compile(r"\n(?!\n|[-*•]|\d+\. |[A-Z][a-z ]{2,20}: )(?<!\n\n)")
+
+
+@dataclass(frozen=True)
+class StepSpec:
+    """One row of the table of steps.
+
+    Attributes:
+        signature: what is asked.
+        limits: options of each call: ``max_tokens``, ``stop``, ``temperature``.
+        judges: whether it decides, so that ``--critic-lm`` serves it.
+    """
+
+    signature: type[dspy.Signature]
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    judges: bool = False
+
+
+def _writes(signature: type[dspy.Signature], max_tokens: int, **limits: Any) -> StepSpec:
+    return StepSpec(signature, {"max_tokens": max_tokens, "temperature": 0.0, **limits})
+
+
+def _judges(signature: type[dspy.Signature], max_tokens: int) -> StepSpec:
+    return StepSpec(signature, {"max_tokens": max_tokens, "temperature": 0.0}, judges=True)
+
+
+STEPS: Mapping[str, StepSpec] = {
+    "chunk": _judges(ScoreChunk, 120),
+    "keyphrases": _writes(ExtractKeyphrases, 100),
+    "ask": _writes(AskPassage, 300),
+    "combine": _writes(CombinePassages, 360),
+    "judge": _judges(JudgeQuestion, 240),
+    "compare": _judges(CompareTexts, 100),
+    "review": _judges(ReviewDraft, 120),
+    "revise": _writes(ReviseQuestion, 200),
+    "answer": _writes(AnswerQuestion, 40, stop=["\n"]),
+    "clues": _writes(WriteClues, 600),
+    "distil": _writes(DistilPassages, 100),
+    "profiles": _writes(SuggestProfiles, 400),
+    "ask_profiled": _writes(AskForProfile, 480),
+    "fact": _writes(AskFact, 56, stop=["\n"]),
+    "grounding": _judges(GroundAnswer, 4),
+    "sound": _judges(WeighPair, 4),
+}
+
+
+class Step(dspy.Predict):
+    """A predictor of one step, which is always rendered by the plain-text adapter.
+
+    Its state holds the options of its calls, too, so that what is saved is what is served.
+    """
+
+    def __init__(self, name: str, signature: type[dspy.Signature], **limits: Any) -> None:
+        """Build a predictor; ``limits`` are the options of each call."""
+        super().__init__(signature, **limits)
+        self.name = name
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Call the model with the inputs of the signature."""
+        with dspy.context(adapter=PLAIN_TEXT):
+            return super().forward(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Call the model asynchronously."""
+        with dspy.context(adapter=PLAIN_TEXT):
+            return await super().aforward(**inputs)
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        """Return DSPy's state of the predictor with the options of its calls."""
+        return {**super().dump_state(json_mode=json_mode), "config": dict(self.config)}
+
+
+def step(name: str, **limits: Any) -> Step:
+    """Return a new predictor of a step with its demos.
+
+    Args:
+        name: a key of ``STEPS``.
+        **limits: options of its calls that differ from those of the step.
+
+    Raises:
+        StateError: the demos of the step cannot be used.
+    """
+    spec = STEPS[name]
+    instructions = _PARAGRAPH.sub(" ", spec.signature.instructions)
+    built = Step(name, spec.signature.with_instructions(instructions), **{**spec.limits, **limits})
+    built.demos = [dspy.Example(**row) for row in _demos(name)]
+    return built
+
+
+@cache
+def _demos(name: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the demos of a step that lie beside the package or inside it."""
+    root = Path(__file__).parents[1]
+    folders = (root / "groundset" / "data" / "demos", root / "data" / "demos")
+    file = next((folder / f"{name}.jsonl" for folder in folders if folder.is_dir()), None)
+    return () if file is None or not file.is_file() else read_demos(file, STEPS[name].signature)
+
+
+def read_demos(file: Path, signature: type[dspy.Signature]) -> tuple[Mapping[str, Any], ...]:
+    """Return the demos in a file of JSON lines.
+
+    Raises:
+        StateError: a row is not an object of the signature's fields; the message names its line.
+    """
+    rows = []
+    for number, line in numbered_lines(file):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise StateError(f"{file}, line {number}: not valid JSON in UTF-8") from error
+        if not isinstance(row, dict):
+            raise StateError(f"{file}, line {number}: not a JSON object")
+        if unknown := sorted(row.keys() - signature.fields.keys()):
+            raise StateError(f"{file}, line {number}: its step has no field {unknown[0]}")
+        rows.append(row)
+    return tuple(rows)

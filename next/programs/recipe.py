@@ -19,6 +19,7 @@ LENGTHS: Mapping[str, str] = {
     "short": "as few words as answer the question, copied where that is possible",
     "open": "one to three whole sentences",
 }
+MEND = "Mend this fault: {fault}. Ask for one thing only, and name in full what it is about."  # a change to revise
 _HITS = 10  # search results that may serve as well as the passage, or must not answer an unanswerable question
 
 
@@ -102,7 +103,7 @@ class Recipe(dspy.Module):
             passage=passage.text,
             question=draft.question,
             answer=draft.answer,
-            change=f"Mend this fault: {decision.reason}. Ask for one thing only, and name in full what it is about.",
+            change=MEND.format(fault=decision.reason),
         )
         question, answer = tidy_question(revised.new_question), " ".join(str(revised.new_answer).split())
         kept = draft._replace(question=question, answer=answer or draft.answer)

@@ -1,1 +1,1 @@
-"""Language models: names, weights, engines."""
+"""Language models, the embedder's and the parser's weights: named, fetched, verified, opened for DSPy."""

@@ -1,0 +1,78 @@
+"""Escape control tokens in texts, so that documents cannot end a turn or start another one.
+
+Tokenizers convert ``<|im_end|>`` anywhere in a text to the token that ends a turn. So control tokens in every request
+get a space after their first character: ``< |im_end|>`` is ordinary text. In completions the original spelling is
+restored, so that answers are found in their passages.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from dspy.lm15 import Message, Request, Response
+
+# For models whose tokens are unknown: those of widely used families. Most are spelt <|name|>, with wide bars (DeepSeek)
+# or in square brackets (EXAONE).
+_FAMILIES = r"<[|｜][^\s<>|｜]{1,60}[|｜]>|\[\|[^\s\[\]|]{1,60}\|\]|<\|[^\s<>|]{1,60}>|<[^\s<>|]{1,60}\|>"
+COMMON_TOKENS = (
+    "<s>", "</s>", "<unk>", "<pad>", "<bos>", "<eos>", "<mask>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>",
+    "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
+    "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[THINK]", "[/THINK]", "[IMG]", "[gMASK]", "]~b]", "]~!b[", "[e~[",
+    "<start_of_turn>", "<end_of_turn>", "<start_of_image>", "<end_of_image>", "<seed:bos>", "<seed:eos>",
+    "<think>", "</think>", "<seed:think>", "</seed:think>", "<tool_call>", "</tool_call>", "<tool_response>",
+    "</tool_response>", "<fim_prefix>", "<fim_middle>", "<fim_suffix>", "<fim_pad>", "<repo_name>", "<reponame>",
+    "<file_sep>", "<filename>", "<gh_stars>", "<sop>", "<eop>",
+)  # fmt: skip
+
+
+class ControlTokens:
+    """The control tokens to escape: common ones, and those of a model if they are known."""
+
+    def __init__(self, model_tokens: Iterable[str] = ()) -> None:
+        """Add the model's tokens, except single characters and white space."""
+        tokens = {token.strip() for token in (*COMMON_TOKENS, *model_tokens) if len(token.strip(" \t\r\n▁")) > 1}
+        longest_first = sorted(tokens, key=lambda token: (-len(token), token))
+        self._pattern = re.compile("|".join((*map(re.escape, longest_first), _FAMILIES)))
+
+    def escape(self, text: str, seen: dict[str, str] | None = None) -> str:
+        """Return a text with escaped control tokens; ``seen`` collects the originals by escaped token."""
+
+        def split(match: re.Match[str]) -> str:
+            escaped = f"{match[0][0]} {match[0][1:]}"
+            if seen is not None:
+                seen.setdefault(escaped, match[0])
+            return escaped
+
+        count = 1
+        while count:  # the rest of a token may contain another one
+            text, count = self._pattern.subn(split, text)
+        return text
+
+    def guard(self, request: Request, complete: Callable[[Request], Response]) -> Response:
+        """Answer a request with ``complete``, which gets the request with escaped control tokens."""
+        seen: dict[str, str] = {}
+        system: Any = request.system
+        if isinstance(system, str):
+            system = self.escape(system, seen)
+        elif system is not None:
+            system = tuple(replace(part, text=self.escape(part.text, seen)) for part in system)
+        messages = tuple(_rewrite(message, lambda text: self.escape(text, seen)) for message in request.messages)
+        if not seen:
+            return complete(request)
+        response = complete(replace(request, system=system, messages=messages))
+        return replace(response, message=_rewrite(response.message, lambda text: _restore(text, seen)))
+
+
+def _rewrite(message: Message, rewrite: Callable[[str], str]) -> Message:
+    parts: tuple[Any, ...] = message.parts
+    return replace(
+        message, parts=tuple(replace(part, text=rewrite(part.text)) if part.type == "text" else part for part in parts)
+    )
+
+
+def _restore(text: str, seen: dict[str, str]) -> str:
+    """Restore escaped tokens in a completion, the last first, because one may be part of another."""
+    for escaped, token in reversed(seen.items()):
+        text = text.replace(escaped, token)
+    return text

@@ -1,0 +1,264 @@
+"""The engine of every model: finished calls are stored by their request, and answered from the journal.
+
+A call that is asked for twice at the same time is made once. What DSPy asks for again on purpose, with a rollout id or
+as one of several candidates, is another call.
+"""
+
+import asyncio
+import dataclasses
+import hashlib
+import json
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import Future
+from contextvars import ContextVar
+from typing import Any, Protocol, Self
+
+from dspy._vendor.lm15.serde import request_to_dict
+from dspy.lm15 import Message, Request, Response, Usage, response_to_events
+from dspy.utils.callback import BaseCallback
+
+from programs.errors import ModelError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CANDIDATES = 1_000  # of one call, at most
+_COUNTS = ("prompt_tokens", "cached_tokens", "generated_tokens")
+_variants: ContextVar[Iterator[int] | None] = ContextVar("_variants", default=None)
+
+
+class Journal(Protocol):
+    """Storage of finished calls."""
+
+    def get(self, key: str) -> str | None:
+        """Return the response of a finished call as JSON text, or None."""
+        ...
+
+    def put(self, key: str, response: str) -> None:
+        """Store the response of a finished call before returning."""
+        ...
+
+
+class MemoryJournal:
+    """Keep finished calls in memory, for work without a run folder."""
+
+    def __init__(self) -> None:
+        self._responses: dict[str, str] = {}
+
+    def get(self, key: str) -> str | None:
+        """Return the response of a finished call as JSON text, or None."""
+        return self._responses.get(key)
+
+    def put(self, key: str, response: str) -> None:
+        """Store the response of a finished call."""
+        self._responses[key] = response
+
+
+class Completing(Protocol):
+    """What answers requests: llama.cpp in this process, or a server."""
+
+    def complete(self, request: Request) -> Response:
+        """Answer one request."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds."""
+        ...
+
+
+class Engine:
+    """The engine of a ``dspy.LM``: answers come from the journal, or else from the model.
+
+    DSPy saves a program with its specification only; what is loaded again answers nothing until it is opened, so that
+    a file can neither download weights nor send texts anywhere.
+    """
+
+    def __init__(
+        self,
+        spec: str,
+        model: Completing | None,
+        journal: Journal | None = None,
+        adapters: Mapping[str, str] | None = None,
+    ) -> None:
+        """Wrap a model.
+
+        Args:
+            spec: what it was opened with.
+            model: answers the requests; None if it is not open.
+            journal: stores finished calls; in memory by default.
+            adapters: the SHA-256 of adapters by name.
+        """
+        self._spec, self._model = spec, model
+        self._journal = MemoryJournal() if journal is None else journal
+        self._adapters = dict(adapters or {})
+        self._lock = threading.Lock()
+        self._running: dict[str, Future[str]] = {}
+        self._usage: dict[str, float] = dict.fromkeys(("calls", "replayed", *_COUNTS, "seconds"), 0)
+
+    def usage(self) -> dict[str, float]:
+        """Return calls to the model, answers from the journal, and the tokens and seconds of the calls."""
+        with self._lock:
+            return dict(self._usage)
+
+    def complete(self, request: Request) -> Response:
+        """Answer one request, from the journal if possible."""
+        if self._model is None:
+            raise ModelError(
+                f"the model {self._spec} of a saved program is not open; open it and set it: "
+                f"program.set_lm(groundset.lm({self._spec!r}))"
+            )
+        request, key = self._keyed(request)
+        with self._lock:
+            stored = self._journal.get(key)
+            running = self._running.get(key)
+            if stored is None and running is None:
+                mine = self._running[key] = Future()
+        if stored is None and running is None:
+            stored = self._call(self._model, request, key, mine)
+        else:
+            stored = stored if running is None else running.result()
+            with self._lock:
+                self._usage["replayed"] += 1
+        assert stored is not None
+        return _response(stored, request.model)
+
+    def _call(self, model: Completing, request: Request, key: str, waited_for: "Future[str]") -> str:
+        started = time.perf_counter()
+        try:
+            stored = _stored(model.complete(request), time.perf_counter() - started)
+            self._journal.put(key, stored)
+        except BaseException as error:
+            waited_for.set_exception(error)
+            raise
+        else:
+            waited_for.set_result(stored)
+        finally:
+            with self._lock:
+                del self._running[key]
+        counts = json.loads(stored)
+        with self._lock:
+            self._usage["calls"] += 1
+            for name in (*_COUNTS, "seconds"):
+                self._usage[name] += counts[name]
+        return stored
+
+    def _keyed(self, request: Request) -> tuple[Request, str]:
+        """Return a request, with another seed for another candidate, and the hash of all that its answer depends on."""
+        variants = _variants.get()
+        variant = next(variants) if variants else 0
+        if variant and request.config.seed is not None:
+            request = dataclasses.replace(
+                request, config=dataclasses.replace(request.config, seed=request.config.seed + variant)
+            )
+            variant = 0
+        asked: dict[str, Any] = request_to_dict(request)
+        adapter = (request.config.extensions or {}).get("adapter")
+        asked |= {"adapter_sha256": self._adapters.get(str(adapter)), "variant": variant}
+        canonical = json.dumps(asked, sort_keys=True, ensure_ascii=False)
+        return request, hashlib.sha256(canonical.encode()).hexdigest()
+
+    def stream(self, request: Request) -> Iterator[Any]:
+        """Answer one request as DSPy's stream events, in one piece."""
+        return iter(response_to_events(self.complete(request)))
+
+    def close(self) -> None:
+        """Free the model."""
+        if self._model is not None:
+            self._model.close()
+
+    def dump_state(self) -> dict[str, Any]:
+        """Return what DSPy saves: the specification, without keys."""
+        return {"spec": self._spec}
+
+    @classmethod
+    def load_state(cls, state: Mapping[str, Any]) -> Self:
+        """Return an engine that is not open; see the class."""
+        return cls(str(state["spec"]), None)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the engine itself: copies of a program share the model."""
+        return self
+
+
+class AsyncEngine:
+    """The asynchronous side of an engine; each call runs in a thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Wrap an engine, which the caller closes."""
+        self._engine = engine
+
+    async def complete(self, request: Request) -> Response:
+        """Answer one request."""
+        return await asyncio.to_thread(self._engine.complete, request)
+
+    async def stream(self, request: Request) -> AsyncIterator[Any]:
+        """Answer one request as DSPy's stream events, in one piece."""
+        for event in response_to_events(await self.complete(request)):
+            yield event
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+    def dump_state(self) -> dict[str, Any]:
+        """Return what DSPy saves; see :class:`Engine`."""
+        return self._engine.dump_state()
+
+    @classmethod
+    def load_state(cls, state: Mapping[str, Any]) -> Self:
+        """Return an engine that is not open; see :class:`Engine`."""
+        return cls(Engine.load_state(state))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the engine itself."""
+        return self
+
+
+class Variants(BaseCallback):
+    """Tell the engine which of several answers to the same request DSPy asks for."""
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Number the requests of a call, from its rollout id."""
+        del call_id
+        rollout = (inputs.get("kwargs") or {}).get("rollout_id", instance.kwargs.get("rollout_id"))
+        first = _CANDIDATES * (int(rollout) if str(rollout).isdigit() else 0)
+        _variants.set(iter(range(first, first + _CANDIDATES)))
+
+    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """Forget the call."""
+        del call_id, outputs, exception
+        _variants.set(None)
+
+
+def _stored(response: Response, seconds: float) -> str:
+    """Return a finished call as JSON text, without lone surrogates, which cannot be stored."""
+    usage = response.usage
+    return json.dumps(
+        {
+            # Not replaced by "?", as `encode` does, which would turn a sentence into a question.
+            "text": _SURROGATE.sub("\ufffd", response.message.text or ""),
+            "finish_reason": response.finish_reason,
+            "prompt_tokens": usage.input_tokens or 0,
+            "cached_tokens": usage.cache_read_tokens or 0,
+            "generated_tokens": usage.output_tokens or 0,
+            "seconds": round(seconds, 4),
+        },
+        ensure_ascii=False,
+    )
+
+
+def _response(stored: str, model: str) -> Response:
+    data = json.loads(stored)
+    prompt, generated = data["prompt_tokens"], data["generated_tokens"]
+    return Response(
+        id=None,
+        model=model,
+        message=Message.assistant(data["text"]),
+        finish_reason=data["finish_reason"],
+        usage=Usage(
+            input_tokens=prompt,
+            output_tokens=generated,
+            total_tokens=prompt + generated,
+            cache_read_tokens=data["cached_tokens"],
+        ),
+    )

@@ -1,0 +1,208 @@
+"""Open language models by what users call them.
+
+| specification | meaning |
+|---|---|
+| `qwen2.5-coder-0.5b` | a generator of the catalogue, pulled on first use, run in this process |
+| `path/to/model.gguf` | local weights, run in this process |
+| `hf/<owner>/<repo>/<file>.gguf` | a file of the Hugging Face Hub, downloaded once; `@<revision>` may follow |
+| `openai/<model>@<base url>` | any OpenAI-compatible server: Ollama, vLLM, llama-server, LM Studio |
+| `provider/model` | any other name of DSPy: a hosted model |
+
+API keys come from the environment only. Unknown names never fall back to a hosted model.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+from urllib.parse import urlsplit
+
+import dspy
+
+from groundset import privacy
+from groundset.files import data_path
+from groundset.models import hub
+from groundset.models.cache import file_sha256
+from groundset.models.catalogue import CATALOGUE, get_entry, near_matches
+from groundset.models.fetch import Notify, pull, say_err
+from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
+from programs.errors import UnknownModelError
+
+_SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
+_HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
+_MAX_FILE_NAME = 256  # Path.exists fails for longer names on some systems
+_GUIDED_BELOW = 2_000_000_000  # weights
+_LOG = logging.getLogger("dspy.clients.lm")
+
+
+class ServedModel(NamedTuple):
+    """A model on a server: its name there, and the base URL, empty for a provider that DSPy knows."""
+
+    model: str
+    base_url: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the name without the address, which does not affect completions."""
+        return f"openai/{self.model}@server" if self.base_url else self.model
+
+
+class LocalModel(NamedTuple):
+    """A model in this process: its name, and its file unless it is pulled by name."""
+
+    name: str
+    path: Path | None = None
+
+
+class Model:
+    """An open language model.
+
+    Attributes:
+        lm: the ``dspy.LM``; its model string contains the hash of the weights, because DSPy's cache key does not
+            contain the engine.
+        name: the name of the catalogue or of the file, or the specification without the server's address.
+        sha256: the hash of the weights, None for a model on a server.
+        guided: whether it is too small to write on its own, and needs the guided recipe.
+    """
+
+    def __init__(self, engine: Engine, lm_name: str, name: str, sha256: str | None, *, guided: bool) -> None:
+        """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
+        self._engine = engine
+        # The journal is the cache, and the engine repeats what may succeed the second time.
+        self.lm: dspy.LM = dspy.LM(
+            lm_name,
+            engine=engine,
+            async_engine=AsyncEngine(engine),
+            cache=False,
+            num_retries=0,
+            callbacks=[Variants()],
+        )
+        self.name, self.sha256, self.guided = name, sha256, guided
+        _LOG.setLevel(logging.ERROR)  # DSPy warns about every completion that reaches its limit
+
+    def usage(self) -> dict[str, float]:
+        """Return the counts of this process.
+
+        ``calls`` to the model, ``replayed`` answers of the journal, and of the calls ``prompt_tokens``,
+        ``cached_tokens`` (those of prompts that were in the prefix cache), ``generated_tokens`` and ``seconds``.
+        """
+        return self._engine.usage()
+
+    def close(self) -> None:
+        """Free the model; ``lm`` cannot be used any more."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        """Return the model itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free the model."""
+        self.close()
+
+
+def open_model(
+    spec: str,
+    *,
+    journal: Journal | None = None,
+    workers: int = 1,
+    timeout: float = 600.0,
+    retries: int = 2,
+    adapters: bool | Mapping[str, Path] = True,
+    verbose: bool = False,
+    notify: Notify = say_err,
+) -> Model:
+    """Open a language model; missing weights are pulled, and a server must answer.
+
+    Args:
+        spec: see :mod:`groundset.models.open`.
+        journal: stores finished calls; in memory by default.
+        workers: the maximum number of concurrent calls.
+        timeout: how many seconds to wait for an answer of a server.
+        retries: how often to ask a server again.
+        adapters: trained weights by the name that the LM option ``adapter`` selects them by; with True those that are
+            shipped for this model.
+        verbose: print the log of llama.cpp.
+        notify: called with a line about downloads, receivers of texts, pauses, what a server refuses and what is
+            waited for.
+
+    Raises:
+        UnknownModelError: the specification is wrong, or the weights cannot be loaded.
+        UnreachableModelError: the server does not answer, refuses the key or does not have the model.
+        ModelError: the weights cannot be downloaded or verified.
+    """
+    found = parse_spec(spec)
+    if isinstance(found, ServedModel):
+        from groundset.models.server import Server
+
+        server = Server(found, timeout=timeout, retries=retries, notify=notify)
+        server.check()
+        return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None, guided=False)
+    from groundset.models.gguf import count_weights
+    from groundset.models.llama import LlamaModel
+    from groundset.models.weight_check import check_weights
+
+    entry = CATALOGUE.get(found.name)
+    path = found.path or pull(found.name, notify=notify)
+    sha256 = file_sha256(path)
+    files = shipped_adapters(found.name) if adapters is True else dict(adapters or {})
+    check_weights(path, list(files.values()), notify)
+    hashes = {step: file_sha256(file) for step, file in files.items()}
+    model = LlamaModel(path, workers=workers, adapters=files, verbose=verbose)
+    guided = entry.guided if entry else count_weights(path) < _GUIDED_BELOW
+    return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", found.name, sha256, guided=guided)
+
+
+def shipped_adapters(name: str) -> dict[str, Path]:
+    """Return the trained weights that are shipped for a model, by step."""
+    return {file.stem: file for file in sorted(data_path("compiled", name).glob("*.gguf"))} if name in CATALOGUE else {}
+
+
+def parse_spec(text: str) -> LocalModel | ServedModel:
+    """Parse a specification, without downloads or requests.
+
+    Raises:
+        UnknownModelError: it is none; the message suggests similar names.
+    """
+    text = text.strip()
+    if text in CATALOGUE:
+        return LocalModel(get_entry(text, "generator").name)
+    if text.startswith(hub.PREFIX):
+        return LocalModel(hub.parse_name(text).name)
+    if server := _SERVER.fullmatch(text):
+        return ServedModel(server["model"], _base_url(server["url"]))
+    if text.startswith("openai/") and "@" in text:
+        raise UnknownModelError(f"{text!r}: the base URL must start with http:// or https://")
+    if text.lower().endswith(".gguf"):
+        path = Path(text).expanduser().absolute()
+        if not path.is_file():
+            raise UnknownModelError(f"{path}: there is no such file")
+        return LocalModel(path.name, path)
+    if text.startswith((".", "/", "~")) or (0 < len(text) < _MAX_FILE_NAME and Path(text).exists()):
+        raise UnknownModelError(f"{text!r}: not a path to a .gguf file")
+    if _HOSTED.fullmatch(text):
+        return ServedModel(text)
+    raise UnknownModelError(
+        f"unknown model {text!r}{near_matches(text)}; use a name from `groundset models list`, "
+        f"a path to a .gguf file, {hub.FORM}, openai/<model>@<base url> or provider/model"
+    )
+
+
+def _base_url(url: str) -> str:
+    wrong = UnknownModelError(f"{privacy.without_secrets(url)!r}: not a base URL such as http://host:port/v1")
+    try:
+        parts = urlsplit(url)
+        wrong_port = parts.port == 0
+    except ValueError:  # invalid brackets or port
+        raise wrong from None
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise UnknownModelError(
+            f"the base URL of {parts.hostname} must not contain credentials or a query; set GROUNDSET_API_KEY instead"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname or wrong_port or re.search(r"[\s\\@]", url):
+        raise wrong
+    return url.rstrip("/")

@@ -1,0 +1,1 @@
+"""A model on a server, through DSPy's own client (being written)."""

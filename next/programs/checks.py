@@ -94,7 +94,9 @@ def agree(expected: str, found: str, code: str) -> bool | None:
             return True
         if len(first) <= _CHECKED_ANSWER and amounts == others and answers_agree(found, expected, language):
             return True
-    return False if not first & second and amounts and others and not amounts & others else None
+    # Of the same unit, other numbers are another answer; "1 hour" may be "60 minutes".
+    differ = bool(first & second and amounts and others and not amounts & others)
+    return False if differ and len(first) <= _CHECKED_ANSWER else None
 
 
 def _negations(text: str) -> int:

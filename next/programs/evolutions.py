@@ -116,8 +116,8 @@ EVOLUTIONS: Mapping[str, Evolution] = {
         "Asks for something that no chunk answers.",
         "ask for one definite thing that belongs to the matter of the passage and that it leaves open: a figure, a "
         "name, a date, a reason, a way of doing something, a case that no rule covers. The passage neither states "
-        "the answer nor allows to conclude it, and states what the question takes for granted. As the answer, write what is left "
-        "open; as the evidence, the words that come nearest",
+        "the answer nor allows to conclude it, and states what the question takes for granted. As the answer, write "
+        "what is left open; as the evidence, the words that come nearest",
     ),
     CONVERSATION: Evolution("Asks a follow-up question, as the second turn of a conversation."),
 }

@@ -1,0 +1,113 @@
+"""The plain-text adapter: what models are shown, and what is read from what they write."""
+
+from typing import Literal
+
+import dspy
+import pytest
+from dspy.utils.exceptions import AdapterParseError
+from pydantic import BaseModel
+
+from programs.adapter import PLAIN_TEXT
+
+
+class Item(BaseModel):
+    name: str = ""
+    use: str = ""
+
+
+class Several(dspy.Signature):
+    """Decide.
+
+    - keep this line
+    - and this one
+    """
+
+    passage: str = dspy.InputField()
+    asked: list[str] = dspy.InputField(default=[])
+    reason: str = dspy.OutputField(desc="why")
+    size: Literal["small", "smaller"] = dspy.OutputField(desc="how large")
+    numbers: list[int] = dspy.OutputField()
+    quotes: list[str] = dspy.OutputField(desc="the words")
+    fit: bool = dspy.OutputField(desc="is it fit?")
+    sure: int = dspy.OutputField()
+
+
+class Records(dspy.Signature):
+    """List things."""
+
+    passage: str = dspy.InputField()
+    items: list[Item] = dspy.OutputField()
+
+
+VALUES = {"reason": "so", "size": "smaller", "numbers": [1, 3], "quotes": ["a b", "c"], "fit": True, "sure": 90}
+WRITTEN = "Reason: so\nSize: smaller\nNumbers: 1, 3\nQuotes: a b | c\nFit: yes\nSure: 90"
+
+
+def test_a_chat_keeps_the_lines_of_instructions_and_shows_form_and_demos() -> None:
+    demo = {"passage": "D", **VALUES}
+    chat = PLAIN_TEXT.format(Several, [demo], {"passage": "P\x00", "asked": ["one?", "two?"]})
+    system, user, assistant, last = (message["content"] for message in chat)
+    assert "\n- keep this line\n- and this one" in system
+    assert "Size: <small or smaller: how large>" in system
+    assert "Fit: <yes or no: is it fit?>" in system
+    assert 'Quotes: <the words; " | " between several>' in system
+    assert (user, assistant) == ("Passage: D", WRITTEN)
+    assert last == "Passage: P\nAsked:\n- one?\n- two?"
+
+
+def test_what_a_demo_shows_is_read_back() -> None:
+    assert PLAIN_TEXT.parse(Several, WRITTEN) == VALUES
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Sure! Here is what you asked for:\n\n" + WRITTEN,
+        WRITTEN.replace("Reason", "1. **Reason**").replace("Fit: yes", "Fit: Yes, because it is."),
+        WRITTEN.replace("\n", "\r\n"),
+        WRITTEN.replace("Quotes: a b | c", "Quotes:\n- a b\n- c"),
+        WRITTEN.removeprefix("Reason: "),
+    ],
+)
+def test_preambles_marks_and_lists_are_read(written: str) -> None:
+    assert PLAIN_TEXT.parse(Several, written) == VALUES
+
+
+@pytest.mark.parametrize("spoilt", ["Fit: I am sorry, I cannot.", "Sure: very", "Size: tiny", ""])
+def test_what_is_no_option_number_or_yes_is_an_error(spoilt: str) -> None:
+    label = spoilt.partition(":")[0]
+    lines = [line for line in WRITTEN.splitlines() if not label or not line.startswith(label)]
+    with pytest.raises(AdapterParseError):
+        PLAIN_TEXT.parse(Several, "\n".join([*lines, spoilt]) if spoilt else "nothing of the sort")
+
+
+def test_a_text_is_never_an_error_and_loses_its_label() -> None:
+    signature = dspy.Signature("passage -> question: str")
+    assert PLAIN_TEXT.parse(signature, 'Question: "What?"') == {"question": "What?"}
+    assert PLAIN_TEXT.format(signature, [], {"passage": "P"})[0]["content"] == signature.instructions
+
+
+def test_records_are_blocks() -> None:
+    text = "Name: a\nUse: b\n\nName: c\nUse: d"
+    items = [Item(name="a", use="b"), Item(name="c", use="d")]
+    assert PLAIN_TEXT.parse(Records, text) == {"items": items}
+    assert PLAIN_TEXT.format(Records, [{"passage": "P", "items": items}], {"passage": "Q"})[2]["content"] == text
+
+
+def test_trained_weights_are_named_in_the_request() -> None:
+    seen = []
+
+    class Engine:
+        def complete(self, request):  # type: ignore[no-untyped-def]
+            from dspy.lm15 import Message, Response, Usage
+
+            seen.append(request.config)
+            usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+            return Response(id=None, model="m", message=Message.assistant("yes"), finish_reason="stop", usage=usage)
+
+    lm = dspy.LM("local/x", engine=Engine(), cache=False)
+    with dspy.context(lm=lm, adapter=PLAIN_TEXT):
+        assert dspy.Predict("passage -> fit: bool", adapter="sound", max_tokens=4)(passage="P").fit is True
+        dspy.Predict("passage -> fit: bool")(passage="P")
+    assert seen[0].extensions == {"adapter": "sound"}
+    assert (seen[0].max_tokens, seen[1].max_tokens, seen[1].extensions) == (4, 256, None)

@@ -1,0 +1,100 @@
+"""Checks without a model, and the reading of decisions."""
+
+import dspy
+import pytest
+
+from programs.checks import agree, is_none, language_fault, located, tidy_question, written_fault
+from programs.evolutions import EVOLUTIONS
+from programs.judges import verdict
+from programs.languages import LANGUAGES
+from programs.text import plain
+
+ENGLISH = LANGUAGES["en"]
+
+
+@pytest.mark.parametrize(
+    ("written", "question"),
+    [
+        ("Question: **Which** mill burned ?", "Which mill burned?"),
+        ("Which mill burned? It was the upper one. Which other?", "Which mill burned?"),
+        ('Who wrote "What now?" in the mill, and why?', 'Who wrote "What now?" in the mill, and why?'),
+    ],
+)
+def test_a_question_is_tidied(written: str, question: str) -> None:
+    assert tidy_question(written) == question
+    assert is_none(" None. ")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "fault"),
+    [
+        ("Which is older, the weir of Orsle or the mill of Orsle?", "the mill of Orsle", None),
+        ("Who owns the mill of Orsle?", "", "no question with an answer was written"),
+        ("The mill of Orsle.", "the mill", "it is no question"),
+        ("Who owns the mill of Orsle?", "the mill of Orsle", "it gives its answer away: 'the mill of Orsle'"),
+        ("What notice is given when a mill is sold?", "three months in writing", None),
+    ],
+)
+def test_faults_of_what_was_written(question: str, answer: str, fault: str | None) -> None:
+    assert written_fault(question, answer, ENGLISH) == fault
+
+
+def test_evidence_is_found_in_passages_with_small_differences() -> None:
+    passages = ["The mill, built in 1702, burned.", "The weir is older than the mill."]
+    assert located(passages, ["the mill built in 1702", "The weir is older"]) == [
+        (0, "The mill, built in 1702"),
+        (1, "The weir is older"),
+    ]
+    assert located(passages, ["built in 1703"]) is None
+    assert located(passages, []) is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "same"),
+    [
+        ("two thirds of the price", "Two thirds of the price.", True),
+        ("Anna Moor", "Moor", True),
+        ("in 1931", "1931", True),
+        ("40 euros", "4 euros", False),
+        ("40 euros", "not stated", False),
+        ("it must not run dry", "it must run dry", None),
+        ("because the seal is ruined within seconds", "as the seal breaks at once", None),
+        ("the seal is ruined", "the seal is ruined within seconds", True),
+    ],
+)
+def test_words_tell_whether_answers_agree_or_leave_it_open(expected: str, found: str, same: bool | None) -> None:
+    assert agree(expected, found, "en") is same
+
+
+def test_the_language_of_a_question_is_told_among_few() -> None:
+    assert language_fault("Wie hoch liegt die Mühle von Orsle?", "400 Meter", "de") is None
+    assert language_fault("How high is the mill of Orsle?", "", "de") == "the question is in English, not German"
+    assert language_fault("¿Cuánto mide la Maurische Netzwühle?", "", "es") is None
+    answer = "because the river rose too early in spring"
+    assert language_fault("Warum brannte die Mühle?", answer, "de") == "the answer is in English, not German"
+
+
+def test_a_model_decides_by_its_parts_and_a_head_by_fit() -> None:
+    parts = {"reason": "who?", "independent": False, "clear": True, "answerable": True}
+    refused = verdict(dspy.Prediction(**parts, confidence=80))
+    assert refused == (False, 0.5, "not independent: who?")
+    assert verdict(dspy.Prediction(**{**parts, "independent": True}, confidence=20)) == (True, 0.5, "")
+    assert verdict(dspy.Prediction(**parts, fit=True, probability=0.61)) == (True, 0.61, "")
+    assert (
+        verdict(dspy.Prediction(**{**parts, "independent": True}), unanswerable=True).reason == "not unanswerable: who?"
+    )
+    assert verdict(dspy.Prediction(reason="dull", approved=False)) == (False, None, "not approved: dull")
+
+
+def test_forms_are_offered_where_a_passage_carries_them() -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    assert EVOLUTIONS["table"].applies(table)
+    assert not EVOLUTIONS["table"].applies("a | b")
+    assert EVOLUTIONS["code"].applies(plain("Run *this*:\n```python\nx  =  1\n```\nand **go**."))
+    assert EVOLUTIONS["formula"].applies("so that $a = b + c$ holds")
+    assert not EVOLUTIONS["conditional"].applies("The mill burned.")
+    assert all(each.form or name in ("multi_context", "conversation") for name, each in EVOLUTIONS.items())
+
+
+def test_plain_text_keeps_code_blocks() -> None:
+    assert plain("**Bold** [a](b)\n```\nx  =  *y*\n```\n`c`") == "Bold a\n```\nx  =  *y*\n```\nc"

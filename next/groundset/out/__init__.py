@@ -1,0 +1,1 @@
+"""Sets in and out: exports, imports, the Hugging Face Hub."""

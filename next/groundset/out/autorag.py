@@ -1,0 +1,147 @@
+"""AutoRAG's two tables: `qa.parquet` and `corpus.parquet`.
+
+AutoRAG takes no measure of retrieval for a question whose ground truth is ``[[]]``, as unanswerable questions have it.
+Sets with such questions have another column: the chunks that a question was made from.
+
+The corpus holds every chunk. AutoRAG compares times without time zones, so `last_modified_datetime` is naive UTC. Other
+metadata of a chunk is kept under its name; `start_end_idx` of an imported chunk is the one that it came with.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from groundset.out.sets import EvaluationSet, other_answers, relevant_ids
+from programs.types import Chunk, Sample
+
+QA_FILE, CORPUS_FILE = "qa.parquet", "corpus.parquet"
+SOURCES = "chunk_ids"
+OFFSETS = "start_end_idx"
+OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
+
+
+def write_autorag(found: EvaluationSet, folder: Path, *, flat: Literal["and", "or"] | None = None) -> None:
+    """Write both tables; see :func:`qa_table` for ``flat``."""
+    import pyarrow.parquet as pq
+
+    modified = {name: _utc(document.last_modified or found.started) for name, document in found.documents.items()}
+    tables = {CORPUS_FILE: corpus_table(found.chunks, modified), QA_FILE: qa_table(found.samples, flat)}
+    for name, table in tables.items():
+        with (folder / name).open("wb") as file:  # Arrow cannot open paths that are not UTF-8
+            pq.write_table(table, file)
+
+
+def qa_table(samples: Sequence[Sample], flat: Literal["and", "or"] | None = None) -> Any:
+    """Build the Arrow table of questions: id, text, ground-truth chunk ids and answers.
+
+    The ids are a list of groups; a question needs any one chunk of each group. For readers that support a single list,
+    ``flat`` is "and" for the first chunk of each group, all of which are needed, or "or" for all chunks of all groups,
+    any of which is enough.
+    """
+    import pyarrow as pa
+
+    texts = pa.list_(pa.string())
+    columns = {
+        "qid": pa.string(),
+        "query": pa.string(),
+        "retrieval_gt": texts if flat else pa.list_(texts),
+        "generation_gt": texts,
+    }
+    if not all(sample.retrieval_gt for sample in samples):
+        columns[SOURCES] = texts
+    rows = [
+        {
+            "qid": sample.id,
+            "query": sample.question,
+            "retrieval_gt": _ground_truth(sample, flat),
+            "generation_gt": [sample.answer, *other_answers(sample)],
+            SOURCES: [chunk.chunk_id for chunk in sample.contexts],
+        }
+        for sample in samples
+    ]
+    # Arrow ignores keys that are not in the schema.
+    return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
+
+
+def _ground_truth(sample: Sample, flat: Literal["and", "or"] | None) -> list[Any]:
+    if flat == "and":
+        return list(dict.fromkeys(group[0] for group in sample.retrieval_gt))
+    return relevant_ids(sample) if flat else [list(group) for group in sample.retrieval_gt] or [[]]
+
+
+def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> Any:
+    """Build the Arrow table of chunks: id, text, offsets, neighbours and modification time of the document."""
+    import pyarrow as pa
+
+    extra = _extra_columns(chunks)
+    texts = dict.fromkeys(("prev_id", "next_id", "title", "document_id"), pa.string())
+    types = {"last_modified_datetime": pa.timestamp("us"), **texts}
+    types |= {name: column.type for name, column in extra.items()}
+    columns = {
+        **dict.fromkeys(("doc_id", "contents", "path"), pa.string()),
+        OFFSETS: pa.list_(pa.int64()),
+        "metadata": pa.struct(list(types.items())),
+    }
+    before, after = _neighbours(chunks)
+    values = {name: column.to_pylist() for name, column in extra.items()}
+    rows = [
+        {
+            "doc_id": chunk.chunk_id,
+            "contents": chunk.text,
+            "path": chunk.path,
+            OFFSETS: chunk.metadata.get(OFFSETS, [chunk.start, chunk.end]),
+            "metadata": {
+                "last_modified_datetime": modified[chunk.doc_id],
+                "prev_id": before.get(chunk.chunk_id),
+                "next_id": after.get(chunk.chunk_id),
+                "title": chunk.title,
+                "document_id": chunk.doc_id,
+                **{name: column[index] for name, column in values.items()},
+            },
+        }
+        for index, chunk in enumerate(chunks)
+    ]
+    return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
+
+
+def _neighbours(chunks: Sequence[Chunk]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the id of the chunk before, and of that after, each chunk in its document."""
+    ordered = sorted(chunks, key=lambda chunk: (chunk.doc_id, chunk.start, chunk.end))
+    pairs = [(one.chunk_id, two.chunk_id) for one, two in zip(ordered, ordered[1:]) if one.doc_id == two.doc_id]  # noqa: B905, RUF007
+    return {after: before for before, after in pairs}, dict(pairs)
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def _extra_columns(chunks: Sequence[Chunk]) -> dict[str, Any]:
+    """Build an Arrow column for each other metadata key with a value, sorted by name.
+
+    Values without a common Parquet type, such as empty objects, are JSON strings.
+    """
+    names = {name for chunk in chunks for name, value in chunk.metadata.items() if value is not None}
+    return {name: _column([chunk.metadata.get(name) for chunk in chunks]) for name in sorted(names - OWN)}
+
+
+def _column(values: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    try:
+        column = pa.array(values)
+        if _can_be_written(column.type):
+            return column
+    except (pa.ArrowException, OverflowError):
+        pass
+    return pa.array([None if value is None else json.dumps(value, ensure_ascii=False) for value in values])
+
+
+def _can_be_written(kind: Any) -> bool:
+    """Return whether Parquet supports a type; it has no empty structs."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return kind.num_fields > 0 and all(_can_be_written(kind.field(index).type) for index in range(kind.num_fields))
+    return _can_be_written(kind.value_type) if pa.types.is_list(kind) else True

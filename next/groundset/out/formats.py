@@ -1,0 +1,313 @@
+"""The formats of other tools, a row each; those that take more than a few lines have a module of their own.
+
+A format writes an evaluation set into an empty folder. A new one is a function of two arguments and a row of
+:data:`EXPORTS`; the command line, the help and the tests of all formats take it from there.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundset.files import write_rows
+from groundset.out.autorag import write_autorag
+from groundset.out.beir import write_beir
+from groundset.out.sets import EvaluationSet, chunk_row, conversation_of, kind_of, other_answers, question_row
+from groundset.out.triplets import SPLITS, write_triplets
+from programs.types import Chunk, Sample
+
+QA, CORPUS = "qa", "corpus"
+_SPLIT = "test"  # of questions without one, in the Hugging Face library
+_QA_COLUMNS = (
+    "id", "question", "answer", "contexts", "retrieval_gt", "answerable", "conversation", "evolution", "kind",
+    "language", "probability", "rank", "provenance",
+)  # fmt: skip
+# Spreadsheets execute texts that begin like a formula, also in full width, and some behind spaces and what is not seen.
+_UNSEEN = "\\s\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
+_FORMULA = re.compile(f"['\t\r\n\0]|[{_UNSEEN}]*[=+@＝＋－＠-]")
+_GOLDEN_METADATA = (
+    "evolution", "kind", "language", "split", "paths", "chunk_ids", "retrieval_gt", "answerable", "rank", "probability",
+)  # fmt: skip
+_RAGAS_ROLES = {"user": "human", "assistant": "ai"}
+_PROFILE = "Q&A Gen Profile"
+
+
+@dataclass(frozen=True)
+class Export:
+    """An export format.
+
+    Attributes:
+        about: its files, for the help.
+        write: writes a set into an empty folder.
+        files: glob patterns of its files (:func:`groundset.files.check_own`); other files are never removed.
+        last: the top-level file or folder that is moved last if they cannot all be replaced at once.
+        corpus: whether all chunks are exported.
+        options: the options of ``groundset export`` that only such formats have; ``write`` takes them, except splits.
+    """
+
+    about: str
+    write: Callable[..., None]
+    files: tuple[str, ...]
+    last: str
+    corpus: bool = True
+    options: tuple[str, ...] = ()
+
+
+def write_csv(found: EvaluationSet, folder: Path) -> None:
+    """Write two tables for spreadsheets, in the dialect of RFC 4180.
+
+    UTF-8 with a byte order mark, which Excel needs to detect the encoding. Lists are JSON in their cell; missing values
+    are empty cells. A text that a spreadsheet could execute, or that begins with an apostrophe, is prefixed with an
+    apostrophe. To restore the texts, remove one apostrophe from every text cell that begins with one.
+    """
+    for name, rows in (("corpus", map(chunk_row, found.chunks)), ("questions", _questions(found))):
+        with (folder / f"{name}.csv").open("w", encoding="utf-8-sig", newline="") as stream:
+            writer = csv.writer(stream)
+            for number, row in enumerate(rows):
+                if not number:
+                    writer.writerow(row)
+                writer.writerow(map(_cell, row.values()))
+
+
+def _questions(found: EvaluationSet) -> Iterator[dict[str, Any]]:
+    return (question_row(sample, found.split_of(sample)) for sample in found.samples)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return f"'{value}" if _FORMULA.match(value) else value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+
+
+def write_jsonl(found: EvaluationSet, folder: Path) -> None:
+    """Write the samples with everything that is known about them, as in a run, and all chunks."""
+    write_rows(folder / "corpus.jsonl", (chunk.model_dump(mode="json") for chunk in found.chunks))
+    splits = ({"split": name} if (name := found.split_of(sample)) else {} for sample in found.samples)
+    rows = ({**sample.model_dump(mode="json"), **split} for sample, split in zip(found.samples, splits, strict=True))
+    write_rows(folder / "samples.jsonl", rows)
+
+
+def write_hf(found: EvaluationSet, folder: Path) -> None:
+    """Write a `datasets.DatasetDict` of questions by split, and one of the corpus with a single split."""
+    from datasets import Dataset, DatasetDict
+
+    with _quiet():
+        for name, tables in hf_tables(found).items():
+            DatasetDict({split: Dataset(table) for split, table in tables.items()}).save_to_disk(folder / name)
+
+
+def hf_tables(found: EvaluationSet) -> dict[str, dict[str, Any]]:
+    """Return the Arrow tables of questions by split, and that of the corpus, with features of `datasets`.
+
+    ``provenance`` locates each context. Types do not depend on the values.
+    """
+    by_split: dict[str, list[dict[str, Any]]] = {}
+    for sample in found.samples:
+        row = {**question_row(sample, None), "provenance": [chunk_row(chunk) for chunk in sample.contexts]}
+        by_split.setdefault(found.split_of(sample) or _SPLIT, []).append(row)
+    columns = tuple(name for name in Chunk.model_fields if name != "metadata")
+    return {
+        QA: {name: _table(rows, _QA_COLUMNS) for name, rows in by_split.items()},
+        CORPUS: {CORPUS: _table(map(chunk_row, found.chunks), columns)},
+    }
+
+
+def _table(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Any:
+    import pyarrow as pa
+    from datasets import Features
+
+    text, texts, whole = pa.string(), pa.list_(pa.string()), pa.int64()
+    provenance = {**dict.fromkeys(("chunk_id", "doc_id", "path", "title"), text), "headings": texts, "start": whole}
+    types = {
+        **dict.fromkeys(("contexts", "headings"), texts),
+        **dict.fromkeys(("rank", "start", "end"), whole),
+        "retrieval_gt": pa.list_(texts),
+        "probability": pa.float64(),
+        "provenance": pa.list_(pa.struct([*provenance.items(), ("end", whole)])),
+        "answerable": pa.bool_(),
+        "conversation": pa.list_(pa.struct([("role", text), ("content", text)])),
+    }
+    features: Any = Features.from_arrow_schema(pa.schema([(name, types.get(name, text)) for name in columns]))
+    # Arrow ignores keys that are not in the schema.
+    return pa.Table.from_pylist(list(rows), schema=features.arrow_schema)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Disable the progress bars of `datasets`."""
+    import datasets
+
+    enabled = not datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if enabled:
+            datasets.enable_progress_bars()
+
+
+def write_ragas(found: EvaluationSet, folder: Path) -> None:
+    """Write the columns of ``SingleTurnSample`` and ``Testset`` in Ragas 0.4.3, and those of ``DataRow`` in 0.1.21.
+
+    Later versions only distinguish single-hop and multi-hop questions. Neither supports alternatives: the contexts are
+    the chunks a question was made from. Ragas measures retrieval against them, so unanswerable questions have none.
+    Conversations have the columns of ``MultiTurnSample``, of which an ``EvaluationDataset`` cannot hold both kinds.
+    """
+    new, old, conversations = [], [], []
+    for sample in found.samples:
+        reference = sample.contexts if sample.retrieval_gt else ()
+        hops = "multi_hop" if len(sample.retrieval_gt) > 1 else "single_hop"
+        new.append(
+            {
+                "user_input": sample.question,
+                "reference": sample.answer,
+                "reference_contexts": [chunk.text for chunk in reference],
+                "reference_context_ids": [chunk.chunk_id for chunk in reference],
+                "synthesizer_name": f"{hops}_specific_query_synthesizer",
+            }
+        )
+        old.append(
+            {
+                "question": sample.question,
+                "contexts": [chunk.text for chunk in reference],
+                "ground_truth": sample.answer,
+                "evolution_type": sample.evolution,
+                "metadata": [
+                    {"filename": each.path, "title": each.title, "document_id": each.doc_id, "chunk_id": each.chunk_id}
+                    for each in sample.contexts
+                ],
+                "episode_done": True,
+            }
+        )
+        if messages := conversation_of(sample):
+            said = [{"content": m["content"], "type": _RAGAS_ROLES.get(m["role"], m["role"])} for m in messages]
+            conversations.append({"user_input": said, "reference": sample.answer})
+    if conversations:
+        _write_lines(folder / "conversations.jsonl", conversations)
+    _write_lines(folder / "testset-0.1.jsonl", old)
+    _write_lines(folder / "testset.jsonl", new)
+
+
+def write_deepeval(found: EvaluationSet, folder: Path) -> None:
+    """Write what ``EvaluationDataset.add_goldens_from_json_file`` of DeepEval 4.3.1 reads: either kind, not both.
+
+    Values without a field of their own are in ``additional_metadata``. The ``context`` is the ideal one: an
+    unanswerable question has none.
+    """
+    goldens, conversations = [], []
+    for sample, row in zip(found.samples, _questions(found), strict=True):
+        metadata = {name: row[name] for name in _GOLDEN_METADATA}
+        shared = {
+            "name": row["id"],
+            "context": row["contexts"] if sample.retrieval_gt else [],
+            "additional_metadata": metadata | ({"answer_variants": more} if (more := other_answers(sample)) else {}),
+        }
+        source = {"source_file": row["paths"][0] if row["paths"] else None}
+        goldens.append({**shared, "input": row["question"], "expected_output": row["answer"], **source})
+        if turns := row["conversation"]:
+            said = {"scenario": row["question"], "expected_outcome": row["answer"], "turns": turns}
+            conversations.append({**shared, **said})
+    if conversations:
+        _write_json(folder / "conversations.json", conversations)
+    _write_json(folder / "goldens.json", goldens)
+
+
+def write_autorageval(found: EvaluationSet, folder: Path) -> None:
+    """Write the benchmark of Auto RAG Eval (GoogleCloudPlatform/generative-ai, `search/auto-rag-eval`).
+
+    The keys are those of the README of its generator. ``context`` is one text: the chunks of a question in their order.
+    Without a profile, its evolution and kind are used instead.
+    """
+    _write_json(folder / "benchmark.json", [_benchmark_row(sample) for sample in found.samples])
+
+
+def _benchmark_row(sample: Sample) -> dict[str, Any]:
+    profile = sample.metadata.get("profile") or {"evolution": sample.evolution, "kind": kind_of(sample)}
+    known = {name: value for name, value in profile.items() if value is not None}
+    return {
+        "context": "\n\n".join(chunk.text for chunk in sample.contexts),
+        _PROFILE: known,
+        "Question": sample.question,
+        "Answer": sample.answer,
+    }
+
+
+def write_adk(found: EvaluationSet, folder: Path, *, indent: int = 2) -> None:
+    """Write questions with reference answers and no tool use, as `transform_benchmark.py` of Auto RAG Eval does."""
+    rows = [{"query": each.question, "expected_tool_use": [], "reference": each.answer} for each in found.samples]
+    _write_json(folder / "evaluation.json", rows, indent=indent)
+
+
+def _write_json(file: Path, value: Any, *, indent: int = 1) -> None:
+    """Write ASCII, because these tools open files in the encoding of the machine."""
+    file.write_text(json.dumps(value, indent=indent) + "\n", encoding="ascii", newline="\n")
+
+
+def _write_lines(file: Path, rows: Iterable[dict[str, Any]]) -> None:
+    with file.open("w", encoding="ascii", newline="\n") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+_HF_FILES = ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-*.arrow")
+EXPORTS: Mapping[str, Export] = {
+    "adk": Export("evaluation.json", write_adk, ("evaluation.json",), "evaluation.json", False, ("indent",)),
+    "autorag": Export(
+        "qa.parquet and corpus.parquet", write_autorag, ("qa.parquet", "corpus.parquet"), "qa.parquet", True, ("flat",)
+    ),
+    "autorageval": Export("benchmark.json", write_autorageval, ("benchmark.json",), "benchmark.json", False),
+    "beir": Export(
+        "corpus.jsonl, queries.jsonl and qrels",
+        write_beir,
+        ("corpus.jsonl", "queries.jsonl", "qrels/*.tsv"),
+        "queries.jsonl",
+        options=("splits",),
+    ),
+    "csv": Export(
+        "questions.csv and corpus.csv, for spreadsheets",
+        write_csv,
+        ("questions.csv", "corpus.csv"),
+        "questions.csv",
+        options=("splits",),
+    ),
+    "deepeval": Export(
+        "goldens.json, and conversations.json if there are any",
+        write_deepeval,
+        ("goldens.json", "conversations.json"),
+        "goldens.json",
+        False,
+        ("splits",),
+    ),
+    "hf": Export(
+        "qa and corpus for load_from_disk of datasets",
+        write_hf,
+        tuple(f"{name}/{file}" for name in (QA, CORPUS) for file in _HF_FILES),
+        QA,
+        options=("splits",),
+    ),
+    "jsonl": Export(
+        "samples.jsonl with all that is known, and corpus.jsonl",
+        write_jsonl,
+        ("samples.jsonl", "corpus.jsonl"),
+        "samples.jsonl",
+        options=("splits",),
+    ),
+    "ragas": Export(
+        "testset.jsonl, testset-0.1.jsonl for Ragas 0.1, and conversations.jsonl if there are any",
+        write_ragas,
+        ("testset.jsonl", "testset-0.1.jsonl", "conversations.jsonl"),
+        "testset.jsonl",
+        False,
+    ),
+    "triplets": Export(
+        "train.jsonl, dev.jsonl and test.jsonl, to train a retriever",
+        write_triplets,
+        tuple(f"{name}.jsonl" for name in SPLITS),
+        "train.jsonl",
+        False,
+        ("splits",),
+    ),
+}

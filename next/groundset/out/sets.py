@@ -1,0 +1,195 @@
+"""What goes out: the samples of one or several runs without what reviewers refused, and all chunks of the runs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from groundset.options import DEFAULT_EMBEDDER
+from programs.errors import InputError
+from programs.types import Chunk, Document, Sample
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from groundset.run.run import Run
+    from groundset.run.store import Review
+
+
+class Splits(NamedTuple):
+    """The name of a split for every sample and every document, by id."""
+
+    samples: Mapping[str, str]
+    documents: Mapping[str, str]
+
+
+class EvaluationSet(NamedTuple):
+    """Samples with the corpus that answers them.
+
+    Attributes:
+        runs: the runs that they come from.
+        samples: the samples, each id once.
+        chunks: all chunks, also those that nothing is asked about.
+        documents: the documents by their ids.
+        splits: the split of each sample and of each document by its id; None if they are not split.
+    """
+
+    runs: Sequence["Run"]
+    samples: Sequence[Sample]
+    chunks: Sequence[Chunk]
+    documents: Mapping[str, Document]
+    splits: "Splits | None" = None
+
+    def split_of(self, sample: Sample) -> str | None:
+        """Return the split of a sample, if it has one."""
+        return self.splits.samples[sample.id] if self.splits else None
+
+    @property
+    def started(self) -> datetime:
+        """Return when the first run was begun; of imported runs, when they were written."""
+        known = [str(run.record["started"]) for run in self.runs if run.record.get("started")]
+        return min(map(datetime.fromisoformat, known)) if known else _written(self.runs[0])
+
+    def vectors(self) -> "np.ndarray":
+        """Return the embeddings of the chunks, a row for each.
+
+        Raises:
+            RunError: a run has none.
+        """
+        import numpy as np
+
+        rows = {name: row for run in reversed(self.runs) for name, row in zip(run.chunks, run.vectors, strict=True)}
+        return np.stack([rows[chunk.chunk_id] for chunk in self.chunks])
+
+    def embedder(self) -> str:
+        """Return the model that embedded the chunks.
+
+        Raises:
+            InputError: the runs were embedded by different models.
+        """
+        configurations = [run.record.get("configuration") or {} for run in self.runs]
+        names = {str(each.get("embedder") or DEFAULT_EMBEDDER) for each in configurations}
+        if len(names) > 1:
+            raise InputError(f"the runs have different embedders ({', '.join(sorted(names))}); name them one by one")
+        return names.pop()
+
+
+def joined(runs: Sequence["Run"], *, signed: bool = False, keep_refused: bool = False) -> EvaluationSet:
+    """Join runs: the same documents and chunks are shared, and a sample that several runs hold is taken once.
+
+    Args:
+        runs: the runs.
+        signed: whether only samples are taken that a reviewer signed and none refused.
+        keep_refused: whether samples that a reviewer refused are kept.
+
+    Raises:
+        InputError: no sample is left, or the runs give the same id to different things; the message names both.
+    """
+    documents, chunks, samples = _Parts("document"), _Parts("chunk"), _Parts("sample")
+    for run in runs:
+        verdicts = verdicts_of(run.reviews)
+        for document in run.documents.values():
+            documents.add(document.doc_id, document, document.text, run)
+        for chunk in run.chunks.values():
+            chunks.add(chunk.chunk_id, chunk, (chunk.doc_id, chunk.start, chunk.text), run)
+        for sample in run.samples:
+            given = verdicts.get(sample.id, set())
+            if given == {"signed"} if signed else keep_refused or "refused" not in given:
+                samples.add(sample.id, sample, sample.question, run)
+    found = EvaluationSet(runs, list(samples.kept.values()), list(chunks.kept.values()), documents.kept)
+    if not found.samples:
+        names = ", ".join(str(run.folder) for run in runs)
+        held = any(run.samples for run in runs)
+        why = ("no sample is signed" if signed else "reviewers refused every sample") if held else "there is no sample"
+        raise InputError(f"{names}: {why}; " + ("review them with `groundset review`" if held else "name other runs"))
+    if unanswered := next((sample for sample in found.samples if not sample.answer.strip()), None):
+        raise InputError(
+            f"sample {unanswered.id} has no answer, which every format needs; leave such samples out with "
+            "`run.filter(lambda sample: sample.answer).save(...)`"
+        )
+    return found
+
+
+def verdicts_of(reviews: Iterable["Review"]) -> dict[str, set[str]]:
+    """Return the last verdict of every reviewer, by sample."""
+    latest = {(review.sample_id, review.reviewer): review.verdict for review in reviews}
+    verdicts: dict[str, set[str]] = {}
+    for (name, _), verdict in latest.items():
+        verdicts.setdefault(name, set()).add(verdict)
+    return verdicts
+
+
+class _Parts:
+    """Things of several runs by their ids."""
+
+    def __init__(self, kind: str) -> None:
+        self.kept: dict[str, Any] = {}
+        self._kind = kind
+        self._first: dict[str, tuple[object, Run]] = {}
+
+    def add(self, name: str, part: object, content: object, run: "Run") -> None:
+        """Keep a part, unless one of the same content has its id already."""
+        known, first = self._first.setdefault(name, (content, run))
+        if known != content:
+            raise InputError(
+                f"{self._kind} {name} of {run.folder} is another one than in {first.folder}, so they cannot be joined; "
+                "export each run by itself"
+            )
+        self.kept.setdefault(name, part)
+
+
+def _written(run: "Run") -> datetime:
+    from groundset.run.folder import DATABASE
+
+    return datetime.fromtimestamp((run.folder / DATABASE).stat().st_mtime, UTC)
+
+
+def question_row(sample: Sample, split: str | None) -> dict[str, Any]:
+    """Return a sample as a row; the lists on its contexts have equal length."""
+    return {
+        "id": sample.id,
+        "question": sample.question,
+        "answer": sample.answer,
+        "evolution": sample.evolution,
+        "kind": kind_of(sample),
+        "language": sample.language,
+        "split": split,
+        "contexts": [chunk.text for chunk in sample.contexts],
+        "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
+        "paths": [chunk.path for chunk in sample.contexts],
+        "retrieval_gt": [list(group) for group in sample.retrieval_gt],
+        "answerable": bool(sample.retrieval_gt),
+        "conversation": conversation_of(sample),
+        "rank": sample.retrieval.rank,
+        "probability": sample.probability,
+    }
+
+
+def chunk_row(chunk: Chunk) -> dict[str, Any]:
+    """Return a chunk as a row: ids, path, headings, offsets and text."""
+    return chunk.model_dump(mode="json", exclude={"metadata"})
+
+
+def kind_of(sample: Sample) -> str | None:
+    """Return the kind of a question, if known."""
+    kind = sample.metadata.get("kind")
+    return None if kind is None else str(kind)
+
+
+def other_answers(sample: Sample) -> list[str]:
+    """Return the further reference answers of a sample, which imported sets can have."""
+    found = sample.metadata.get("answer_variants")
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+
+
+def conversation_of(sample: Sample) -> list[dict[str, str]] | None:
+    """Return the messages of a conversation, of which the question is the stand-alone form of the last; or None."""
+    found = sample.metadata.get("conversation")
+    try:  # imported samples may have any value here
+        return [{key: str(message[key]) for key in ("role", "content")} for message in found or ()] or None
+    except (TypeError, KeyError):
+        return None
+
+
+def relevant_ids(sample: Sample) -> list[str]:
+    """Return the distinct ids of all groups of ``retrieval_gt``."""
+    return list(dict.fromkeys(name for group in sample.retrieval_gt for name in group))

@@ -151,7 +151,7 @@ def download(repo: str, file: str, revision: str, folder: Path) -> tuple[str, st
                 f"{repo}/{file} is not in the cache, and HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE disables the Hub"
             ) from error
         except (HfHubHTTPError, httpx.HTTPError, httpx.InvalidURL, ValueError, OSError, RuntimeError) as error:
-            raise _explained(f"{repo}/{file}", revision, error) from error
+            raise explained(f"{repo}/{file}", revision, error) from error
         finally:
             if has_bars:
                 utils.enable_progress_bars()
@@ -159,7 +159,7 @@ def download(repo: str, file: str, revision: str, folder: Path) -> tuple[str, st
     return digest, commit
 
 
-def _explained(name: str, revision: str, error: Exception) -> ModelError:
+def explained(name: str, revision: str, error: Exception) -> ModelError:
     from huggingface_hub import errors
 
     host = privacy.without_secrets(os.environ.get("HF_ENDPOINT") or "the Hugging Face Hub")

@@ -1,0 +1,251 @@
+"""Sentence embeddings: the embedder of the catalogue, a folder, or a sentence-transformers model of the Hub.
+
+| specification | meaning |
+|---|---|
+| `all-minilm-l6-v2` | an embedder of the catalogue, pulled on first use |
+| `path/to/folder` | a sentence-transformers model |
+| `hf/<owner>/<repo>` | a repository of the Hugging Face Hub, downloaded once, without pickles |
+
+Models are untrusted files: code in them is not run, and pickles are not executed.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import pickle
+import re
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundset.models.cache import cache_home, file_sha256, model_lock
+from groundset.models.catalogue import CATALOGUE, near_matches
+from groundset.models.fetch import Notify, pull, say_err
+from programs.errors import ModelError, UnknownModelError
+
+Vectors = NDArray[np.float32]
+
+_BATCH = 16  # texts of similar length
+_KEPT = 4096  # vectors: judges embed the same passage again for every question about it
+# Texts are truncated before they become tokens, to save memory. Words have about four characters a token, runs of
+# spaces in tables more.
+_CHARACTERS_PER_TOKEN = 200
+_HUB_NAME = re.compile(r"hf/(\w[\w.-]*/\w[\w.-]*)", re.ASCII)
+_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+_COMPLETE = ".complete"
+_WEIGHTS = ("*.safetensors", "*.bin")
+_UNSAFE = "damaged weights, or a pickle that could run code; convert it to safetensors"
+
+
+class Embedder:
+    """A loaded embedding model; safe to share between threads.
+
+    Attributes:
+        name: what the user called it.
+        sha256: the hash of its weights.
+        dimension: the length of a vector.
+        tokenizer: its tokenizer, of the library tokenizers, for counting and chunking.
+    """
+
+    def __init__(self, name: str, sha256: str, model: Any) -> None:
+        """Wrap a ``SentenceTransformer``; use :func:`open_embedder` instead."""
+        self.name = name
+        self.sha256 = sha256
+        self.tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
+        self._model = model
+        self._lock = threading.Lock()  # fast tokenizers are not thread-safe
+        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self.dimension: int = self._embed(["dimension"]).shape[1]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send only the name to another process, which loads the same weights itself."""
+        return _open_same, (self.name, self.sha256)
+
+    def encode(self, texts: Sequence[str], *, on_done: Callable[[int], object] = lambda _: None) -> Vectors:
+        """Return one float32 row of length one for each text; text beyond the model's window is ignored.
+
+        Each text is embedded once, in batches of similar length, on one thread: more of them spin while they wait, next
+        to a busy language model forty times as long. The row of a text may differ in the last bits (about 1e-7) when it
+        is embedded among others.
+
+        Args:
+            texts: the texts.
+            on_done: called after each batch with its number of texts.
+        """
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        places: dict[str, list[int]] = {}
+        for place, text in enumerate(texts):
+            places.setdefault(text, []).append(place)
+        with self._lock, one_thread():
+            new = sorted((text for text in places if text not in self._kept), key=lambda text: (-len(text), text))
+            for text in places.keys() & self._kept.keys():
+                rows[places[text]] = self._kept[text]
+                self._kept.move_to_end(text)
+            for start in range(0, len(new), _BATCH):
+                batch = new[start : start + _BATCH]
+                for text, row in zip(batch, self._embed(batch), strict=True):
+                    rows[places[text]] = self._kept[text] = row
+                on_done(len(batch))
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return rows
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        window = self._model.max_seq_length  # infinite for static embeddings
+        longest = window * _CHARACTERS_PER_TOKEN if isinstance(window, int) else None
+        vectors = self._model.encode(
+            [text[:longest] for text in texts],
+            batch_size=_BATCH,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+            normalize_embeddings=True,
+        )
+        return np.ascontiguousarray(vectors, dtype=np.float32)
+
+
+def open_embedder(spec: str, *, notify: Notify = say_err) -> Embedder:
+    """Load an embedder on the processor.
+
+    Args:
+        spec: what the module's table lists.
+        notify: called with lines about a download.
+
+    Raises:
+        UnknownModelError: there is no such model, or its files cannot be loaded.
+        ModelError: it cannot be downloaded or verified.
+    """
+    entry = CATALOGUE.get(spec)
+    if entry is not None and entry.role != "embedder":
+        raise UnknownModelError(f"{spec} is a {entry.role}, not an embedder (`groundset models list`)")
+    if entry is not None:
+        folder = pull(spec, notify=notify)
+    elif named := _HUB_NAME.fullmatch(spec):
+        folder = _pull_repository(named[1], notify)
+    else:
+        folder = Path(spec).expanduser()
+        if not folder.is_dir():
+            raise UnknownModelError(
+                f"--embedder {spec}: neither an embedder of the catalogue nor a folder with a sentence-transformers "
+                f"model{near_matches(spec)}; hf/<owner>/<repo> names one of the Hugging Face Hub"
+            )
+    return Embedder(spec, entry.sha256 if entry else _sha256(folder), _load(spec, folder))
+
+
+def _open_same(name: str, sha256: str) -> Embedder:
+    """Load an embedder in another process.
+
+    Raises:
+        ModelError: its weights are others there.
+    """
+    embedder = open_embedder(name)
+    if embedder.sha256 != sha256:
+        raise ModelError(f"{name}: another process has other weights of this name; copy the same model everywhere")
+    return embedder
+
+
+def _pull_repository(repo: str, notify: Notify) -> Path:
+    """Download a repository of the Hub once, and return its folder."""
+    from huggingface_hub import HfApi, snapshot_download
+
+    from groundset.models.hub import explained, online
+
+    folder = cache_home() / "models" / "hf" / repo
+    with model_lock(f"hf-{repo.replace('/', '-')}", lambda: notify(f"waiting for another process that pulls {repo}")):
+        if not (folder / _COMPLETE).exists():
+            notify(f"downloading {repo} from the Hugging Face Hub")
+            with online():
+                try:
+                    commit = HfApi().model_info(repo, timeout=15.0).sha
+                    snapshot_download(repo, revision=commit, local_dir=folder, allow_patterns=_HUB_FILES)
+                except Exception as error:
+                    raise explained(repo, "main", error) from error
+            (folder / _COMPLETE).touch()
+    return folder
+
+
+def _sha256(folder: Path) -> str:
+    """Return the hash of the weights in a folder: of the file, or of the hashes of several."""
+    files = next((found for pattern in _WEIGHTS if (found := sorted(folder.rglob(pattern)))), [])
+    hashes = [file_sha256(file) for file in files]
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def _load(spec: str, folder: Path) -> Any:
+    """Load a model from untrusted files.
+
+    Raises:
+        UnknownModelError: they cannot be loaded; the message names the damaged file if it is known.
+    """
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    with _quiet():
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            model = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
+        except pickle.UnpicklingError as error:
+            raise UnknownModelError(f"{next(iter(sorted(folder.rglob('*.bin'))), folder)}: {_UNSAFE}") from error
+        except Exception as error:  # the libraries raise arbitrary exceptions for damaged files
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            if damaged := _damaged_file(folder):
+                raise UnknownModelError(f"{damaged} is damaged: {reason}") from error
+            raise UnknownModelError(f"embedder {spec} cannot be loaded: {reason}") from error
+    model.eval()
+    return model
+
+
+def _damaged_file(folder: Path) -> Path | None:
+    """Return the first damaged file of a model, None without one."""
+    from safetensors import SafetensorError, safe_open
+
+    for file in sorted(folder.rglob("*")):
+        try:
+            if file.suffix == ".safetensors":
+                with safe_open(file, framework="np"):
+                    pass
+            elif file.suffix == ".json" and not isinstance(json.loads(file.read_bytes()), dict | list):
+                return file
+        except (SafetensorError, OSError, ValueError, RecursionError):
+            return file
+    return None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Use one thread of torch in the block."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence transformers, sentence-transformers and warnings about pickles in the block."""
+    from transformers import utils
+
+    log = logging.getLogger("sentence_transformers")
+    level, verbosity, bars = log.level, utils.logging.get_verbosity(), utils.logging.is_progress_bar_enabled()
+    log.setLevel(logging.ERROR)
+    utils.logging.set_verbosity_error()
+    utils.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+        utils.logging.set_verbosity(verbosity)
+        if bars:
+            utils.logging.enable_progress_bar()

@@ -1,0 +1,175 @@
+"""Search the chunks of a run by text.
+
+FAISS proposes rows, and their cosines are computed again in double precision: the rounding of a library depends on its
+version, the batch and the processor, so ranks would too. Up to 100,000 rows all are compared. Above, FAISS compares
+codes of 4 bits for every two dimensions (96 bytes for a row of 384 dimensions), in registers of the processor.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from programs.text import plain
+from programs.types import Chunk, Hit, Retrieval
+
+Vectors = NDArray[np.float32]
+
+SEARCH_DEPTH = 50
+EXACT_ROWS = 100_000
+_SPARE = 10
+_CLOSE = 1e-5  # more than the rounding error of two cosines of float32 rows
+_PROPOSALS = 1000  # of codes
+_PAIRS_AT_ONCE = 4096
+_TRAINING_ROWS = 20_000
+_NOISE = 0.75  # length: queries have a cosine of 0.8 to a row, as questions to their chunk
+
+
+class Encodes(Protocol):
+    """Embeds texts, as an :class:`~groundset.retrieval.embed.Embedder` does."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of length one for each text."""
+        ...
+
+
+class Index:
+    """Search of all chunks of a run by cosine similarity; safe to share between threads.
+
+    Attributes:
+        recall: the share of the ten nearest rows that the search finds, 1 if it is exact.
+    """
+
+    def __init__(
+        self, vectors: Vectors, chunks: Sequence[Chunk], embedder: Encodes, *, exact_rows: int = EXACT_ROWS
+    ) -> None:
+        """Create an index.
+
+        Args:
+            vectors: the embeddings of the chunks, one row of length one for each.
+            chunks: all chunks of the run.
+            embedder: embeds queries like the chunks.
+            exact_rows: up to this number of rows, all are compared.
+
+        Raises:
+            ValueError: there are more or fewer rows than chunks.
+        """
+        if len(vectors) != len(chunks):
+            raise ValueError(f"{len(vectors)} rows for {len(chunks)} chunks")
+        self._rows = vectors
+        self._chunks = chunks
+        self._embedder = embedder
+        self._places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
+        self._lock = threading.Lock()
+        self._codes = _codes(vectors) if len(vectors) > exact_rows else None
+        self.recall = 1.0 if self._codes is None else self._measured_recall()
+
+    def search(self, query: str, limit: int = SEARCH_DEPTH) -> list[Hit]:
+        """Return the chunks most similar to a query, the most similar first."""
+        return self.search_many([query], limit)[0]
+
+    def search_many(self, queries: Sequence[str], limit: int = SEARCH_DEPTH) -> list[list[Hit]]:
+        """Search several queries at once; see :meth:`search`."""
+        rankings = self._search(self._embedder.encode(queries), limit) if len(self._rows) else [[] for _ in queries]
+        return [[self._hit(*found) for found in ranking] for ranking in rankings]
+
+    def nearest(self, chunk_id: str, limit: int) -> list[Hit]:
+        """Return the chunks most similar to a chunk, without itself, the most similar first."""
+        place = self._places[chunk_id]
+        (ranking,) = self._search(np.asarray(self._rows[place : place + 1]), limit + 1)
+        return [self._hit(*found) for found in ranking if found[0] != place][:limit]
+
+    def rank(self, question: str, groups: Sequence[Sequence[str]]) -> Retrieval:
+        """Search for a question, and return the rank at which all groups of chunk ids are found."""
+        (ranking,) = self._search(self._embedder.encode([question]), SEARCH_DEPTH)
+        return round_trip([self._chunks[place] for place, _ in ranking], groups)
+
+    def _search(self, vectors: Vectors, limit: int) -> list[list[tuple[int, float]]]:
+        """Return places and similarities of the nearest chunks of each vector."""
+        with self._lock:
+            found = self._nearest_rows(vectors, min(limit, len(self._rows)))
+        return [list(zip(*row, strict=True)) for row in zip(found[0].tolist(), found[1].tolist(), strict=True)]
+
+    def _hit(self, place: int, similarity: float) -> Hit:
+        chunk = self._chunks[place]
+        return Hit(chunk.chunk_id, plain(chunk.text), chunk.topic, similarity)
+
+    def _nearest_rows(self, vectors: Vectors, limit: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return places and cosines of the nearest rows, the most similar first, then by place."""
+        depth = min(limit + _SPARE if self._codes is None else max(2 * limit, _PROPOSALS), len(self._rows))
+        while True:
+            places = np.sort(self._propose(vectors, depth), axis=1)
+            cosines = self._cosines(vectors, places)
+            order = np.argsort(-cosines, axis=1, kind="stable")
+            cosines = np.take_along_axis(cosines, order, axis=1)
+            # A row that was not proposed may be as similar as the last result.
+            is_cut = depth < len(self._rows) and bool((cosines[:, limit - 1] - cosines[:, -1] < _CLOSE).any())
+            if self._codes is not None or not is_cut:
+                return np.take_along_axis(places, order, axis=1)[:, :limit], cosines[:, :limit]
+            depth = min(2 * depth, len(self._rows))
+
+    def _propose(self, vectors: Vectors, depth: int) -> NDArray[np.int64]:
+        import faiss
+
+        vectors = np.ascontiguousarray(vectors)
+        if self._codes is None:
+            exact: NDArray[np.int64] = faiss.knn(vectors, self._rows, depth, metric=faiss.METRIC_INNER_PRODUCT)[1]
+            return exact
+        places: NDArray[np.int64] = self._codes.search(vectors, depth)[1]
+        for query in np.flatnonzero((places < 0).any(axis=1)):  # FAISS may leave out the least similar rows of all
+            missing = places[query] < 0
+            places[query, missing] = np.setdiff1d(np.arange(len(self._rows)), places[query])[: missing.sum()]
+        return places
+
+    def _cosines(self, vectors: Vectors, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the cosines of vectors and rows; equal rows give equal bits."""
+        cosines = np.empty(places.shape, dtype=np.float64)
+        step = max(1, _PAIRS_AT_ONCE // places.shape[1])
+        for start in range(0, len(vectors), step):
+            part = slice(start, start + step)
+            cosines[part] = (self._rows[places[part]].astype(np.float64) * vectors[part, None, :]).sum(axis=2)
+        return np.clip(cosines, -1.0, 1.0)
+
+    def _measured_recall(self) -> float:
+        """Measure the recall against exact search, for rows of a seeded sample with noise as queries."""
+        import faiss
+
+        generator = np.random.default_rng(1)
+        queries = self._rows[np.sort(generator.choice(len(self._rows), 100, replace=False))]
+        noise = generator.standard_normal(queries.shape, dtype=np.float32)
+        queries = queries + _NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)
+        queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+        exact = faiss.knn(queries, self._rows, 10, metric=faiss.METRIC_INNER_PRODUCT)[1]
+        found = self._nearest_rows(queries, 10)[0]
+        return float(np.mean([len({*one} & {*other}) / 10 for one, other in zip(exact, found, strict=True)]))
+
+
+def round_trip(ranking: Sequence[Chunk], groups: Sequence[Sequence[str]]) -> Retrieval:
+    """Return the rank at which all groups of chunk ids are found in a ranking; None without groups.
+
+    The rank of a group is the best rank of its chunks.
+    """
+    rank_of = {chunk.chunk_id: rank for rank, chunk in enumerate(ranking, 1)}
+    ranks = [min(rank_of[name] for name in group if name in rank_of) for group in groups if rank_of.keys() & {*group}]
+    first = ranking[0]
+    return Retrieval(
+        rank=max(ranks) if ranks and len(ranks) == len(groups) else None,
+        retrieved_id=first.chunk_id,
+        retrieved_content=first.text,
+        score=1 if any(first.chunk_id in group for group in groups) else 0,
+    )
+
+
+def _codes(rows: Vectors) -> Any:
+    """Return an index of FAISS whose codes are trained on a sample; the same rows give the same codes."""
+    import faiss
+
+    dimension = rows.shape[1]
+    parts = dimension if dimension % 2 else dimension // 2
+    index = faiss.index_factory(dimension, f"PQ{parts}x4fs", faiss.METRIC_INNER_PRODUCT)
+    sample = np.sort(np.random.default_rng(0).choice(len(rows), min(len(rows), _TRAINING_ROWS), replace=False))
+    index.train(np.ascontiguousarray(rows[sample]))
+    index.add(np.ascontiguousarray(rows))
+    return index

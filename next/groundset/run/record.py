@@ -14,18 +14,17 @@ from programs.errors import InputError, RunError
 from programs.types import Reject, Sample
 
 _LIBRARIES = ("dspy", "faiss-cpu", "numpy", "pydantic", "sentence-transformers", "torch", "xllamacpp")
-_USAGE = ("calls", "replayed", "prompt_tokens", "cached_tokens", "generated_tokens")
 
 
 def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     """Return the content of ``run.json``.
 
     What shaped the run (``configuration``, ``models``, ``compiled``, ``versions``) stands as it was written when the
-    run began. ``counts`` has, by step, how often it was tried and how many candidates it refused. Calls, tokens and
-    ``call_seconds`` are sums over the models of ``usage``.
+    run began. ``counts`` has, by step, how often it was tried and how many candidates it refused. ``call_seconds`` is
+    the time of all calls, ``seconds`` that of the run.
     """
     samples, rejects = accepted(attempts), [reject for attempt in attempts for reject in attempt.result.rejects]
-    usage, price = store.meta("usage") or {}, store.meta("price")
+    usage, price = store.usage(), store.meta("price")
     record = {
         "status": store.meta("status") or "running",
         "reason": store.meta("reason"),
@@ -34,10 +33,9 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
         "attempts": len(attempts),
         "surplus": sum(attempt.state == "surplus" for attempt in attempts),
         "counts": step_counts(attempts),
-        **{name: sum(each.get(name, 0) for each in usage.values()) for name in _USAGE},
-        "call_seconds": round(sum(each.get("seconds", 0.0) for each in usage.values()), 2),
-        "usage": usage,
-        "cost": None if price is None else cost(price, usage.values(), len(samples)),
+        **{name: usage[name] for name in ("calls", "prompt_tokens", "cached_tokens", "generated_tokens")},
+        "call_seconds": round(usage["seconds"], 2),
+        "cost": None if price is None else cost(price, usage, len(samples)),
         "seconds": round(store.meta("seconds") or 0.0, 2),
         "started": store.meta("started"),
         "tracked": store.meta("tracked"),
@@ -72,10 +70,9 @@ def step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:
     return {step: {"tried": tried[step], "refused": refused[step]} for step in dict.fromkeys([*tried, *refused])}
 
 
-def cost(price: Sequence[float], usage: Iterable[Mapping[str, float]], samples: int) -> dict[str, Any]:
+def cost(price: Sequence[float], usage: Mapping[str, float], samples: int) -> dict[str, Any]:
     """Return what calls cost, with a price for a million prompt tokens and one for a million generated tokens."""
-    millions = [(each.get("prompt_tokens", 0) / 1e6, each.get("generated_tokens", 0) / 1e6) for each in usage]
-    total = sum(prompt * price[0] + generated * price[1] for prompt, generated in millions)
+    total = (usage["prompt_tokens"] * price[0] + usage["generated_tokens"] * price[1]) / 1e6
     return {"price": list(price), "total": total, "per_sample": total / samples if samples else None}
 
 

@@ -238,6 +238,14 @@ class Store:
         """Keep the response of a finished call; it is committed when this returns."""
         self._execute("INSERT OR REPLACE INTO calls VALUES (?, ?)", (key, response))
 
+    def usage(self) -> dict[str, Any]:
+        """Return the number of finished calls, and the sums of their tokens and seconds."""
+        names = ("prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
+        sums = ", ".join(f"total(json_extract(response, '$.{name}'))" for name in names)
+        [(calls, *rest)] = self._execute(f"SELECT count(*), {sums} FROM calls")
+        *tokens, seconds = rest
+        return {"calls": calls, **dict(zip(names, map(int, tokens), strict=False)), "seconds": seconds}
+
     def meta(self, key: str) -> Any:
         """Return the value of a key, None if there is none."""
         found = self._execute("SELECT value FROM meta WHERE key = ?", (key,))

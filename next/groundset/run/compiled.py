@@ -1,0 +1,170 @@
+"""Compiled states: what DSPy saves of predictors, loaded as data and checked; nothing is unpickled or imported.
+
+A folder holds a file for each step, ``<step>.json``, as a plain ``dspy.Predict(signature).save`` or a ``program.save``
+wrote it, trained weights beside it (``<step>.gguf``), and fitted heads in ``head/``. Shipped states lie in a folder for
+each model.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from groundset.files import data_path
+from programs.errors import InputError, StateError
+from programs.untrusted import small_text
+
+if TYPE_CHECKING:
+    import dspy
+
+    from programs.heads import StepHeads
+
+SHIPPED, NONE = "shipped", "none"
+_MOST = 8 << 20  # bytes of a file
+# Options of calls that a state may set. Others could send texts to another server.
+_LIMITS = frozenset({"max_tokens", "temperature", "stop", "adapter", "top_p", "n", "rollout_id"})
+
+
+class _Field(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    prefix: str
+    description: str
+
+
+class _Signature(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    instructions: str
+    fields: list[_Field]
+
+
+class State(BaseModel):
+    """The state of a predictor, as DSPy saves it; its language model is ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    signature: _Signature
+    demos: list[dict[str, Any]] = []
+    config: dict[str, Any] = {}
+    lm: dict[str, Any] | None = None
+    traces: list[Any] = []
+    train: list[Any] = []
+
+
+class Compiled(NamedTuple):
+    """The states by step, the files of trained weights by step, and the heads by step."""
+
+    states: dict[str, State]
+    adapters: dict[str, Path]
+    heads: "dict[str, StepHeads]"
+
+    @property
+    def digest(self) -> str:
+        """Return a hash of all that affects a run."""
+        values = {step: state.model_dump(exclude={"lm", "traces", "train"}) for step, state in self.states.items()}
+        heads = {step: heads.model_dump(mode="json") for step, heads in self.heads.items()}
+        weights = {step: hashlib.sha256(file.read_bytes()).hexdigest() for step, file in self.adapters.items()}
+        return hashlib.sha256(json.dumps([values, heads, weights], sort_keys=True).encode()).hexdigest()
+
+    def apply(self, programs: "Iterable[dspy.Module]") -> None:
+        """Load the states into the predictors of programs that have the name of their step."""
+        for program in programs:
+            for _, predictor in program.named_predictors():
+                if state := self.states.get(getattr(predictor, "name", "")):
+                    limits = {**predictor.config, **state.config}
+                    predictor.load_state({**state.model_dump(), "config": limits, "lm": None})
+
+
+def load_compiled(which: str, model: str) -> Compiled:
+    """Return the states that a run uses.
+
+    Args:
+        which: ``shipped``, ``none`` (only the shipped heads), or a folder or a file.
+        model: the name of the language model, for shipped states.
+
+    Raises:
+        StateError: a file cannot be used, or does not exist; the message names it and why.
+    """
+    from programs.heads import HEAD_STEPS, load_heads
+
+    shipped = data_path("compiled")
+    where = shipped / model.replace("/", "-") if which == SHIPPED else Path(which).expanduser()
+    if which not in (SHIPPED, NONE) and not where.exists():
+        raise StateError(f"--compiled {which}: there is no such folder or file, and it is neither shipped nor none")
+    states: dict[str, State] = {}
+    adapters: dict[str, Path] = {}
+    folders = [shipped / "head"]
+    if which != NONE:
+        states = read_states(where)
+        adapters = {file.stem: file for file in sorted(where.glob("*.gguf"))} if where.is_dir() else {}
+        folders.append(where / "head")
+    files = {step: file for folder in folders for step in HEAD_STEPS if (file := folder / f"{step}.json").exists()}
+    return Compiled(states, adapters, {step: load_heads(file) for step, file in files.items()})
+
+
+def read_states(where: Path) -> dict[str, State]:
+    """Return the states in a file, or in the files of a folder, by step.
+
+    Raises:
+        StateError: one cannot be read, is no state of its step, or two are of one step.
+    """
+    from programs.step import STEPS
+
+    found: dict[str, State] = {}
+    for file in sorted(where.glob("*.json")) if where.is_dir() else [where] if where.exists() else []:
+        for name, value in _saved(file).items():
+            step = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else file.stem
+            if step not in STEPS:
+                raise StateError(f"{file}: there is no step {name}; there are {', '.join(STEPS)}")
+            state = _state(file, value)
+            if found.setdefault(step, state) != state:
+                raise StateError(f"{file}: holds another state of the step {step} than one before it")
+            _check_fields(file, step, state)
+    return found
+
+
+def _saved(file: Path) -> Mapping[str, Any]:
+    """Return the unchecked states in a file by the names of their predictors; the stem of the file for one alone."""
+    try:
+        value = json.loads(small_text(file, _MOST))
+    except OSError as error:
+        raise StateError(f"{file}: {error.strerror or error}") from error
+    except InputError as error:
+        raise StateError(str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise StateError(f"{file}: not valid JSON") from error
+    if not isinstance(value, dict):
+        raise StateError(f"{file}: not a state that DSPy saves")
+    value = {name: each for name, each in value.items() if name != "metadata"}
+    return {file.stem: value} if "signature" in value else value
+
+
+def _state(file: Path, value: Any) -> State:
+    try:
+        state = State.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise StateError(f"{file}: not a state that DSPy saves ({where}: {first['msg']})") from error
+    if others := sorted(state.config.keys() - _LIMITS):
+        raise StateError(f"{file}: a state cannot set {others[0]} of a call")
+    return state
+
+
+def _check_fields(file: Path, step: str, state: State) -> None:
+    """Check that a state is of the fields that a step has today.
+
+    Raises:
+        StateError: it is not.
+    """
+    from programs.step import STEPS
+
+    signature = STEPS[step].signature
+    wanted = [each["prefix"] for each in signature.dump_state()["fields"]]
+    if [field.prefix for field in state.signature.fields] != wanted:
+        raise StateError(f"{file}: its fields are not those of the step {step} ({', '.join(signature.fields)})")
+    known = {*signature.fields, "augmented"}
+    if unknown := sorted({name for demo in state.demos for name in demo} - known):
+        raise StateError(f"{file}: a demo has a field {unknown[0]}, which the step {step} has not")

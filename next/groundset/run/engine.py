@@ -1,0 +1,303 @@
+"""The engine of a run: attempts in threads, and the decision on each in the main thread."""
+
+import json
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalidRequestError, LMUnsupportedModelError
+from numpy.typing import NDArray
+
+from groundset.progress import Progress
+from groundset.run.duplicates import Duplicates
+from groundset.run.plan import Plan, Task
+from groundset.run.store import Attempt, Result, State, Store
+from programs.errors import GroundsetError
+from programs.types import Reject
+
+Ending = Literal["complete", "short", "budget", "interrupted"]
+
+GRACE_SECONDS = 60.0  # for what runs when a run ends
+_TICK_SECONDS = 0.25
+_FAILURES_IN_A_ROW = 5
+
+
+class RunStoppedError(BaseException):
+    """Ends an attempt because the run stops; neither DSPy nor a program takes it for a failed call."""
+
+
+class Gate:
+    """The journal of a run: keeps finished calls, and lets none begin when the run stops or its budget is used up.
+
+    Attributes:
+        signal: the signal that stopped the run, if one did.
+        ended_by: the budget that ended it, if one did.
+    """
+
+    def __init__(self, *, calls: int | None = None, tokens: int | None = None) -> None:
+        """Begin without a store; the budgets count the calls of all processes, None is no limit."""
+        self._limits = {"calls": calls, "tokens": tokens}
+        self._used = {"calls": 0, "tokens": 0}
+        self._guard = threading.Lock()
+        self._stopped = threading.Event()
+        self._store: Store | None = None
+        self.signal: int | None = None
+        self.ended_by: str | None = None
+
+    def attach(self, store: Store) -> None:
+        """Keep calls in a store from now on, and count those that it has."""
+        self._store, usage = store, store.usage()
+        self._used = {"calls": usage["calls"], "tokens": usage["prompt_tokens"] + usage["generated_tokens"]}
+
+    def get(self, key: str) -> str | None:
+        """Return the response of a finished call, None if the call may be made.
+
+        Raises:
+            RunStoppedError: it may not.
+        """
+        response = self._store.get(key) if self._store else None
+        if response is None:
+            with self._guard:
+                for name, limit in self._limits.items():
+                    if limit is not None and self._used[name] >= limit and not self._stopped.is_set():
+                        self.ended_by = f"--budget-{name} {limit}"
+                        self.stop()
+                self.check()
+                self._used["calls"] += 1
+        return response
+
+    def put(self, key: str, response: str) -> None:
+        """Keep a finished call."""
+        if self._store:
+            self._store.put(key, response)
+        counts = json.loads(response)
+        with self._guard:
+            self._used["tokens"] += counts["prompt_tokens"] + counts["generated_tokens"]
+
+    def stop(self) -> None:
+        """Let every attempt end after its running call."""
+        self._stopped.set()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Return whether no call may begin."""
+        return self._stopped.is_set()
+
+    def check(self) -> None:
+        """Raise ``RunStoppedError`` if the run stops."""
+        if self._stopped.is_set():
+            raise RunStoppedError
+
+    @contextmanager
+    def stopping_on_signals(self, say: Callable[[str], None], *, hard: bool) -> Iterator[None]:
+        """Stop at the first Ctrl-C or SIGTERM in the block, and at once at the second.
+
+        With ``hard`` the process then ends; else the signal has its usual effect. Handlers are restored afterwards.
+        Outside the main thread this does nothing.
+        """
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            del frame
+            if self.signal is not None:
+                if hard:
+                    os._exit(128 + number)
+                signal.signal(number, before[number])
+                signal.raise_signal(number)
+                return
+            self.signal = number
+            self.stop()
+            say("stopping after the running call; once more to quit at once")
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before: dict[int, Any] = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Made(NamedTuple):
+    """What an attempt made: its result, and the embedding of its question if it has one."""
+
+    result: Result
+    vector: NDArray[np.float32] | None = None
+
+
+class Engine:
+    """Makes attempts until enough samples are accepted, nothing is left to ask, or the run stops.
+
+    Attributes:
+        has_ended: False if a call still runs in a thread.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        plan: Plan,
+        attempt: Callable[[Task], Made],
+        gate: Gate,
+        *,
+        progress: Progress,
+        workers: int = 1,
+        started: float | None = None,
+    ) -> None:
+        """Take in the finished attempts of a store.
+
+        Args:
+            store: keeps what is made.
+            plan: a new plan; what is finished is recorded here.
+            attempt: makes an attempt; called in threads.
+            gate: the journal that the language models were opened with.
+            progress: shows what happens.
+            workers: how many attempts run at a time.
+            started: when this process began, by ``time.monotonic``.
+        """
+        self._store, self._plan, self._attempt, self._gate = store, plan, attempt, gate
+        self._progress, self._workers = progress, workers
+        self._began = (time.monotonic() if started is None else started) - float(store.meta("seconds") or 0.0)
+        self._finished: queue.SimpleQueue[tuple[Task, Made | BaseException]] = queue.SimpleQueue()
+        self._duplicates = Duplicates()
+        self._failures: list[str] = []
+        self.has_ended = True
+        for made in store.attempts():
+            plan.record(made)
+            if made.result.sample is not None and made.vector is not None:
+                self._duplicates.add(made.result.sample, made.vector)
+
+    def run(self) -> Ending:
+        """Make attempts; return how it ended.
+
+        Raises:
+            GroundsetError: it cannot go on; what is finished is kept.
+        """
+        try:
+            ending = self._loop()
+        except RunStoppedError:  # while chunks were waited for
+            ending = "interrupted"
+        except GroundsetError:
+            self._gate.stop()
+            self._drain()
+            raise
+        if ending == "interrupted":
+            self._drain()
+            ending = "budget" if self._gate.ended_by and self._gate.signal is None else ending
+        elif self._plan.in_flight:  # what is nearly made is not thrown away
+            self._drain()
+            self._gate.stop()
+        return "complete" if self._plan.missing <= 0 else ending
+
+    def _loop(self) -> Ending:
+        while True:
+            while self._plan.in_flight < self._workers and not self._gate.is_stopped:
+                task = self._plan.next()
+                self._accept(self._plan.take_promoted())
+                if task is None:
+                    break
+                threading.Thread(target=self._make, args=(task,), daemon=True).start()
+            if self._gate.is_stopped:
+                return "interrupted"
+            if self._plan.missing <= 0:
+                return "complete"
+            if not self._plan.in_flight:
+                return "short"
+            self._take(_TICK_SECONDS)
+
+    def _make(self, task: Task) -> None:
+        """Make an attempt in a thread."""
+        made: Made | BaseException
+        try:
+            made = self._attempt(task)
+        except BaseException as error:  # noqa: BLE001 - handled in the main thread
+            made = error
+        self._finished.put((task, made))
+
+    def _drain(self) -> None:
+        """Wait for what is in flight, for a limited time."""
+        until = time.monotonic() + GRACE_SECONDS
+        while self._plan.in_flight and time.monotonic() < until:
+            self._take(_TICK_SECONDS, is_last=True)
+        self.has_ended = not self._plan.in_flight
+
+    def _take(self, seconds: float, *, is_last: bool = False) -> None:
+        """Decide on the next finished attempt, if one finishes in time."""
+        try:
+            task, made = self._finished.get(timeout=seconds)
+        except queue.Empty:
+            return
+        if isinstance(made, RunStoppedError) or (is_last and isinstance(made, BaseException)):
+            self._plan.drop(task)
+            return
+        if isinstance(made, BaseException):
+            made = Made(self._failure(task, made))
+        else:
+            self._failures.clear()
+        self._decide(task, made)
+
+    def _decide(self, task: Task, made: Made) -> None:
+        result = made.result
+        state: State = "refused"
+        if result.sample is not None and made.vector is not None:
+            sample = result.sample
+            if reason := self._duplicates.find(sample, made.vector):
+                reject = Reject(
+                    step="duplicate",
+                    reason=reason,
+                    question=sample.question,
+                    probability=sample.probability,
+                    chunk_id=task.chunks[0],
+                )
+                rejects = (*result.rejects, reject)
+                result = Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted)
+            else:
+                self._duplicates.add(sample, made.vector)
+                state = self._plan.state_of(sample.evolution, beyond=task.beyond)
+        vector = made.vector if result.sample else None
+        attempt = Attempt(task.number, task.chunks, task.wanted, state, result, vector)
+        with self._store.transaction():
+            self._store.add_attempt(attempt)
+            self._store.set_meta("seconds", time.monotonic() - self._began)
+        self._plan.record(attempt)
+        self._progress.attempt(int(state == "accepted"), result.rejects)
+
+    def _accept(self, numbers: list[int]) -> None:
+        if numbers:
+            self._store.promote(numbers)
+            self._progress.attempt(len(numbers))
+
+    def _failure(self, task: Task, error: BaseException) -> Result:
+        """Return what comes of a failed attempt.
+
+        Raises:
+            GroundsetError: every attempt would fail like it.
+        """
+        cause: BaseException | None = error
+        while cause is not None:  # DSPy wraps errors
+            if isinstance(cause, GroundsetError):
+                raise cause
+            cause = cause.__cause__
+        first = (str(error).strip() or "no message").splitlines()[0]
+        if isinstance(error, ContextWindowExceededError):
+            reject = Reject(
+                step="chunk", reason=f"longer than the context of the model: {first}", chunk_id=task.chunks[0]
+            )
+            return Result(rejects=(reject,), exhausted=True)
+        of_one_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
+        if not isinstance(error, Exception):
+            raise error
+        kind = type(error).__name__
+        if isinstance(error, LMError) and not of_one_request:
+            raise GroundsetError(f"the language model failed ({kind}): {first}") from error
+        self._failures = [*(each for each in self._failures if each == kind), kind]
+        if len(self._failures) >= _FAILURES_IN_A_ROW:
+            raise GroundsetError(f"{_FAILURES_IN_A_ROW} attempts in a row failed with {kind}: {first}") from error
+        return Result(rejects=(Reject(step="failure", reason=f"{kind}: {first}", chunk_id=task.chunks[0]),))

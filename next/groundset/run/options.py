@@ -1,0 +1,289 @@
+"""The options of a run, and their defaults by recipe and model."""
+
+import math
+import re
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, field_validator, model_validator
+
+from groundset.corpus.options import CorpusOptions
+from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
+from groundset.run.recipes import PROFILED, RECIPES, Recipe
+from programs.errors import InputError
+from programs.evolutions import EVOLUTIONS, KINDS, SIMPLE
+from programs.languages import name_of
+from programs.styles import LIKE, PERSONA, STYLES
+from programs.untrusted import MAX_ROW, small_text
+
+_SHARE = 0.2  # of the mix, for a style that --personas or --like add
+_GUIDED_RANK = 5
+_MAX_WORKERS = 256
+_LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_OWNERS = {  # options of some recipes only
+    "mix": ("evolved", "single"),
+    "kinds": ("evolved", "single"),
+    "personas": ("evolved", "single"),
+    "like": ("evolved", "single"),
+    "answers": ("evolved", "single", "multi"),
+    "min_chunks": ("multi",),
+    "max_chunks": ("multi",),
+    "across_documents": ("evolved", "multi"),
+    "clues": ("profiled",),
+    "top_k": ("profiled",),
+    "neighbours": ("profiled",),
+    "profile_file": ("profiled",),
+    "profiles": ("profiled",),
+    "longer_than": ("roundtrip",),
+}
+_FREE = ("kinds", "personas", "like", "panel", "min_chunks", "max_chunks")  # of these, guided writers know nothing
+# What two calls on one folder may differ in; documents and models are compared by their content.
+_NOT_COMPARED = {
+    *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),
+    *("budget_calls", "budget_tokens", "price", "engine", "track", "track_texts", "tracking", "verbose", "quiet"),
+}
+)
+
+
+def parse_mix(value: Any) -> Any:
+    """Parse weights such as ``simple=50,reasoning=25``; return anything but text unchanged.
+
+    Raises:
+        ValueError: the text has another form.
+    """
+    if not isinstance(value, str):
+        return value
+    weights: dict[str, float] = {}
+    for part in value.split(","):
+        name, sign, weight = (piece.strip() for piece in part.partition("="))
+        if not sign or name in weights:
+            raise ValueError(f"{part.strip()!r} is not of the form NAME=WEIGHT, each name once, such as simple=2")
+        try:
+            weights[name] = float(weight)
+        except ValueError:
+            raise ValueError(f"the weight of {name} is not a number: {weight!r}") from None
+    return weights
+
+
+def _read_texts(value: Any) -> Any:
+    """Return texts, those in .txt files (one a line) among them; other types are left to the field."""
+    given = [value] if isinstance(value, str | Path) else value
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str | Path) for each in given):
+        return value
+    texts = chain.from_iterable(_lines(Path(each)) if str(each).endswith(".txt") else [str(each)] for each in given)
+    found = list(dict.fromkeys(cleaned for text in texts if (cleaned := " ".join(text.split()))))
+    if len(found) > _MOST_LINES or any(len(text) > _LONGEST or _CONTROL.search(text) for text in found):
+        raise ValueError(f"give at most {_MOST_LINES:,} lines of plain text of at most {_LONGEST} characters")
+    if given and not found:
+        raise ValueError("is empty; write one text a line")
+    return tuple(found)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return small_text(file.expanduser(), MAX_ROW).split("\n")
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror or error}") from error
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
+_Weights = Annotated[dict[str, float], BeforeValidator(parse_mix)]
+_Texts = Annotated[tuple[str, ...], BeforeValidator(_read_texts)]
+
+
+class GenerateOptions(CorpusOptions):
+    """Make an evaluation set of questions, contexts and answers from documents.
+
+    Writes samples.jsonl, rejects.jsonl, run.json and run.sqlite to RUN. Ctrl-C stops cleanly, and the same command goes
+    on with a stopped or killed run; a larger --size adds samples. Exit status: 0 all samples were made, 3 fewer were
+    possible or a budget ended the run, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
+    """
+
+    out: Path = option(..., "The folder of the run.", metavar="RUN")
+    size: int | None = option(None, "How many samples to make.", shown="20; roundtrip: one for each chunk", ge=1)
+    recipe: str = option("evolved", f"The program that makes the samples: {', '.join(RECIPES)}.", metavar="NAME")
+    lm: str = option(
+        DEFAULT_LM,
+        "The language model: a name from `groundset models list`, a .gguf file, hf/<owner>/<repo>/<file>.gguf, "
+        "openai/<model>@<base url> or provider/model.",
+        metavar="MODEL",
+        min_length=1,
+    )
+    critic_lm: str | None = option(
+        None, "Another language model for judge, compare and review.", metavar="MODEL", shown="--lm", min_length=1
+    )
+    guided: bool | None = option(
+        None,
+        "A parser begins each question: for models that cannot write one alone.",
+        shown="as measured for the model",
+    )
+    critic: Literal["head", "lm"] | None = option(
+        None, "What judges questions: a fitted head, or the language model.", shown="lm; head for guided models"
+    )
+    chunk_critic: Literal["head", "lm"] = option("head", "What judges chunks.")
+    panel: bool = option(False, "Three reviewers must approve each question with its answer, by majority.")
+    mix: _Weights = option(
+        {},
+        f"Forms of question by weight: {', '.join((*EVOLUTIONS, *STYLES))}.",
+        metavar="FORM=WEIGHT,...",
+        shown=",".join(f"{name}={weight}" for name, weight in RECIPES["evolved"].mix.items()) + "; guided: simple",
+    )
+    kinds: _Weights = option(
+        {},
+        f"What questions ask for, by weight; 0 leaves a kind out: {', '.join(KINDS)}.",
+        metavar="KIND=WEIGHT,...",
+    )
+    answers: Literal["short", "open"] = option("short", "A few words, or one to three whole sentences.")
+    personas: _Texts = option(
+        (), "Who asks, for the form persona: a text, or a .txt file of one a line. Repeatable.", metavar="TEXT|FILE"
+    )
+    like: _Texts = option((), "A .txt file of your own queries, a line each, for the form like.", metavar="FILE")
+    language: str | None = option(
+        None, "The language of questions: an ISO 639-1 code.", metavar="CODE", shown="that of each chunk"
+    )
+    compiled: str = option("shipped", "Compiled states: shipped, none, a folder or a file.", metavar="WHICH")
+    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1)
+    parser: str = option(DEFAULT_PARSER, "The spaCy model of guided writing.", metavar="MODEL", min_length=1)
+    max_rank: int | None = option(
+        None,
+        "A search for the question must rank its chunks at least this high; 0 only records the rank.",
+        shown="0; for guided models 5",
+        ge=0,
+    )
+    min_chunks: int = option(2, "Fewest chunks of a question about several.", ge=2, le=6)
+    max_chunks: int = option(3, "Most chunks of a question about several.", ge=2, le=6)
+    across_documents: bool = option(False, "Take the chunks of such a question from different documents.")
+    clues: int = option(3, "Clues of a chunk, each searched for in an attempt of its own.", ge=1, le=5)
+    top_k: int = option(3, "Chunks that the search for a clue returns.", ge=1, le=20)
+    neighbours: int = option(0, "Chunks before and after each of them that are read too.", ge=0, le=5)
+    profile_file: Path | None = option(
+        None, "A JSON file of dimensions of profiles with their values.", metavar="FILE", shown="four dimensions"
+    )
+    profiles: int = option(3, "Profiles to suggest for each clue; the first good question is kept.", ge=1, le=10)
+    longer_than: int = option(100, "Ask about chunks with more characters only.", metavar="N", ge=0)
+    seed: int = option(0, "Seed of the order of chunks.", ge=0, lt=2**63)
+    workers: int = option(
+        1, "Parallel attempts. With 1, a local model makes the same run again, to the byte.", ge=1, le=_MAX_WORKERS
+    )
+    timeout: float = option(600.0, "Seconds to wait for an answer of a server.", gt=0, le=86_400)
+    retries: int = option(2, "How often a failed request to a server is sent again.", ge=0, le=1000)
+    budget_calls: int | None = option(None, "End the run after this many calls; a larger budget goes on.", ge=1)
+    budget_tokens: int | None = option(None, "The same for tokens; calls in flight may exceed it.", ge=1)
+    price: str | None = option(
+        None, "Prices of a million prompt and generated tokens, such as 0.5,1.5, to show costs.", metavar="IN,OUT"
+    )
+    engine: str = option("local", "Where chunks are prepared: local, ray, or ray=ADDRESS.")
+    track: bool = option(True, "Log the run in MLflow.")
+    track_texts: bool = option(False, "Also send samples with their passages to a tracking server.")
+    tracking: str | None = option(None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own")
+    verbose: bool = option(False, "Print every file's name, and the log of the model's runtime.", short="-v")
+    quiet: bool = option(False, "Print errors only.", short="-q")
+
+    @field_validator("recipe")
+    @classmethod
+    def _known_recipe(cls, value: str) -> str:
+        if value not in RECIPES:
+            raise ValueError(f"choose one of {', '.join(RECIPES)}")
+        return value
+
+    @field_validator("mix", "kinds")
+    @classmethod
+    def _known_names(cls, value: dict[str, float], info: Any) -> dict[str, float]:
+        known = {**EVOLUTIONS, **STYLES} if info.field_name == "mix" else KINDS
+        if unknown := [name for name in value if name not in known]:
+            raise ValueError(f"there is no {unknown[0]}; there are {', '.join(known)}")
+        weights = (value if info.field_name == "mix" else {**KINDS, **value}) if value else {"": 1}
+        if not all(0 <= weight < math.inf for weight in weights.values()) or not sum(weights.values()):
+            raise ValueError("weights must be 0 or more, and one of them above 0")
+        return value
+
+    @field_validator("language")
+    @classmethod
+    def _known_language(cls, value: str | None) -> str | None:
+        if value is not None and name_of(value) == value:
+            raise ValueError("no known ISO 639-1 code, in small letters, such as de, fr or es")
+        return value
+
+    @field_validator("price")
+    @classmethod
+    def _two_numbers(cls, value: str | None) -> str | None:
+        if value is not None:
+            prices(value)
+        return value
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        for name in self.model_fields_set & _OWNERS.keys():
+            if self.recipe not in _OWNERS[name]:
+                spelled = option_name(type(self), name)
+                raise ValueError(f"{spelled} is not for the recipe {self.recipe}, but for {', '.join(_OWNERS[name])}")
+        if self.max_chunks < self.min_chunks:
+            raise ValueError(f"--max-chunks {self.max_chunks} is less than --min-chunks {self.min_chunks}")
+        if not (self.documents or self.chunks):
+            raise ValueError("no documents: name files or folders, or --chunks FILE")
+        return self
+
+    @property
+    def row(self) -> Recipe:
+        """Return the recipe."""
+        return RECIPES[self.recipe]
+
+    def resolved(self, guided: bool) -> Self:
+        """Return the options with the defaults of the recipe and of a model, which may be guided.
+
+        Raises:
+            InputError: a guided model cannot do what an option wants, or options do not go together.
+        """
+        if guided:
+            given = [name for name in _FREE if name in self.model_fields_set]
+            if given or self.recipe in ("multi", "profiled") or self.critic == "lm":
+                wanted = f"--{given[0].replace('_', '-')}" if given else f"--recipe {self.recipe}"
+                wanted = wanted if given or self.recipe in ("multi", "profiled") else "--critic lm"
+                raise InputError(f"{wanted}: a guided model cannot; take a larger --lm, or --no-guided")
+        known = (SIMPLE,) if guided else self.row.forms
+        if others := [name for name, weight in self.mix.items() if weight and name not in known]:
+            raise InputError(f"--mix {others[0]}: there is only {', '.join(known)}{' for a guided model' * guided}")
+        used = {name: _SHARE for name, texts in ((PERSONA, self.personas), (LIKE, self.like)) if texts}
+        mix = self.mix or ({SIMPLE: 1} if guided else {**self.row.mix, **used})
+        if missing := [name for name in used if not mix.get(name)]:
+            option_named = "--personas" if missing[0] == PERSONA else "--like"
+            raise InputError(f"{option_named}: add {missing[0]}=WEIGHT to --mix, or leave one of both out")
+        if mix.get(LIKE) and not self.like:
+            raise InputError("--mix like: name a file of your own queries with --like")
+        rank = _GUIDED_RANK if guided and self.recipe != "roundtrip" else 0
+        return self.model_copy(
+            update={
+                "guided": guided,
+                "mix": {name: float(mix[name]) for name in (*EVOLUTIONS, *STYLES, PROFILED) if mix.get(name)},
+                "kinds": {**KINDS, **self.kinds},
+                "critic": self.critic or ("head" if guided else "lm"),
+                "max_rank": rank if self.max_rank is None else self.max_rank,
+                "merge": self.row.merge if self.merge is None else self.merge,
+                "min_length": self.row.min_length if self.min_length is None else self.min_length,
+            }
+        )
+
+    def compared(self) -> dict[str, Any]:
+        """Return the options that must be the same for a run to go on."""
+        values = self.model_dump(mode="json", exclude=_NOT_COMPARED)
+        total = sum(self.mix.values())
+        values["mix"] = {name: round(weight / total, 6) for name, weight in self.mix.items()}
+        return values
+
+
+def prices(text: str) -> tuple[float, float]:
+    """Return the prices of a million prompt tokens and a million generated tokens, from a text such as ``0.5,1.5``.
+
+    Raises:
+        ValueError: the text has another form, or a number is negative or not finite.
+    """
+    try:
+        prompt, generated = map(float, text.split(","))
+    except ValueError:
+        prompt = generated = -1.0
+    if not (0 <= prompt < math.inf and 0 <= generated < math.inf):
+        raise ValueError("give the prices of a million prompt and generated tokens, such as 0.5,1.5")
+    return prompt, generated

@@ -1,0 +1,257 @@
+"""The plan of a run: which attempt comes next, from what was accepted and what is in flight.
+
+Finished attempts are never made again: a plan takes them in with :meth:`Plan.record`, whether they were made just now
+or by an earlier process. With one attempt at a time the plan is a function of the finished ones alone.
+"""
+
+import hashlib
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from groundset.run.store import Attempt, State
+from programs.evolutions import CONVERSATION, EVOLUTIONS, KINDS, MULTI, SIMPLE, UNANSWERABLE
+from programs.styles import STYLES
+
+# Quotas of a mix hold while chunks are asked for the first time. What the documents do not yield is then made simple.
+_ROUNDS_OF_QUOTAS = 1
+_ALONE = frozenset({*STYLES, MULTI, UNANSWERABLE, CONVERSATION})  # forms that no other can take the place of
+_FROM_SIMPLE = frozenset({SIMPLE, CONVERSATION, *STYLES})
+
+Partners = Callable[[str], Sequence[Sequence[str]]]
+
+
+class Task(NamedTuple):
+    """An attempt to be made.
+
+    Attributes:
+        number: its number, from 1.
+        chunks: the ids of its chunks; the plan counts visits of the first.
+        wanted: the forms of question that are wanted, the most wanted first.
+        kinds: what a question can ask for, the most wanted first.
+        asked: questions that were asked about these chunks already.
+        turn: how often the first chunk was visited before.
+        seed: a number of this attempt alone.
+        is_last: whether the chunk is not visited again.
+        beyond: whether the question may exceed the quota of its form.
+    """
+
+    number: int
+    chunks: tuple[str, ...]
+    wanted: tuple[str, ...]
+    kinds: tuple[str, ...]
+    asked: tuple[str, ...]
+    turn: int
+    seed: int
+    is_last: bool
+    beyond: bool = False
+
+
+class Plan:
+    """Chooses the next attempt, and decides whether a good question is accepted or surplus."""
+
+    def __init__(
+        self,
+        passages: Mapping[str, str],
+        *,
+        size: int,
+        mix: Mapping[str, float],
+        kinds: Mapping[str, float] = KINDS,
+        seed: int = 0,
+        rounds: int = 1,
+        once: bool = False,
+        partners: Partners = lambda _: (),
+    ) -> None:
+        """Begin with nothing made.
+
+        Args:
+            passages: the texts of the chunks by id, in the order in which they are asked about.
+            size: how many samples are wanted.
+            mix: forms of question by weight.
+            kinds: what questions ask for, by weight.
+            seed: the seed of the run.
+            rounds: how often a chunk is visited at most.
+            once: whether a chunk with a good question is not visited again.
+            partners: returns groups of other chunks for a question about several, the best first.
+        """
+        self.size = size
+        self._passages, self._seed, self._once, self._partners = passages, seed, once, partners
+        self._quotas = {name: share for name, share in quotas(size, mix).items() if mix[name]}
+        self._kinds = {name: weight for name, weight in kinds.items() if weight}
+        self._rounds: list[dict[str, None]] = [dict.fromkeys(passages), *({} for _ in range(rounds - 1))]
+        self._visits: Counter[str] = Counter()
+        self._asked: dict[str, list[str]] = defaultdict(list)
+        self._done: dict[str, set[str]] = defaultdict(set)  # forms that nothing more can be asked in
+        self._groups: set[frozenset[str]] = set()
+        self._flying: dict[int, Task] = {}
+        self._tried: Counter[str] = Counter()
+        self._asked_kinds: Counter[str] = Counter()
+        self._surplus: dict[int, str] = {}
+        self._promoted: list[int] = []
+        self._number = self._finished = self._good = 0
+        self.accepted: Counter[str] = Counter()
+
+    @property
+    def missing(self) -> int:
+        """Return how many samples are missing."""
+        return self.size - self.accepted.total()
+
+    @property
+    def in_flight(self) -> int:
+        """Return how many attempts were begun and have not been recorded."""
+        return len(self._flying)
+
+    def next(self) -> Task | None:
+        """Return the next attempt; None if enough are in flight, or nothing is left to ask."""
+        for beyond in (False, True) if SIMPLE in self._quotas else (False,):
+            self._promote(beyond)
+            if self.missing <= self.in_flight * self._share_good:
+                return None
+            for chunks in self._rounds[:_ROUNDS_OF_QUOTAS] if SIMPLE in self._quotas and not beyond else self._rounds:
+                for chunk_id in chunks:
+                    if task := self._task(chunk_id, beyond):
+                        del chunks[chunk_id]
+                        self._flying[task.number] = task
+                        self._count(task.number, task.chunks, task.wanted)
+                        return task
+        return None
+
+    def record(self, attempt: Attempt) -> None:
+        """Take in a finished attempt."""
+        first = attempt.chunks[0]
+        if self._flying.pop(attempt.number, None) is None:
+            self._rounds[min(self._visits[first], len(self._rounds) - 1)].pop(first, None)
+            self._count(attempt.number, attempt.chunks, attempt.wanted)
+        self._finished += 1
+        self._visits[first] += 1
+        sample, rejects = attempt.result.sample, attempt.result.rejects
+        questions = [reject.question for reject in rejects] + ([sample.question] if sample else [])
+        for chunk_id in attempt.chunks:
+            self._asked[chunk_id] += filter(None, questions)
+        if sample is not None:
+            self._good += 1
+            self._asked_kinds[str(sample.metadata.get("kind"))] += 1
+            if attempt.state == "accepted":
+                self.accepted[sample.evolution] += 1
+            else:
+                self._surplus[attempt.number] = sample.evolution
+        if attempt.result.exhausted:
+            self._exhaust(attempt)
+        is_done = (self._once and sample) or self._done[first] >= self._quotas.keys()
+        if self._visits[first] < len(self._rounds) and not is_done:
+            self._rounds[self._visits[first]][first] = None
+
+    def drop(self, task: Task) -> None:
+        """Forget an attempt that was begun and will not be finished by this process."""
+        del self._flying[task.number]
+
+    def state_of(self, evolution: str, *, beyond: bool) -> State:
+        """Return what becomes of a good question of a form."""
+        has_room = beyond or self.accepted[evolution] < self._quotas.get(evolution, 0)
+        return "accepted" if self.missing > 0 and has_room else "surplus"
+
+    def take_promoted(self) -> list[int]:
+        """Return, once, the numbers of attempts whose surplus questions were accepted since."""
+        promoted, self._promoted = self._promoted, []
+        return promoted
+
+    def _promote(self, beyond: bool) -> None:
+        """Accept surplus questions that there is room for; ``beyond`` their quotas if nothing else can be asked."""
+        for number, evolution in list(self._surplus.items()):
+            if self.state_of(evolution, beyond=beyond) == "accepted":
+                self.accepted[evolution] += 1
+                del self._surplus[number]
+                self._promoted.append(number)
+
+    @property
+    def _share_good(self) -> float:
+        return (self._good + 1) / (self._finished + 2)
+
+    def _task(self, chunk_id: str, beyond: bool) -> Task | None:
+        """Return the attempt on a chunk; None if no form that is wanted can be asked about it."""
+        wanted = self._wanted(chunk_id, beyond)
+        chunks: Sequence[str] = (chunk_id,)
+        if wanted[:1] == [MULTI]:
+            groups = ((chunk_id, *group) for group in self._partners(chunk_id))
+            chunks = next((group for group in groups if frozenset(group) not in self._groups), ())
+            if not chunks:
+                self._done[chunk_id].add(MULTI)
+                wanted, chunks = wanted[1:], (chunk_id,)
+        if not wanted:
+            return None
+        first, turn, number = wanted[0], self._visits[chunk_id], self._number + 1
+        return Task(
+            number=number,
+            chunks=tuple(chunks),
+            wanted=(first,) if first in _ALONE else tuple(name for name in wanted if name not in _ALONE),
+            kinds=tuple(sorted(self._kinds, key=self._kind_missing, reverse=True)),
+            asked=tuple(dict.fromkeys(question for each in chunks for question in self._asked[each])),
+            turn=turn,
+            seed=int(hashlib.sha256(f"{self._seed} {chunk_id} {turn}".encode()).hexdigest()[:8], 16),
+            is_last=turn + 1 >= len(self._rounds),
+            beyond=beyond,
+        )
+
+    def _wanted(self, chunk_id: str, beyond: bool) -> list[str]:
+        """Return the forms that can be asked about a chunk, the one with the most missing per attempt first."""
+        flying = Counter(task.wanted[0] for task in self._flying.values())
+
+        def missing(name: str) -> float:
+            return self._quotas[name] - self.accepted[name] - flying[name] * self._share_good
+
+        names = [
+            name
+            for name in self._quotas
+            if (missing(name) > 0 or (beyond and name == SIMPLE))
+            and name not in self._done[chunk_id]
+            and (name not in EVOLUTIONS or EVOLUTIONS[name].applies(self._passages[chunk_id]))
+        ]
+        return sorted(names, key=lambda name: missing(name) / (1 + self._tried[name]), reverse=True)
+
+    def _kind_missing(self, kind: str) -> float:
+        share = self._kinds[kind] / sum(self._kinds.values())
+        flying = sum(task.kinds[:1] == (kind,) for task in self._flying.values())
+        return share * (self._asked_kinds.total() + self.in_flight + 1) - self._asked_kinds[kind] - flying
+
+    def _count(self, number: int, chunks: Sequence[str], wanted: Sequence[str]) -> None:
+        self._number = max(self._number, number)
+        self._groups.add(frozenset(chunks))
+        self._tried.update(wanted[:1])
+
+    def _exhaust(self, attempt: Attempt) -> None:
+        """Note that nothing more can be asked of the chunks of an attempt, in the forms that it could have taken."""
+        first, wanted = attempt.chunks[0], set(attempt.wanted)
+        refused = [reject.chunk_id for reject in attempt.result.rejects if reject.step == "chunk"]
+        for chunk_id in refused:
+            self._done[chunk_id] |= set(self._quotas)
+        if not refused and MULTI not in wanted:
+            self._done[first] |= set(self._quotas) - {MULTI} if wanted & _FROM_SIMPLE else wanted
+
+
+def in_turn(chunks: Iterable[tuple[str, str]], seed: int) -> list[str]:
+    """Return chunk ids in a random order in which documents take turns.
+
+    Args:
+        chunks: ids of chunks and of their documents.
+        seed: decides the order.
+    """
+    by_document: dict[str, list[str]] = defaultdict(list)
+    for chunk_id, doc_id in chunks:
+        by_document[doc_id].append(chunk_id)
+    chance = random.Random(seed)
+    documents = chance.sample(list(by_document.values()), len(by_document))
+    shuffled = [chance.sample(ids, len(ids)) for ids in documents]
+    longest = max(map(len, shuffled), default=0)
+    return [ids[place] for place in range(longest) for ids in shuffled if place < len(ids)]
+
+
+def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:
+    """Distribute ``size`` samples by the weights of ``mix``, with the largest remainder method."""
+    total = sum(mix.values())
+    exact = {name: size * weight / total for name, weight in mix.items()}
+    shares = {name: int(share) for name, share in exact.items()}
+    by_remainder = sorted(mix, key=lambda name: shares[name] - exact[name])
+    for name in by_remainder[: size - sum(shares.values())]:
+        shares[name] += 1
+    return shares

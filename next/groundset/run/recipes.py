@@ -1,0 +1,123 @@
+"""Recipes: the programs that make samples, as users pick them with ``--recipe``. To add one, add a row."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from programs.evolutions import EVOLUTIONS, MULTI, SIMPLE
+from programs.styles import STYLES
+
+if TYPE_CHECKING:
+    import dspy
+
+    from groundset.run.options import GenerateOptions
+    from programs.recipe import Search
+
+PROFILED = "profiled"
+
+
+class Material(NamedTuple):
+    """What programs are built from.
+
+    Attributes:
+        options: the options of the run, with their defaults resolved.
+        search: finds passages for a query.
+        guided: returns the program for models that cannot write alone; None if the model can.
+    """
+
+    options: "GenerateOptions"
+    search: "Search"
+    guided: "Callable[[], dspy.Module] | None" = None
+
+
+class Recipe(NamedTuple):
+    """One row of the table.
+
+    Attributes:
+        about: one sentence for the help.
+        build: returns the programs by the kind of attempt: ``one`` chunk, ``several``, or a ``clue`` of a chunk.
+        forms: the forms of question that ``--mix`` can choose from; all by default.
+        mix: the weights of forms without ``--mix``.
+        rounds: how often a chunk is visited at most.
+        once: whether a chunk with a good question is not visited again.
+        size: the default of ``--size``; None for one sample of each chunk.
+        min_length: the default of ``--min-length``, in characters.
+        merge: the default of ``--merge``, in chunks.
+        judges_chunks: whether chunks are judged before they are asked about.
+        keeps: whether a question is kept at the last visit though the judge refuses it.
+    """
+
+    about: str
+    build: "Callable[[Material], dict[str, dspy.Module]]"
+    forms: tuple[str, ...] = (*EVOLUTIONS, *STYLES)
+    mix: Mapping[str, float] = MappingProxyType({SIMPLE: 0.5, "reasoning": 0.2, "conditional": 0.1, MULTI: 0.2})
+    rounds: int = 6
+    once: bool = False
+    size: int | None = 20
+    min_length: int = 200
+    merge: int = 1
+    judges_chunks: bool = True
+    keeps: bool = False
+
+
+def _one(material: Material) -> "dict[str, dspy.Module]":
+    from programs.onechunk import OneChunk
+
+    if material.guided is not None:
+        return {"one": material.guided()}
+    return {"one": OneChunk(material.search, panel=material.options.panel)}
+
+
+def _several(material: Material) -> "dict[str, dspy.Module]":
+    from programs.chunks import SeveralChunks
+
+    return {"several": SeveralChunks(material.search, panel=material.options.panel)}
+
+
+def _evolved(material: Material) -> "dict[str, dspy.Module]":
+    return _one(material) | (_several(material) if material.options.mix.get(MULTI) else {})
+
+
+def _profiled(material: Material) -> "dict[str, dspy.Module]":
+    from groundset.files import data_path
+    from programs.profiled import Profiled
+    from programs.profiles import read_profiles
+
+    options = material.options
+    return {
+        "clue": Profiled(
+            material.search,
+            read_profiles(options.profile_file or data_path("profiles", "default.json")),
+            clues=options.clues,
+            top_k=options.top_k,
+            profiles=options.profiles,
+            panel=options.panel,
+        )
+    }
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "evolved": Recipe("Questions about one chunk, some of them made harder, and about several.", _evolved),
+    "single": Recipe("One question about each chunk.", _one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
+    "multi": Recipe("Questions that need several chunks.", _several, (MULTI,), {MULTI: 1}),
+    PROFILED: Recipe(
+        "Questions for profiles of type, persona, scope and difficulty, about passages found by search.",
+        _profiled,
+        (PROFILED,),
+        {PROFILED: 1},
+        rounds=5,
+        merge=3,
+    ),
+    "roundtrip": Recipe(
+        "One question about every chunk, to compare retrievers.",
+        _one,
+        (SIMPLE,),
+        {SIMPLE: 1},
+        rounds=3,
+        once=True,
+        size=None,
+        min_length=100,
+        judges_chunks=False,
+        keeps=True,
+    ),
+}

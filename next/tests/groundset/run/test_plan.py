@@ -1,0 +1,205 @@
+"""The plan of a run: quotas, turns, what is in flight, surplus, going on."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from groundset.run.plan import Plan, Task, in_turn, quotas
+from groundset.run.store import Attempt, Result
+from programs.types import Chunk, Reject, Retrieval, Sample
+
+PASSAGES = {f"c{n}": f"If it rains, mill {n} stands still. It has two wheels. It was built long ago." for n in range(12)}
+MIX = {"simple": 0.5, "reasoning": 0.25, "conditional": 0.25}
+
+
+def finished(task: Task, evolution: str | None, plan: Plan, *, exhausted: bool = False, step: str = "judge") -> Attempt:
+    """The attempt of a task, with a good question of a form or a refused one."""
+    if evolution is None:
+        reject = Reject(step=step, reason="no", question=f"refused {task.number}?", chunk_id=task.chunks[0])
+        result = Result(rejects=(reject,), exhausted=exhausted)
+        return Attempt(task.number, task.chunks, task.wanted, "refused", result)
+    contexts = tuple(Chunk(chunk_id=c, doc_id="d", path="d", title="", start=0, end=1, text="x") for c in task.chunks)
+    sample = Sample(
+        id=f"s{task.number}",
+        question=f"question {task.number}?",
+        answer="a",
+        evolution=evolution,
+        language="en",
+        contexts=contexts,
+        retrieval_gt=((task.chunks[0],),),
+        retrieval=Retrieval(rank=1, retrieved_id="c0", retrieved_content="x", score=1),
+        metadata={"kind": task.kinds[0]} if task.kinds else {},
+    )
+    state = plan.state_of(evolution, beyond=task.beyond)
+    return Attempt(task.number, task.chunks, task.wanted, state, Result(sample=sample))
+
+
+def run(plan: Plan, answer: Callable[[Task], str | None], most: int = 500) -> list[Attempt]:
+    """Make attempts one after the other until the plan ends."""
+    attempts = []
+    while (task := plan.next()) is not None and len(attempts) < most:
+        attempts.append(finished(task, answer(task), plan))
+        plan.record(attempts[-1])
+    return attempts
+
+
+def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing() -> None:
+    plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
+    attempts = run(plan, lambda task: task.wanted[0])
+    assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
+    assert len(attempts) == 8
+    assert len({attempt.chunks for attempt in attempts}) == 8  # a chunk is asked again only after all others
+
+
+def test_the_writer_may_take_another_wanted_form() -> None:
+    plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
+    run(plan, lambda task: task.wanted[-1])
+    assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
+
+
+def test_what_documents_do_not_yield_is_made_simple_in_later_rounds() -> None:
+    plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
+    attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
+    assert plan.accepted == {"simple": 8}
+    assert [attempt for attempt in attempts if attempt.state == "accepted"][-1].number > len(PASSAGES)
+
+
+def test_a_mix_without_simple_is_never_made_of_something_else() -> None:
+    plan = Plan(PASSAGES, size=4, mix={"reasoning": 1, "conditional": 1}, rounds=3)
+    run(plan, lambda task: "reasoning" if "reasoning" in task.wanted else None)
+    assert plan.accepted == {"reasoning": 2}
+    assert plan.missing == 2
+
+
+def test_forms_that_a_passage_cannot_carry_are_not_wanted() -> None:
+    plan = Plan({"c0": "Mills grind."}, size=3, mix={"conditional": 1, "table": 1})
+    assert plan.next() is None
+
+
+def test_a_form_of_its_own_is_wanted_alone() -> None:
+    plan = Plan(PASSAGES, size=4, mix={"simple": 1, "terse": 1, "unanswerable": 1}, rounds=2)
+    wanted = {attempt.wanted for attempt in run(plan, lambda task: task.wanted[0])}
+    assert wanted == {("simple",), ("terse",), ("unanswerable",)}
+
+
+def test_no_more_is_in_flight_than_is_missing_at_the_yield_so_far() -> None:
+    plan = Plan(PASSAGES, size=3, mix={"simple": 1}, rounds=6)
+    first = [plan.next() for _ in range(6)]
+    assert all(first)  # nothing is known: half are expected to be good
+    assert plan.next() is None
+    for task in first[:4]:
+        assert task is not None
+        plan.record(finished(task, None, plan))
+    assert plan.next() is not None  # few are good, so more are begun
+
+
+def test_a_chunk_in_flight_is_not_asked_again() -> None:
+    plan = Plan({"c0": "x", "c1": "x"}, size=9, mix={"simple": 1}, rounds=3)
+    first, second = plan.next(), plan.next()
+    assert first is not None
+    assert second is not None
+    assert first.chunks != second.chunks
+    assert plan.next() is None
+    plan.record(finished(first, "simple", plan))
+    again = plan.next()
+    assert again is not None
+    assert (again.chunks, again.turn, again.asked) == (first.chunks, 1, ("question 1?",))
+
+
+def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:
+    pairs = {"c0": [("c1",)], "c1": []}
+    plan = Plan({"c0": "x", "c1": "x"}, size=9, mix={"simple": 2, "multi_context": 1}, rounds=5, partners=pairs.__getitem__)
+    attempts = []
+    while (task := plan.next()) is not None:
+        attempts.append(task)
+        plan.record(finished(task, None, plan, exhausted=task.wanted == ("simple",)))
+    assert [task.chunks for task in attempts] == [("c0",), ("c1",), ("c0", "c1")]
+
+
+def test_a_refused_chunk_is_not_used_at_all() -> None:
+    plan = Plan({"c0": "x"}, size=2, mix={"simple": 1, "multi_context": 1}, rounds=5, partners=lambda _: [("c9",)])
+    task = plan.next()
+    assert task is not None
+    plan.record(finished(task, None, plan, exhausted=True, step="chunk"))
+    assert plan.next() is None
+
+
+def test_pairs_are_asked_about_once() -> None:
+    partners = {"c0": [("c1",), ("c2",)], "c1": [("c0",)], "c2": []}
+    plan = Plan(dict.fromkeys(partners, "x"), size=9, mix={"multi_context": 1}, rounds=5, partners=partners.__getitem__)
+    made = [attempt.chunks for attempt in run(plan, lambda task: None)]
+    assert made == [("c0", "c1"), ("c0", "c2")]
+
+
+def test_surplus_is_used_when_the_run_grows() -> None:
+    plan = Plan(PASSAGES, size=1, mix={"simple": 1}, rounds=2)
+    tasks = [plan.next(), plan.next()]
+    attempts = []
+    for task in tasks:
+        assert task is not None
+        attempts.append(finished(task, "simple", plan))
+        plan.record(attempts[-1])
+    assert [attempt.state for attempt in attempts] == ["accepted", "surplus"]
+    grown = Plan(PASSAGES, size=2, mix={"simple": 1}, rounds=2)
+    for attempt in attempts:
+        grown.record(attempt)
+    assert grown.next() is None
+    assert grown.take_promoted() == [2]
+    assert grown.accepted == {"simple": 2}
+
+
+def test_kinds_are_wanted_by_weight() -> None:
+    plan = Plan(PASSAGES, size=9, mix={"simple": 1}, kinds={"fact": 2, "why": 1, "list": 0}, rounds=1)
+    attempts = run(plan, lambda task: "simple")
+    kinds = Counter(attempt.result.sample.metadata["kind"] for attempt in attempts if attempt.result.sample)
+    assert kinds == {"fact": 6, "why": 3}
+
+
+def test_once_means_one_good_question_of_a_chunk() -> None:
+    plan = Plan(PASSAGES, size=50, mix={"simple": 1}, rounds=3, once=True)
+    chance = random.Random(0)
+    attempts = run(plan, lambda task: "simple" if task.is_last or chance.random() < 0.5 else None)
+    assert plan.accepted == {"simple": len(PASSAGES)}
+    assert max(Counter(attempt.chunks[0] for attempt in attempts).values()) == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_plan_goes_on_where_another_one_was_killed(seed: int) -> None:
+    def answer(task: Task) -> str | None:
+        good = random.Random(f"{seed} {task.chunks} {task.turn}").random() < 0.5
+        return random.Random(task.seed).choice(task.wanted) if good else None
+
+    def new() -> Plan:
+        partners = {c: [(other,) for other in PASSAGES if other != c][:2] for c in PASSAGES}
+        mix = {**MIX, "multi_context": 0.3, "terse": 0.2}
+        return Plan(PASSAGES, size=20, mix=mix, seed=seed, rounds=4, partners=partners.__getitem__)
+
+    whole = run(new(), answer)
+    for cut in range(0, len(whole), 5):
+        plan = new()
+        for attempt in whole[:cut]:
+            plan.record(attempt)
+        rest = run(plan, answer)
+        assert [(each.number, each.chunks, each.wanted, each.state) for each in whole[cut:]] == [
+            (each.number, each.chunks, each.wanted, each.state) for each in rest
+        ]
+
+
+def test_documents_take_turns_in_a_seeded_order() -> None:
+    chunks = [(f"{doc}{n}", doc) for doc in "abc" for n in range(3)] + [("d0", "d")]
+    order = in_turn(chunks, seed=1)
+    assert sorted(order) == sorted(chunk for chunk, _ in chunks)
+    assert sorted(name[0] for name in order[:4]) == ["a", "b", "c", "d"]
+    assert sorted(name[0] for name in order[4:7]) == ["a", "b", "c"]
+    assert order == in_turn(chunks, seed=1) != in_turn(chunks, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("size", "weights", "shares"),
+    [(20, (50, 25, 25), (10, 5, 5)), (7, (1, 1, 1), (3, 2, 2)), (1, (1, 3), (0, 1)), (2, (0, 1), (0, 2))],
+)
+def test_quotas_have_the_largest_remainders(size: int, weights: Sequence[float], shares: Sequence[int]) -> None:
+    mix = {str(n): weight for n, weight in enumerate(weights)}
+    assert tuple(quotas(size, mix).values()) == shares

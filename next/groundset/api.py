@@ -117,12 +117,12 @@ def lm(spec: str, **options: Any) -> "dspy.LM":
     Args:
         spec: a name of `groundset models list`, a .gguf file, ``hf/<owner>/<repo>/<file>.gguf``,
             ``openai/<model>@<base url>`` or ``provider/model``.
-        **options: see :func:`groundset.models.open_model`.
+        **options: see :func:`groundset.models.open.open_model`.
 
     Raises:
         ModelError: it cannot be found, verified or loaded.
     """
-    from groundset.models import open_model
+    from groundset.models.open import open_model
 
     return open_model(spec, **options).lm
 

@@ -16,10 +16,13 @@ from dspy.lm15 import (
     Request,
     Response,
     ServerError,
+    TextPart,
+    ThinkingPart,
     UnsupportedFeatureError,
     Usage,
 )
 
+from groundset.models.completions import without_thoughts
 from groundset.models.control_tokens import ControlTokens
 from groundset.models.gguf import special_tokens
 from programs.errors import ModelError
@@ -36,6 +39,8 @@ _OPTIONS = (
     "frequency_penalty",
     "response_format",
 )
+# Templates of models that think by default have this switch.
+_NO_THOUGHTS = {"chat_template_kwargs": {"enable_thinking": False}}
 
 
 def usable_processors() -> int:
@@ -125,7 +130,7 @@ class LlamaModel:
                 raise ServerError(f"llama.cpp crashed: {error}") from error
         if "error" in reply:
             raise _error(reply["error"])
-        return _response(reply, request.model)
+        return without_thoughts(_response(reply, request.model))
 
     def close(self) -> None:
         """Free the model's memory."""
@@ -151,7 +156,7 @@ def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
     messages.extend({"role": message.role, "content": message.text or ""} for message in request.messages)
     options = {name: value for name in _OPTIONS if (value := getattr(config, name)) is not None}
     stop = {"stop": list(config.stop)} if config.stop else {}
-    return {"messages": messages, "cache_prompt": True, **options, **stop, **extensions}
+    return {"messages": messages, "cache_prompt": True, **_NO_THOUGHTS, **options, **stop, **extensions}
 
 
 def _error(error: Mapping[str, Any]) -> LM15Error:
@@ -165,10 +170,12 @@ def _error(error: Mapping[str, Any]) -> LM15Error:
 
 def _response(reply: Mapping[str, Any], model: str) -> Response:
     choice, usage = reply["choices"][0], reply["usage"]
+    thought, text = (choice["message"].get(name) or "" for name in ("reasoning_content", "content"))
+    parts = [*([ThinkingPart(thought)] if thought else ()), TextPart(text)]
     return Response(
         id=None,
         model=model,
-        message=Message.assistant(choice["message"].get("content") or ""),
+        message=Message.assistant(parts),
         finish_reason="length" if choice["finish_reason"] == "length" else "stop",
         usage=Usage(
             input_tokens=usage["prompt_tokens"],

@@ -139,7 +139,7 @@ def open_model(
     if isinstance(found, ServedModel):
         from groundset.models.server import Server
 
-        server = Server(found, timeout=timeout, retries=retries, notify=notify)
+        server = Server(found.model, found.base_url, timeout=timeout, retries=retries, notify=notify)
         server.check()
         return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None, guided=False)
     from groundset.models.gguf import count_weights

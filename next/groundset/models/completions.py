@@ -1,0 +1,60 @@
+"""Read completions: the one place where thoughts are cut off, whatever wrote them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dspy.lm15 import Message, Response
+from dspy.utils.exceptions import LMError
+
+from programs.errors import AnswerError
+
+_TAG = r"(?:think|thinking|thought|seed:think)"
+# A template may open the thought itself, so that the completion only closes it; a limit may cut it off before its end.
+_CLOSED = re.compile(rf"\A.*(?:</{_TAG}>|\[/THINK\])", re.DOTALL | re.IGNORECASE)
+_OPEN = re.compile(rf"(?:<{_TAG}>|\[THINK\]).*", re.DOTALL | re.IGNORECASE)
+
+
+class ThinkingError(AnswerError, LMError):
+    """A model has thought and written nothing; the message says what to do. DSPy passes it on as it is."""
+
+
+def completion_text(response: Response) -> str:
+    """Return what a model has written, without its thoughts, which servers send beside the text or within it.
+
+    Raises:
+        ThinkingError: nothing is left but thoughts, or the limit of tokens was reached before the first word.
+    """
+    parts = response.message.parts
+    written = "\n".join(part.text for part in parts if part.type == "text")
+    text = _OPEN.sub("", _CLOSED.sub("", written)).strip()
+    has_thought = thinks(response)
+    if text or not (has_thought or (response.finish_reason == "length" and response.usage.output_tokens)):
+        return text if has_thought else written
+    spent = f" in {response.usage.output_tokens} tokens" if response.usage.output_tokens else ""
+    raise ThinkingError(
+        f"the model has only thought and written nothing{spent}; name a model that does not think (tagged instruct), "
+        "or turn its thinking off (vLLM, SGLang: --default-chat-template-kwargs '{\"enable_thinking\": false}'; "
+        "llama-server: --reasoning-budget 0), or give steps more max_tokens"
+    )
+
+
+def thinks(response: Response) -> bool:
+    """Return whether there are thoughts in a response."""
+    parts = response.message.parts
+    return bool(response.usage.reasoning_tokens) or any(
+        part.type == "thinking" or (part.type == "text" and (_CLOSED.search(part.text) or _OPEN.search(part.text)))
+        for part in parts
+    )
+
+
+def without_thoughts(response: Response, stop: Sequence[str] = ()) -> Response:
+    """Return a response that holds the written text only, up to the first of ``stop``; see :func:`completion_text`.
+
+    Tool calls and other parts stay as they are.
+    """
+    if any(part.type not in ("text", "thinking") for part in response.message.parts):
+        return response
+    text = completion_text(response)
+    end = min((place for mark in stop if (place := text.find(mark)) >= 0), default=len(text))
+    return replace(response, message=Message.assistant(text[:end]))

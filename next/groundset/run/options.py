@@ -44,7 +44,6 @@ _NOT_COMPARED = {
     *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),
     *("budget_calls", "budget_tokens", "price", "engine", "track", "track_texts", "tracking", "verbose", "quiet"),
 }
-)
 
 
 def parse_mix(value: Any) -> Any:

@@ -1,0 +1,184 @@
+"""One attempt: are its chunks fit to ask about, the program, the search for the question, the sample."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import dspy
+from dspy.utils.callback import BaseCallback
+from pydantic_core import to_jsonable_python
+
+from groundset.retrieval.index import Index
+from groundset.run.engine import Made
+from groundset.run.options import GenerateOptions
+from groundset.run.plan import Task
+from groundset.run.store import Result
+from programs.evolutions import MULTI
+from programs.judges import Verdict
+from programs.languages import LANGUAGES, language_of
+from programs.styles import PERSONAS
+from programs.text import plain
+from programs.types import Chunk, Reject, Sample, StepRecord
+
+# Otherwise DSPy keeps every call and prediction in memory.
+_UNTRACED: Mapping[str, Any] = {"disable_history": True, "trace": None, "max_trace_size": 0}
+_EXAMPLES = 3  # of the user's own queries in a prompt
+
+
+class Recorder(BaseCallback):  # type: ignore[misc]
+    """Collects what the steps of one attempt say: everything that has the ``name`` of a step."""
+
+    def __init__(self, hear: Callable[[StepRecord], object] = lambda _: None) -> None:
+        """Call ``hear`` with each record."""
+        self.records: list[StepRecord] = []
+        self._hear = hear
+        self._names: dict[str, str] = {}
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Note which step begins."""
+        del inputs
+        if name := getattr(instance, "name", ""):
+            self._names[call_id] = name
+
+    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """Record what the step said."""
+        name = self._names.pop(call_id, "")
+        if name and exception is None and isinstance(outputs, dspy.Prediction):
+            said = to_jsonable_python(dict(outputs), fallback=str)
+            record = StepRecord(step=name, output=said, probability=said.pop("probability", None))
+            self.records.append(record)
+            self._hear(record)
+
+
+class Attempts:
+    """Makes attempts; safe to share between threads."""
+
+    def __init__(
+        self,
+        options: GenerateOptions,
+        chunks: Mapping[str, Chunk],
+        *,
+        before: Callable[[Chunk], str],
+        verdict: Callable[[Chunk], Verdict] | None,
+        programs: "Mapping[str, dspy.Module]",
+        lm: Any,
+        index: Callable[[], Index],
+        encode: Callable[[Sequence[str]], Any],
+        hear: Callable[[StepRecord], object],
+    ) -> None:
+        """Hold what attempts need.
+
+        Args:
+            options: the resolved options of the run.
+            chunks: all chunks by id.
+            before: returns the end of the text before a chunk.
+            verdict: decides whether a chunk is fit to ask about; None if all are.
+            programs: see :class:`groundset.run.recipes.Recipe`.
+            lm: the language model.
+            index: returns the search of all chunks, once they are prepared.
+            encode: embeds texts.
+            hear: called with what each step says.
+        """
+        self._options, self._chunks, self._before, self._verdict = options, chunks, before, verdict
+        self._programs, self._lm, self._index, self._encode, self._hear = programs, lm, index, encode, hear
+
+    def __call__(self, task: Task) -> Made:
+        """Make an attempt."""
+        recorder = Recorder(self._hear)
+        with dspy.context(lm=self._lm, callbacks=[recorder], **_UNTRACED):
+            if refused := self._unfit(task):
+                return Made(Result(rejects=(refused,), trail=tuple(recorder.records), exhausted=True))
+            made = self._ask(task)
+        rejects = [
+            each if each.chunk_id else each.model_copy(update={"chunk_id": task.chunks[0]}) for each in made.rejects
+        ]
+        trail, exhausted = tuple(recorder.records), bool(made.exhausted)
+        if not made.question:
+            return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
+        sample = self._sample(task, made, trail)
+        if refused := self._too_far(sample):
+            return Made(Result(rejects=(*rejects, refused), trail=trail, exhausted=exhausted))
+        vector = self._encode([sample.question])[0]
+        return Made(Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector)
+
+    def _unfit(self, task: Task) -> Reject | None:
+        """Return why one of the chunks is refused."""
+        for chunk_id in task.chunks if self._verdict else ():
+            good, probability, reason = self._verdict(self._chunks[chunk_id])  # type: ignore[misc]
+            if not good:
+                return Reject(step="chunk", reason=reason, probability=probability, chunk_id=chunk_id)
+        return None
+
+    def _ask(self, task: Task) -> Any:
+        options, chunks = self._options, [self._chunks[chunk_id] for chunk_id in task.chunks]
+        passages, topics = [plain(chunk.text) for chunk in chunks], [chunk.topic for chunk in chunks]
+        language = options.language or ""
+        if task.wanted == (MULTI,):
+            program = self._programs["several"]
+            return program(passages, topics, asked=task.asked, answers=options.answers, language=language)
+        if "clue" in self._programs:
+            return self._programs["clue"](
+                passages[0], topics[0], turn=task.turn, asked=task.asked, language=language, seed=task.seed
+            )
+        before = self._before(chunks[0])
+        if options.guided:
+            return self._programs["one"](passages[0], topics[0], before, asked=task.asked)
+        personas, like = options.personas or PERSONAS, options.like
+        start = task.seed % max(1, len(like))
+        return self._programs["one"](
+            passages[0],
+            topics[0],
+            before,
+            wanted=task.wanted,
+            kinds=task.kinds,
+            asked=task.asked,
+            answers=options.answers,
+            language=language,
+            persona=personas[task.seed % len(personas)],
+            examples=(*like[start:], *like)[:_EXAMPLES] if like else (),
+            keep=options.row.keeps and task.is_last,
+        )
+
+    def _sample(self, task: Task, made: Any, trail: tuple[StepRecord, ...]) -> Sample:
+        """Return the sample of a question; one that no chunk answers has the chunks that it was made from."""
+        found = [chunk_id or task.chunks[0] for chunk_id in made.context_ids]
+        ids = list(dict.fromkeys(found or [task.chunks[place] for place in made.needed]))
+        groups = tuple(
+            tuple(dict.fromkeys((own, *others))) for own, others in zip(ids, made.alternatives, strict=False)
+        )
+        contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or task.chunks)
+        code = self._options.language or language_of(plain(contexts[0].text))
+        question = LANGUAGES[code].punctuated(made.question)
+        text = "\0".join((question, made.answer, *(chunk.chunk_id for chunk in contexts)))
+        return Sample(
+            id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+            question=question,
+            answer=made.answer,
+            evolution=made.evolution,
+            language=code,
+            contexts=contexts,
+            retrieval_gt=groups or tuple((chunk_id,) for chunk_id in ids),
+            retrieval=self._index().rank(question, groups or [[chunk_id] for chunk_id in ids]),
+            probability=made.probability,
+            trail=trail,
+            metadata={
+                "evidence": list(made.evidence),
+                **({"kind": made.kind} if made.kind else {}),
+                **made.metadata,
+                "attempt": task.number,
+            },
+        )
+
+    def _too_far(self, sample: Sample) -> Reject | None:
+        """Return why a search for the question does not find its chunks."""
+        rank, most = sample.retrieval.rank, self._options.max_rank
+        if not most or not sample.retrieval_gt or (rank is not None and rank <= most):
+            return None
+        reason = "its chunks are not found" if rank is None else f"its chunks are too far: rank {rank}"
+        return Reject(
+            step="retrieval",
+            reason=reason,
+            question=sample.question,
+            probability=sample.probability,
+            chunk_id=sample.contexts[0].chunk_id,
+        )

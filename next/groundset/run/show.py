@@ -1,0 +1,105 @@
+"""`groundset show`: the samples and rejects of a run on a terminal, or as JSON."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+
+from groundset.files import json_text
+from groundset.options import Options, option
+from groundset.printing import printable, say
+from groundset.run.record import sample_row
+from groundset.run.run import Run, open_run
+from groundset.run.summary import account
+from programs.errors import InputError
+from programs.text import plain
+from programs.types import Chunk, Reject, Sample
+
+
+class ShowOptions(Options):
+    """Show the samples of a run with their passages, or what was refused and why."""
+
+    run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
+    rejects: bool = option(False, "Show what was refused.")
+    step: tuple[str, ...] = option((), "With --rejects: only those of this step. Repeatable.", metavar="STEP")
+    id: str | None = option(None, "Show the samples whose id begins with this.", metavar="ID")
+    limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
+    trail: bool = option(False, "Also show what each step said.")
+    as_json: bool = option(False, "Print JSON.", command_only=True)
+
+
+def show(options: ShowOptions) -> None:
+    """Print samples or rejects.
+
+    Raises:
+        InputError: an option is wrong, or the folder holds no run.
+    """
+    for name, is_given, other in (("--id", options.id, options.rejects), ("--step", options.step, not options.rejects)):
+        if is_given and other:
+            raise InputError(f"{name}: {'not together with' if name == '--id' else 'only with'} --rejects")
+    run = open_run(options.run)
+    samples = [each for each in run.samples if each.id.startswith(options.id or "")][: options.limit]
+    if options.id and not samples:
+        raise InputError(f"--id {options.id}: no sample of {options.run} has an id that begins with this")
+    steps = {reject.step for reject in run.rejects}
+    if unknown := [step for step in options.step if step not in steps]:
+        raise InputError(
+            f"--step {unknown[0]}: it refused nothing; steps that did: {', '.join(sorted(steps)) or 'none'}"
+        )
+    rejects = [each for each in run.rejects if each.step in (options.step or steps)][: options.limit]
+    if options.as_json:
+        rows = (
+            [_reject_row(run, each) for each in rejects] if options.rejects else [sample_row(each) for each in samples]
+        )
+        say(json_text({"run": str(run.folder), "rejects" if options.rejects else "samples": rows}, indent=2))
+        return
+    console = Console(highlight=False, emoji=False)
+    if options.rejects:
+        for reject in rejects:
+            _print_reject(console, reject, run.chunks.get(reject.chunk_id))
+    else:
+        for sample in samples:
+            _print_sample(console, sample, trail=options.trail)
+    if not options.id:
+        for line in account(run):
+            say(line)
+
+
+def _reject_row(run: Run, reject: Reject) -> dict[str, object]:
+    chunk = run.chunks.get(reject.chunk_id)
+    return {**reject.model_dump(mode="json"), "passage": plain(chunk.text) if chunk else ""}
+
+
+def _print_sample(console: Console, sample: Sample, *, trail: bool) -> None:
+    rank = sample.retrieval.rank
+    found = "no chunk answers it" if not sample.retrieval_gt else f"rank {rank}" if rank else "not found again"
+    score = "" if sample.probability is None else f", {sample.probability:.2f}"
+    console.rule(f"[bold]{_safe(sample.id)}[/bold]  {_safe(sample.evolution)}, {found}{score}", align="left")
+    console.print(f"[bold]{_safe(sample.question)}[/bold]\n{_safe(sample.answer)}")
+    _print_chunks(console, sample.contexts)
+    for record in sample.trail if trail else ():
+        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(json.dumps(record.output, ensure_ascii=False))}")
+    console.print()
+
+
+def _print_reject(console: Console, reject: Reject, chunk: Chunk | None) -> None:
+    score = "" if reject.probability is None else f" ({reject.probability:.2f})"
+    console.print(f"[bold]{_safe(reject.step)}[/bold]  {_safe(reject.reason)}{score}")
+    if reject.question:
+        console.print(Padding(_safe(reject.question), (0, 0, 0, 2)))
+    if chunk is not None:
+        _print_chunks(console, [chunk])
+    console.print()
+
+
+def _print_chunks(console: Console, chunks: Sequence[Chunk]) -> None:
+    for chunk in chunks:
+        console.print(Padding(f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})", (0, 0, 0, 2)))
+        console.print(Padding(_safe(plain(chunk.text), lines=True), (0, 0, 0, 4)))
+
+
+def _safe(text: str, *, lines: bool = False) -> str:
+    return escape(printable(text, lines=lines))

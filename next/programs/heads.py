@@ -34,7 +34,7 @@ class Encoder(Protocol):
     """Turns texts into vectors of length one; ``sha256`` is the hash of its weights."""
 
     @property
-    def sha256(self) -> str | None:
+    def sha256(self) -> str:
         """Return the hash of its weights."""
         ...
 
@@ -48,7 +48,7 @@ class HeadStep(NamedTuple):
 
     Attributes:
         subject: the judged input; its embedding and its shape are features, too.
-        outputs: what they decide; the first one is the verdict, the others say why.
+        outputs: what they decide; the first one is the verdict, the others, which may be missing, say why.
         refusal: the reason where the verdict is no; by default, the output that is least likely.
         features: returns the features of each row of inputs.
     """
@@ -178,8 +178,10 @@ class StepHeads(BaseModel):
         if self.step not in HEAD_STEPS:
             raise ValueError(f"no heads are fitted for the step {self.step!r}")
         outputs = HEAD_STEPS[self.step].outputs
-        if self.heads.keys() != set(outputs):
-            raise ValueError(f"its heads are {', '.join(sorted(self.heads))}, not {', '.join(sorted(outputs))}")
+        if unknown := sorted(self.heads.keys() - set(outputs)):
+            raise ValueError(f"the step {self.step} has no output {unknown[0]!r}")
+        if outputs[0] not in self.heads:
+            raise ValueError(f"it has no head of {outputs[0]!r}")
         known = HEAD_STEPS[self.step].features([_EXAMPLE], _NoVectors())[0].keys()
         for name, head in self.heads.items():
             if unknown := sorted(head.weights.keys() - known - {VECTOR}):
@@ -216,7 +218,7 @@ _EXAMPLE = dict.fromkeys(("passage", "question", "answer"), "Ebbing lies on a ri
 class _NoVectors:
     """An encoder that returns zeros."""
 
-    sha256 = None
+    sha256 = ""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         return np.zeros((len(texts), 1), dtype=np.float32)
@@ -289,8 +291,8 @@ class HeadJudge(dspy.Module):
         verdict, *parts = step.outputs
         probability = found[verdict]
         fit = probability >= self.heads.threshold
-        weakest = min(parts or [verdict], key=lambda name: found[name])
-        values: dict[str, Any] = {name: found[name] >= _UNSURE for name in parts}
+        weakest = min(set(parts) & found.keys() or {verdict}, key=lambda name: found[name])
+        values: dict[str, Any] = {name: found.get(name, 1.0) >= _UNSURE for name in parts}
         values |= {"answer": ""} if self.name == "judge" else {}
         return dspy.Prediction(
             **values,

@@ -1,0 +1,297 @@
+"""Fitting the heads of a step to labels, and the threshold that reaches a wanted precision.
+
+Heads are fitted to train rows. The threshold is chosen on generated questions if there are enough, with out-of-fold
+probabilities of train rows, else on dev rows. Test rows are only reported.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from optimizers.labels import FAULTS, SPLITS, ChunkLabel, QuestionLabel, Row, split_of
+from programs.errors import LabelError
+from programs.features import grams, shape, words_of
+from programs.heads import HEAD_STEPS, VECTOR, Encoder, LinearHead, StepHeads, Vectors
+from programs.numbers import SMALLEST_DEVIATION
+from programs.text import plain, truncate
+
+FEWEST_ROWS = 10  # good and bad each
+_FEWEST_ACCEPTED = 10
+_FEWEST_GENERATED = 60
+_FOLDS = 5
+_STRENGTH, _VECTOR_STRENGTH = 0.03, 1.0  # inverse strengths of the L2 penalties; vectors have length one
+_FEWEST_DOCUMENTS = 5  # that a word or an n-gram of shapes must occur in
+_SMALLEST_WEIGHT = 0.005
+_DRAWS = 1000
+
+_Flags = npt.NDArray[np.bool_]
+_Numbers = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+
+_WITH_VECTORS, _WITH_SHAPES = ("chunk",), ("chunk", "judge")
+_STRONG = "strong"  # the origin of questions by a strong writer, whose faults surface features do not show
+
+
+class _Row(NamedTuple):
+    """A labelled row of a step; ``generated`` are questions that a run wrote and all its other steps accepted."""
+
+    inputs: dict[str, str]
+    good: bool
+    fault: str
+    document: str
+    split: str
+    generated: bool = False
+
+
+def _rows(step: str, labels: Sequence[Row]) -> list[_Row]:
+    """Return the rows of a step among labels, in order."""
+    found = []
+    for label in labels:
+        inputs, good, fault, generated = None, False, "", False
+        if isinstance(label, ChunkLabel) and step == "chunk":
+            inputs, good, fault = {"passage": label.text}, label.good, FAULTS.get(label.reason, "")
+        elif isinstance(label, QuestionLabel) and step == "judge" and label.origin != _STRONG:
+            inputs, generated = {"passage": label.passage, "question": label.question}, bool(label.kind)
+            good, fault = label.good, FAULTS.get(label.reason, "")
+        elif isinstance(label, QuestionLabel) and step == "grounding" and label.good and label.answer:
+            inputs = {"passage": plain(label.passage), "question": label.question, "answer": label.answer.text}
+            good = label.answer.label == "correct"
+        if inputs is not None:
+            split = label.split or split_of(label.sources[0])
+            found.append(_Row(truncate(inputs), good, fault, label.sources[0], split, generated))
+    return found
+
+
+class _Data(NamedTuple):
+    """What heads are fitted to, one entry for each row."""
+
+    features: _Numbers
+    vectors: Vectors | None
+    texts: list[str]
+    documents: list[str]
+
+    def at(self, rows: _Indices) -> "_Data":
+        vectors = None if self.vectors is None else self.vectors[rows]
+        return _Data(self.features[rows], vectors, [self.texts[n] for n in rows], [self.documents[n] for n in rows])
+
+
+def fit_heads(
+    step: str, labels: Sequence[Row], encoder: Encoder, *, target_precision: float = 0.85, seed: int = 0
+) -> StepHeads:
+    """Return heads fitted to the train labels of a step, and the lowest threshold that reaches a precision.
+
+    The precision is reached with 95 % confidence, one-sided. If the rows do not support it, the threshold is the one
+    with the best bound; the record says which precision is supported.
+
+    Raises:
+        LabelError: there are too few good or bad rows for training or for the threshold.
+    """
+    head_step, rows = HEAD_STEPS[step], _rows(step, labels)
+    by_split = {name: np.array([n for n, row in enumerate(rows) if row.split == name], int) for name in SPLITS}
+    good = np.array([row.good for row in rows], dtype=bool)
+    for name in ("train", "dev"):
+        goods = int(good[by_split[name]].sum())
+        if min(goods, bads := len(by_split[name]) - goods) < FEWEST_ROWS:
+            raise LabelError(
+                f"too few labels of {step} in the split {name}: {goods} good and {bads} bad rows; add labels until "
+                f"there are {FEWEST_ROWS} of each"
+            )
+    texts = [row.inputs[head_step.subject] for row in rows]
+    found = head_step.features([row.inputs for row in rows], encoder)
+    names = list(found[0])
+    matrix = np.array([[row[name] for name in names] for row in found], dtype=float)
+    documents = [row.document for row in rows]
+    data = _Data(matrix, encoder.encode(texts) if step in _WITH_VECTORS else None, texts, documents)
+    train, shapes, heads = by_split["train"], step in _WITH_SHAPES, {}
+    for output in head_step.outputs:
+        is_verdict = output == head_step.outputs[0]
+        kept = train[[is_verdict or rows[n].good or rows[n].fault == output for n in train]]
+        if np.count_nonzero(~good[kept]) >= FEWEST_ROWS:  # else this output is never the reason
+            heads[output] = _fit(names, data.at(kept), good[kept], shapes, seed)
+    verdict = heads[head_step.outputs[0]]
+    generated = np.array([row.generated for row in rows])
+    measured = by_split["dev"]
+    probability = _probabilities(verdict, names, data)
+    trained = np.concatenate([train, by_split["dev"]])
+    if np.count_nonzero(generated[trained]) >= _FEWEST_GENERATED:
+        probability[train] = _held_out(names, data.at(train), good[train], shapes, seed)
+        measured = trained[generated[trained]]
+    threshold, bound = _threshold(probability[measured], good[measured], target_precision)
+    fitted = StepHeads(step=step, embedder=encoder.sha256, threshold=threshold, heads=heads)
+    measures = _measures(fitted, [rows[n] for n in by_split["test"]], encoder)
+    record = {
+        "target_precision": target_precision,
+        "supported_precision": round(bound, 4),
+        "rows": {name: len(indices) for name, indices in by_split.items()},
+        "documents": {name: len({documents[n] for n in indices}) for name, indices in by_split.items()},
+        "seed": seed,
+        "test": {name: [round(x, 4) for x in bounds] for name, bounds in measures.items()},
+    }
+    return fitted.model_copy(update={"record": record})
+
+
+def evaluate_heads(heads: StepHeads, labels: Sequence[Row], encoder: Encoder) -> dict[str, tuple[float, ...]]:
+    """Return measures of heads on labels, each with its 95 % interval; empty without good or without bad rows.
+
+    ``auc`` is the probability that a good row scores higher than a bad one; documents are resampled. ``precision`` is
+    the share of good rows among the accepted ones, and ``recall`` the share of the good rows that is accepted (Wilson).
+    """
+    return _measures(heads, _rows(heads.step, labels), encoder)
+
+
+def _measures(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> dict[str, tuple[float, ...]]:
+    good = np.array([row.good for row in rows], dtype=bool)
+    if good.all() or not good.any():
+        return {}
+    verdict = HEAD_STEPS[heads.step].outputs[0]
+    found = heads.probabilities([row.inputs for row in rows], encoder)
+    probability = np.array([each[verdict] for each in found])
+    passed = probability >= heads.threshold
+    both = int((good & passed).sum())
+    return {
+        "auc": _bootstrapped_auc(good, probability, [row.document for row in rows]),
+        "precision": _share(both, int(passed.sum())),
+        "recall": _share(both, int(good.sum())),
+    }
+
+
+def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: int) -> LinearHead:
+    """Fit a head that separates the good rows from the others.
+
+    The vectors enter as one feature: the score of a separate logistic regression. For fitting it is computed out of
+    fold, because in-fold scores would get too much weight.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    columns, embedding = data.features, np.zeros(0)
+    if data.vectors is not None:
+        held_out = np.zeros(len(good))
+        for rest, fold in _folds(data.documents, good, seed):
+            held_out[fold] = data.vectors[fold] @ _vector_weights(data.vectors[rest], good[rest], seed)
+        embedding = _vector_weights(data.vectors, good, seed)
+        names, columns = [*names, VECTOR], np.column_stack([columns, held_out])
+    means, deviations = columns.mean(axis=0), columns.std(axis=0)
+    deviations[deviations < SMALLEST_DEVIATION] = 1.0
+    vocabulary, known = _known_grams(data) if shapes else (frozenset(), [])
+    design = np.hstack([(columns - means) / deviations, _gram_matrix(data.texts, vocabulary, known)])
+    model = LogisticRegression(C=_STRENGTH, max_iter=3000, random_state=seed).fit(design, good)
+    weights = model.coef_[0]
+    return LinearHead(
+        weights={
+            name: (round(float(w), 5), round(float(m), 6), round(float(d), 6))
+            for name, w, m, d in zip(names, weights[: len(names)], means, deviations, strict=True)
+        },
+        bias=round(float(model.intercept_[0]), 5),
+        embedding=tuple(round(float(weight), 5) for weight in embedding),
+        vocabulary=vocabulary,
+        grams={
+            gram: round(float(weight), 4)
+            for gram, weight in zip(known, weights[len(names) :], strict=True)
+            if abs(weight) >= _SMALLEST_WEIGHT
+        },
+    )
+
+
+def _vector_weights(vectors: Vectors, good: _Flags, seed: int) -> _Numbers:
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=_VECTOR_STRENGTH, max_iter=1000, random_state=seed).fit(vectors, good)
+    return np.asarray(model.coef_[0], dtype=float)
+
+
+def _folds(documents: Sequence[str], good: _Flags, seed: int) -> Iterator[tuple[_Indices, _Indices]]:
+    """Split rows into folds, grouped by document and stratified by label."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    splitter = StratifiedGroupKFold(_FOLDS, shuffle=True, random_state=seed)
+    yield from splitter.split(np.zeros(len(documents)), good, groups=list(documents))
+
+
+def _held_out(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: int) -> _Numbers:
+    """Return the out-of-fold probability of each row."""
+    scores = np.zeros(len(good))
+    for rest, fold in _folds(data.documents, good, seed):
+        scores[fold] = _probabilities(_fit(names, data.at(rest), good[rest], shapes, seed), names, data.at(fold))
+    return scores
+
+
+def _probabilities(head: LinearHead, names: Sequence[str], data: _Data) -> _Numbers:
+    found = []
+    for n, (row, text) in enumerate(zip(data.features, data.texts, strict=True)):
+        vector = None if data.vectors is None else data.vectors[n]
+        found.append(head.probability(dict(zip(names, row.tolist(), strict=True)), vector=vector, text=text))
+    return np.array(found)
+
+
+def _known_grams(data: _Data) -> tuple[frozenset[str], list[str]]:
+    """Return the words that occur in enough documents, and the n-grams of shapes that occur often enough."""
+    seen: dict[str, set[str]] = defaultdict(set)
+    for text, document in zip(data.texts, data.documents, strict=True):
+        for word in words_of(text):
+            seen[word].add(document)
+    vocabulary = frozenset(word for word, documents in seen.items() if len(documents) >= _FEWEST_DOCUMENTS)
+    counts = Counter(gram for text in data.texts for gram in grams(shape(text, vocabulary)))
+    return vocabulary, sorted(gram for gram, count in counts.items() if count >= _FEWEST_DOCUMENTS)
+
+
+def _gram_matrix(texts: Sequence[str], vocabulary: frozenset[str], known: Sequence[str]) -> _Numbers:
+    columns = {gram: column for column, gram in enumerate(known)}
+    matrix = np.zeros((len(texts), len(known)))
+    for row, text in enumerate(texts if columns else ()):
+        for gram in grams(shape(text, vocabulary)):
+            if gram in columns:
+                matrix[row, columns[gram]] = 1.0
+    return matrix
+
+
+def _threshold(probability: _Numbers, good: _Flags, target: float) -> tuple[float, float]:
+    """Return the lowest threshold whose precision has a lower bound of ``target``, else of the best bound; and it.
+
+    A threshold is halfway to the next lower probability, so that rows similar to the last accepted one are accepted.
+    """
+    order = np.argsort(-probability, kind="stable")
+    values, passed = probability[order], np.cumsum(good[order])
+    points: list[tuple[float, float]] = []
+    for count in range(min(_FEWEST_ACCEPTED, len(values)), len(values) + 1):
+        below = float(values[count]) if count < len(values) else 0.0
+        if below != values[count - 1]:
+            threshold = round((float(values[count - 1]) + below) / 2, 6)
+            points.append((threshold, _wilson(int(passed[count - 1]), count, "greater")[0]))
+    reached = [point for point in points if point[1] >= target]
+    return reached[-1] if reached else max(points, key=lambda point: point[1])
+
+
+def _share(count: int, total: int) -> tuple[float, ...]:
+    return (count / total, *_wilson(count, total, "two-sided")) if total else (0.0, 0.0, 1.0)
+
+
+def _wilson(count: int, total: int, alternative: str) -> tuple[float, float]:
+    from scipy.stats import binomtest
+
+    bounds = binomtest(count, total, alternative=alternative).proportion_ci(0.95, method="wilson")
+    return float(bounds.low), float(bounds.high)
+
+
+def _bootstrapped_auc(good: _Flags, probability: _Numbers, documents: Sequence[str]) -> tuple[float, ...]:
+    random = np.random.default_rng(0)
+    groups = [np.flatnonzero(np.array(documents) == name) for name in dict.fromkeys(documents)]
+    if len(groups) < 2:
+        groups = [np.array([row]) for row in range(len(good))]
+    drawn = []
+    for _ in range(_DRAWS):
+        rows = np.concatenate([groups[n] for n in random.integers(0, len(groups), len(groups))])
+        if good[rows].any() and not good[rows].all():
+            drawn.append(_auc(good[rows], probability[rows]))
+    return _auc(good, probability), *(float(bound) for bound in np.quantile(drawn or [0.0, 1.0], [0.025, 0.975]))
+
+
+def _auc(good: Any, probability: Any) -> float:
+    """Return the area under the ROC curve; from ranks, because scikit-learn's checks are too slow for a bootstrap."""
+    from scipy.stats import rankdata
+
+    goods = np.count_nonzero(good)
+    above = rankdata(probability)[good].sum() - goods * (goods + 1) / 2
+    return float(above / (goods * (len(good) - goods)))

@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "judge": ("groundset.run.judging:judge", "Judge chunks or questions, each by itself."),
     "compile": ("groundset.compiling:compile", "Compile steps or recipes against labels."),
     "labels check": ("groundset.labels:check", "Check and count labels and gold rows."),
-    "labels from": ("groundset.labels:from_run", "Make labels from the reviews of a run."),
+    "labels from": ("groundset.pages.labels:labels_from", "Make labels from the reviews of a run."),
     "models list": ("groundset.models.command:list_models", "List known models."),
     "models pull": ("groundset.models.command:pull_models", "Download models."),
 }

@@ -1,1 +1,1 @@
-"""Pages for people: the report and the review."""
+"""Pages of a run: its report, the review of its samples in a browser, and labels from reviews."""

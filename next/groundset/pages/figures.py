@@ -1,0 +1,201 @@
+"""The figures of a run as JSON types: what the report shows and `groundset report --json` prints.
+
+An estimate is ``{"value", "low", "high", "of"}``: a share or a mean with its 95 % interval, or a median with its
+quartiles, and the number of values. It is None where there are none.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from groundset.pages.verdicts import latest_reviews
+from groundset.run.run import Run
+from groundset.stats import Values, bootstrap_mean, detectable_difference, resampling_units, wilson
+from programs.text import tokens
+from programs.types import Reject, Sample
+
+Figures = dict[str, Any]
+
+EARLY = 5  # the best ranks that count as found early
+ALIKE = 0.8  # share of words in common from which two questions count as alike; set by hand
+DISAGREEMENT = 0.2  # share of the questions on which two retrievers differ, assumed for the detectable difference
+_RANKS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, None))
+_LENGTHS = ((1, 5), (6, 8), (9, 11), (12, 15), (16, 20), (21, 30), (31, None))  # words
+_COSTS = ("calls", "prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
+_LONGEST_WORD = 24  # characters; scripts without spaces do not separate words
+_BLOCK = 512  # questions compared with all others at once
+
+
+def figures_of(run: Run) -> Figures:
+    """Return all figures of a run."""
+    models = run.record.get("models") or {}
+    return {
+        "run": run.folder.resolve().name,
+        "status": run.status,
+        "models": {role: model["name"] for role, model in models.items() if model and "name" in model},
+        "made": _made(run),
+        "retrieval": _retrieval(run),
+        "variety": _variety(run),
+        "cost": _cost(run),
+    }
+
+
+def signed(run: Run) -> dict[str, bool]:
+    """Return whether all who reviewed a sample signed it, by the id of each reviewed sample."""
+    latest = latest_reviews(run.reviews)
+    ids = [sample.id for sample in run.samples if sample.id in latest]
+    return {name: all(review.verdict == "signed" for review in latest[name].values()) for name in ids}
+
+
+def share(part: int, whole: int) -> Figures | None:
+    """Return a share with Wilson's interval."""
+    found = wilson(part, whole)
+    return found and {**found._asdict(), "of": whole, "part": part}
+
+
+def quartiles(values: Sequence[float] | Values) -> Figures | None:
+    """Return a median with the quartiles."""
+    if not len(values):
+        return None
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+    return {"value": middle, "low": low, "high": high, "of": len(values)}
+
+
+def answerable(samples: Iterable[Sample]) -> list[Sample]:
+    """Return the samples that chunks answer; there is nothing to find for the others."""
+    return [sample for sample in samples if sample.retrieval_gt]
+
+
+def found_within(samples: Iterable[Sample], rank: int) -> Values:
+    """Return 1 for each question whose source was found at ``rank`` or better, else 0."""
+    return np.array([float(0 < (sample.retrieval.rank or 0) <= rank) for sample in samples])
+
+
+def likeness(questions: Sequence[str]) -> Values:
+    """Return the share of words (Jaccard) that each question has in common with the most similar other one."""
+    from scipy.sparse import csr_array
+
+    words = [sorted(set(tokens(question))) for question in questions]
+    column = {word: number for number, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
+    sizes = np.array([len(row) for row in words], dtype=float)
+    where = np.repeat(np.arange(len(words)), sizes.astype(int)), [column[word] for row in words for word in row]
+    table = csr_array((np.ones(len(where[1])), where), shape=(len(words), len(column)))
+    found = np.zeros(len(words))
+    for start in range(0, len(words), _BLOCK):
+        common = (table[start : start + _BLOCK] @ table.T).toarray()
+        alike = common / np.maximum(sizes[start : start + _BLOCK, None] + sizes - common, 1)
+        own = np.arange(len(alike))
+        alike[own, start + own] = 0
+        found[start : start + _BLOCK] = alike.max(axis=1)
+    return found
+
+
+def _made(run: Run) -> Figures:
+    """Return what was made and refused: counts, reasons, and the yield of each document."""
+    verdicts = signed(run)
+    refused = [reject for reject in run.rejects if reject.question is not None]
+    skipped = [reject for reject in run.rejects if reject.question is None]
+    used = {chunk.chunk_id for sample in run.samples for chunk in sample.contexts}
+    chunks = Counter(chunk.doc_id for chunk in run.chunks.values())
+    made = Counter(doc_id for sample in run.samples for doc_id in {chunk.doc_id for chunk in sample.contexts})
+    lost = Counter(run.chunks[reject.chunk_id].doc_id for reject in refused if reject.chunk_id in run.chunks)
+    documents = sorted(run.documents.values(), key=lambda document: -chunks[document.doc_id])
+    return {
+        "samples": len(run.samples),
+        "asked": run.record.get("asked"),
+        "attempts": run.record.get("attempts"),
+        "kept": share(len(run.samples), len(run.samples) + len(refused)),
+        "signed": share(sum(verdicts.values()), len(verdicts)),
+        "documents": {"used": len(made.keys() & run.documents.keys()), "of": len(run.documents)},
+        "chunks": {
+            "used": len(used & run.chunks.keys()),
+            "refused": len({reject.chunk_id for reject in skipped} - used),
+            "of": len(run.chunks),
+        },
+        "questions_refused": _reasons(refused),
+        "chunks_refused": _reasons(skipped),
+        "by_document": [
+            {"document": each.title or each.path, "path": each.path, "chunks": chunks[each.doc_id],
+             "samples": made[each.doc_id], "refused": lost[each.doc_id]}
+            for each in documents
+        ],
+    }  # fmt: skip
+
+
+def _reasons(rejects: Sequence[Reject]) -> list[Figures]:
+    """Return the reasons, the most frequent first, each with its first example."""
+    groups: dict[tuple[str, str], list[Reject]] = defaultdict(list)
+    for reject in rejects:
+        groups[reject.step, reject.reason.split(":")[0]].append(reject)  # after a colon come details of one question
+    return [
+        {
+            "step": step,
+            "reason": reason,
+            "count": len(found),
+            "example": found[0].model_dump(include={"question", "reason", "chunk_id"}),
+        }
+        for (step, reason), found in sorted(groups.items(), key=lambda group: -len(group[1]))
+    ]
+
+
+def _retrieval(run: Run) -> Figures:
+    """Return at which rank a search of all chunks found the source of each question."""
+    samples = answerable(run.samples)
+    ranks = [sample.retrieval.rank or 0 for sample in samples]
+    units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
+
+    def mean(values: Values) -> Figures | None:
+        return {**bootstrap_mean(values, units)._asdict(), "of": len(values)} if len(values) else None
+
+    return {
+        "questions": len(samples),
+        "unanswerable": len(run.samples) - len(samples),
+        "max_rank": (run.record.get("configuration") or {}).get("max_rank"),
+        "resampled": "documents" if by_document else "questions",
+        "first": mean(found_within(samples, 1)),
+        "early": mean(found_within(samples, EARLY)),
+        "reciprocal_rank": mean(np.array([1 / rank if rank else 0.0 for rank in ranks])),
+        "ranks": {**_binned(ranks, _RANKS), "not found": ranks.count(0)},
+        "detectable": detectable_difference(len(samples), DISAGREEMENT),
+    }
+
+
+def _variety(run: Run) -> Figures:
+    """Return how the questions differ."""
+    samples, questions = run.samples, [tokens(sample.question) for sample in run.samples]
+    pairs = [pair for words in questions for pair in pairwise(words)]
+    alike = likeness([sample.question for sample in samples])
+    return {
+        "evolutions": _counts(sample.evolution for sample in samples),
+        "kinds": _counts(str(sample.metadata["kind"]) for sample in samples if sample.metadata.get("kind")),
+        "first_words": _counts((words or [""])[0][:_LONGEST_WORD] for words in questions),
+        "languages": _counts(sample.language for sample in samples),
+        "lengths": _binned([len(words) for words in questions], _LENGTHS),
+        "question_words": quartiles([len(words) for words in questions]),
+        "answer_words": quartiles([len(tokens(sample.answer)) for sample in samples]),
+        "distinct_pairs": len(set(pairs)) / len(pairs) if pairs else None,
+        "alike": share(int((alike >= ALIKE).sum()), len(alike)),
+    }
+
+
+def _cost(run: Run) -> Figures:
+    """Return calls, tokens, seconds and the price, in total and per sample."""
+    record, kept = run.record, len(run.samples)
+    found = {name: record.get(name) for name in _COSTS} | {"price": (record.get("cost") or {}).get("total")}
+    total = {name: number for name, number in found.items() if number}
+    return {"total": total, "per_sample": {name: number / kept for name, number in total.items()} if kept else {}}
+
+
+def _counts(values: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(values).most_common())
+
+
+def _binned(values: Sequence[int], edges: Sequence[tuple[int, int | None]]) -> dict[str, int]:
+    """Count values by ranges; empty ranges at the end are left out."""
+    names = [f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more" for low, high in edges]
+    counts = [sum(low <= value <= (high or value) for value in values) for low, high in edges]
+    last = max((place for place, count in enumerate(counts) if count), default=-1)
+    return dict(zip(names[: last + 1], counts[: last + 1], strict=True))

@@ -1,0 +1,117 @@
+"""`groundset labels from`: labels made from the reviews of runs."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from groundset.files import check_target, is_stream, write_rows
+from groundset.options import Options, option
+from groundset.pages.verdicts import REASONS, latest_reviews
+from groundset.printing import say
+from groundset.progress import counted
+from groundset.run.run import Run, open_run
+from groundset.run.store import Review
+from programs.errors import InputError
+from programs.text import plain, plain_passage
+from programs.types import Sample
+
+_ANSWER = ("incomplete", "unsupported")  # reasons against the answer; the question is good
+
+
+class LabelsFromOptions(Options):
+    """Make labels from the reviews of runs, for `groundset compile --labels`.
+
+    A signed question is a good label, a refused one a bad label with its first reason; one whose answer alone was
+    refused is good with a bad answer. Left out are samples on which reviewers disagree, refusals for other reasons,
+    unanswerable questions, and questions over several documents.
+    """
+
+    runs: tuple[Path, ...] = option(..., "Folders of reviewed runs.", metavar="RUN...", argument=True)
+    out: Path = option(..., "The file of the labels; - is standard output.", metavar="FILE.jsonl")
+
+
+def labels_from(options: LabelsFromOptions) -> None:
+    """Write the labels and print how many there are.
+
+    Raises:
+        InputError: a folder holds no run, no review becomes a label, or the file cannot be written.
+    """
+    check_target(options.out)
+    left_out: Counter[str] = Counter()
+    rows = {row["id"]: row for folder in options.runs for row in labels_of(open_run(folder), left_out)}
+    reasons = ", ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
+    if not rows:
+        named = ", ".join(map(str, options.runs))
+        raise InputError(f"{named}: {reasons or 'no reviews yet; run `groundset review` first'}")
+    write_rows(options.out, rows.values())
+    good = sum(row["label"] == "good" for row in rows.values())
+    on_stream = is_stream(options.out)
+    say(f"{counted(len(rows), 'label')}, {good} good: {options.out}.", err=on_stream)
+    if left_out:
+        say(f"Left out: {reasons}.", err=on_stream)
+
+
+def labels_of(run: Run, left_out: "Counter[str] | None" = None) -> list[dict[str, Any]]:
+    """Return the reviewed questions of a run as rows of question labels; see data/README.md.
+
+    The split of a row is that of its document, which readers of labels derive from the name.
+
+    Args:
+        run: the run.
+        left_out: counts the reviewed samples that become no label, by reason.
+    """
+    left_out = Counter() if left_out is None else left_out
+    latest = latest_reviews(run.reviews)
+    rows = []
+    for sample in run.samples:
+        if reviews := list(latest[sample.id].values()):
+            row = _label(run, sample, reviews)
+            if isinstance(row, str):
+                left_out[row] += 1
+            else:
+                rows.append(row)
+    return rows
+
+
+def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any] | str:
+    """Return the label of a sample, or why it has none."""
+    paths = list(dict.fromkeys(chunk.path for chunk in sample.contexts))
+    reasons = [_reason(review) for review in reviews]
+    if not sample.retrieval_gt:
+        return "unanswerable question"
+    if len(paths) > 1:
+        return "passages of several documents"
+    if len({reason if reason == "ok" else "" for reason, _ in reasons}) > 1:
+        return "reviewers disagree"
+    (reason, answer), _ = Counter(reasons).most_common(1)[0]
+    if not reason:
+        return "refused for another reason"
+    passage = plain_passage(chunk.text for chunk in sample.contexts)
+    digest = hashlib.sha256(f"{sample.question}\0{passage}".encode()).hexdigest()
+    said = "; ".join(dict.fromkeys(review.note for review in reviews if review.note))
+    row = {
+        "id": f"review-{digest[:16]}",
+        "document": Path(paths[0]).stem,
+        "topic": plain(sample.contexts[0].topic),
+        "passage": passage,
+        "question": sample.question,
+        "label": "good" if reason == "ok" else "bad",
+        "reason": reason,
+        "explanation": said or f"Sample {sample.id} of the run {run.folder.resolve().name}.",
+        "origin": ((run.record.get("models") or {}).get("lm") or {}).get("name", "unknown"),
+        "language": sample.language,
+    }
+    answers = {answer for _, answer in reasons}
+    return row | ({"answer": {"text": sample.answer, "label": answer}} if answer and len(answers) == 1 else {})
+
+
+def _reason(review: Review) -> tuple[str, str]:
+    """Return the reason of a label for the question, empty if labels have none for it, and the label of the answer."""
+    if review.verdict == "signed":
+        return "ok", "correct"
+    known = [reason for reason in REASONS if reason in review.reasons and reason != "other"]
+    if question := next((reason for reason in known if reason not in _ANSWER), ""):
+        return question, ""
+    return ("ok", known[0]) if known else ("", "")

@@ -1,0 +1,85 @@
+"""Marks the evidence and the answer in the passages of a sample."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from programs.types import Sample
+
+_Span = tuple[int, int]
+_AROUND = 160  # characters of an excerpt on both sides of what is marked
+_WORD, _BETWEEN, _BEFORE, _BEHIND = re.compile(r"[^\W_]+"), r"[\W_]+", r"(?<![^\W_])", r"(?![^\W_])"
+
+
+class Piece(NamedTuple):
+    """A part of a passage; ``css`` says whether it is evidence, answer, both or neither."""
+
+    text: str
+    css: str = ""
+
+
+def evidence_of(sample: Sample) -> list[str]:
+    """Return the words of the passages that the answer rests on; imported samples may have any value there."""
+    found = sample.metadata.get("evidence")
+    return [str(part) for part in ([found] if isinstance(found, str) else found if isinstance(found, list) else [])]
+
+
+def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:
+    """Split a passage into pieces by what is evidence and what is the answer, whatever its case and markup.
+
+    The answer is marked within the evidence, or anywhere if no evidence contains it.
+    """
+    whole = (0, len(text))
+    resting = [span for words in evidence if (span := _find(text, words, whole))]
+    answers = [span for within in resting if (span := _find(text, answer, within))]
+    if not answers and (span := _find(text, answer, whole)):
+        answers = [span]
+    edges = sorted({*whole, *(edge for span in (*resting, *answers) for edge in span)})
+    layers = (("evidence", resting), ("answer", answers))
+    return [
+        Piece(text[start:end], " ".join(name for name, spans in layers if any(a <= start < b for a, b in spans)))
+        for start, end in pairwise(edges)
+    ]
+
+
+def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
+    """Shorten a passage to what is marked and some words around it; to its beginning if nothing is."""
+    if not any(piece.css for piece in pieces):
+        return [Piece(_head("".join(piece.text for piece in pieces), 2 * _AROUND))]
+    shortened = []
+    for place, (text, css) in enumerate(pieces):
+        if css or (0 < place < len(pieces) - 1 and len(text) <= 2 * _AROUND):
+            shortened.append(Piece(text, css))
+        else:
+            before = _tail(text, _AROUND) if place < len(pieces) - 1 else ""
+            after = _head(text, _AROUND) if place > 0 else ""
+            shortened.append(Piece(after.removesuffix("…") + before if before else after))
+    return shortened
+
+
+def _find(text: str, words: str, within: _Span) -> _Span | None:
+    """Return the first span of some words in a part of a text; whole words, in scripts with spaces."""
+    parts = _WORD.findall(words)
+    if not parts:
+        return None
+    before, behind = (unicodedata.category(letter) != "Lo" for letter in (parts[0][0], parts[-1][-1]))
+    pattern = _BEFORE * before + _BETWEEN.join(map(re.escape, parts)) + _BEHIND * behind
+    found = re.compile(pattern, re.IGNORECASE).search(text, *within)
+    return found.span() if found else None
+
+
+def _head(text: str, longest: int) -> str:
+    """Return the first words of a text, with an ellipsis if it is longer; a script without spaces is cut anywhere."""
+    if len(text) <= longest:
+        return text
+    cut = text[:longest]
+    return f"{cut[: cut.rfind(' ')] if ' ' in cut[longest // 2 :] else cut} …"
+
+
+def _tail(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    cut = text[-longest:]
+    return f"… {cut[cut.find(' ') + 1 :] if ' ' in cut[: longest // 2] else cut}"

@@ -1,0 +1,138 @@
+"""The report of a run: one HTML page with its questions and figures, and a comparison with another run."""
+
+import webbrowser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from groundset import __version__
+from groundset.files import check_target, is_stream, json_text, write_text
+from groundset.options import Options, option
+from groundset.pages.comparison import compare
+from groundset.pages.figures import ALIKE, DISAGREEMENT, EARLY, Figures, figures_of
+from groundset.pages.html import render
+from groundset.pages.passages import Piece, evidence_of, excerpt, marked
+from groundset.pages.verdicts import latest_reviews
+from groundset.printing import say, say_lines
+from groundset.run.run import Run, open_run
+from groundset.run.store import Review
+from programs.errors import InputError
+from programs.text import plain
+from programs.types import Chunk, Sample
+
+NAME, SAMPLES = "report.html", "samples.html"
+_QUESTIONS, _DOCUMENTS, _BARS = 500, 100, 12  # shown at most
+
+
+class ReportOptions(Options):
+    """Write an HTML report on a run.
+
+    Its sections are the questions with their answers and evidence, what was made and refused, retrieval, variety and
+    cost. The page is one file that loads nothing. With --against, it compares two runs and says what their samples
+    could have shown.
+    """
+
+    run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
+    against: Path | None = option(None, "Folder of a run to compare with.", metavar="RUN")
+    out: Path | None = option(None, "The page, .html; - is standard output.", metavar="FILE", shown="RUN/report.html")
+    as_json: bool = option(False, "Print the figures as JSON and write no page.", command_only=True)
+
+
+class _Question(NamedTuple):
+    sample: Sample
+    passages: Sequence[tuple[Chunk, list[Piece]]]
+    reviews: Sequence[Review]
+
+
+def report(options: ReportOptions) -> Path | None:
+    """Write the report of a run and return the path of the page.
+
+    Raises:
+        InputError: a folder holds no run, or the page cannot be written.
+    """
+    if options.as_json:
+        say_lines(json_text(report_record(options.run, options.against), indent=2))
+        return None
+    page = write_report(options.run, options.out, options.against)
+    if not is_stream(page):
+        say(f"Report: {page}.")
+    return page
+
+
+def write_report(run: Run | Path, out: Path | None = None, against: Run | Path | None = None) -> Path:
+    """Write the report of a run and return the path of the page.
+
+    Without ``out`` it goes into the folder of the run, and a link in its place is replaced, not followed.
+
+    Raises:
+        InputError: a folder holds no run, or the page cannot be written.
+        RunError: a run is damaged.
+    """
+    run = _opened(run)
+    page = out or run.folder / NAME
+    if out is not None:
+        check_target(out)
+        if not is_stream(out) and out.suffix.lower() != ".html":
+            raise InputError(f"--out {out}: must end with .html")
+    write_text(page, report_page(run, against), follow=out is not None)
+    return page
+
+
+def show_page(run: Run) -> Path:
+    """Write a page of all samples into the folder of a run, open it in a browser and return its path.
+
+    A link in its place is replaced, not followed.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    page, reviews = run.folder.absolute() / SAMPLES, latest_reviews(run.reviews)
+    questions = [_question(each, reviews[each.id]) for each in run.samples]
+    write_text(page, render("samples.html", run=run, questions=questions), follow=False)
+    webbrowser.open(page.as_uri())
+    return page
+
+
+def report_page(run: Run | Path, against: Run | Path | None = None) -> str:
+    """Return the report of a run as HTML; see :func:`write_report`."""
+    run = _opened(run)
+    figures, reviews = report_record(run, against), latest_reviews(run.reviews)
+    return render(
+        "report.html",
+        figures=figures,
+        comparison=figures.get("comparison"),
+        questions=[_question(each, reviews[each.id]) for each in run.samples[:_QUESTIONS]],
+        most_questions=max((row["samples"] + row["refused"] for row in figures["made"]["by_document"]), default=0) or 1,
+        shown_documents=_DOCUMENTS,
+        shown_bars=_BARS,
+        early=EARLY,
+        alike=ALIKE,
+        disagreement=DISAGREEMENT,
+        version=__version__,
+    )
+
+
+def report_record(run: Run | Path, against: Run | Path | None = None) -> dict[str, Any]:
+    """Return the figures of a run as JSON types; see :mod:`groundset.pages.figures`.
+
+    Raises:
+        InputError: a folder holds no run, or both are the same.
+        RunError: a run is damaged.
+    """
+    run = _opened(run)
+    figures: Figures = figures_of(run)
+    return figures if against is None else {**figures, "comparison": compare(run, _opened(against))}
+
+
+def _opened(run: Run | Path) -> Run:
+    return open_run(run) if isinstance(run, Path) else run
+
+
+def _question(sample: Sample, reviews: Mapping[str, Review]) -> _Question:
+    evidence = evidence_of(sample)
+    texts = [" ".join(plain(chunk.text).split()) for chunk in sample.contexts]
+    passages = [
+        (chunk, excerpt(marked(text, evidence, sample.answer)))
+        for chunk, text in zip(sample.contexts, texts, strict=True)
+    ]
+    return _Question(sample, passages, list(reviews.values()))

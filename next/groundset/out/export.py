@@ -33,8 +33,8 @@ class ExportOptions(Options):
     runs: tuple[Path, ...] = option(..., "The folders of runs.", metavar="RUN...", argument=True)
     format: str = option(
         ...,
-        "; ".join(f"{name}: {row.about}" for name, row in EXPORTS.items()) + ". Several, separated by commas, get a "
-        "folder each.",
+        f"What to write: {', '.join(f'{name} {row.about}'.strip() for name, row in EXPORTS.items())}. Several, separated "
+        "by commas, get a folder each.",
         metavar="NAME,...",
     )
     out: Path = option(..., "The folder for the files.", metavar="DIR")
@@ -90,7 +90,7 @@ def export_run(options: ExportOptions) -> Exported:
         for name, folder in folders.items():
             row = EXPORTS[name]
             own: dict[str, Any] = {key: given[key] for key in row.options if key in given and key != "splits"}
-            temporary = stack.enter_context(whole_folder(folder, last=row.last))
+            temporary = stack.enter_context(whole_folder(folder, last=row.files[0].partition("/")[0]))
             check_own(folder, row.files)  # again, now that the folder is locked
             row.write(found, temporary, **own)
     return Exported(len(found.samples), len(found.chunks) if any(EXPORTS[name].corpus for name in names) else 0)

@@ -18,10 +18,11 @@ from groundset.out.autorag import write_autorag
 from groundset.out.beir import write_beir
 from groundset.out.sets import EvaluationSet, chunk_row, conversation_of, kind_of, other_answers, question_row
 from groundset.out.triplets import SPLITS, write_triplets
+from groundset.run.record import sample_row
 from programs.types import Chunk, Sample
 
 QA, CORPUS = "qa", "corpus"
-_SPLIT = "test"  # of questions without one, in the Hugging Face library
+_WHOLE = "test"  # the split of questions without one, in the Hugging Face library
 _QA_COLUMNS = (
     "id", "question", "answer", "contexts", "retrieval_gt", "answerable", "conversation", "evolution", "kind",
     "language", "probability", "rank", "provenance",
@@ -41,18 +42,17 @@ class Export:
     """An export format.
 
     Attributes:
-        about: its files, for the help.
         write: writes a set into an empty folder.
-        files: glob patterns of its files (:func:`groundset.files.check_own`); other files are never removed.
-        last: the top-level file or folder that is moved last if they cannot all be replaced at once.
+        files: glob patterns of its files (:func:`groundset.files.check_own`); other files are never removed. What the
+            first lies in is moved last, if they cannot all be replaced at once.
+        about: what it is for, for the help, unless the name says it.
         corpus: whether all chunks are exported.
         options: the options of ``groundset export`` that only such formats have; ``write`` takes them, except splits.
     """
 
-    about: str
     write: Callable[..., None]
     files: tuple[str, ...]
-    last: str
+    about: str = ""
     corpus: bool = True
     options: tuple[str, ...] = ()
 
@@ -86,9 +86,9 @@ def _cell(value: Any) -> Any:
 def write_jsonl(found: EvaluationSet, folder: Path) -> None:
     """Write the samples with everything that is known about them, as in a run, and all chunks."""
     write_rows(folder / "corpus.jsonl", (chunk.model_dump(mode="json") for chunk in found.chunks))
-    splits = ({"split": name} if (name := found.split_of(sample)) else {} for sample in found.samples)
-    rows = ({**sample.model_dump(mode="json"), **split} for sample, split in zip(found.samples, splits, strict=True))
-    write_rows(folder / "samples.jsonl", rows)
+    splits = [{"split": found.split_of(sample)} if found.splits else {} for sample in found.samples]
+    rows = zip(map(sample_row, found.samples), splits, strict=True)
+    write_rows(folder / "samples.jsonl", (row | split for row, split in rows))
 
 
 def write_hf(found: EvaluationSet, folder: Path) -> None:
@@ -108,7 +108,7 @@ def hf_tables(found: EvaluationSet) -> dict[str, dict[str, Any]]:
     by_split: dict[str, list[dict[str, Any]]] = {}
     for sample in found.samples:
         row = {**question_row(sample, None), "provenance": [chunk_row(chunk) for chunk in sample.contexts]}
-        by_split.setdefault(found.split_of(sample) or _SPLIT, []).append(row)
+        by_split.setdefault(found.split_of(sample) or _WHOLE, []).append(row)
     columns = tuple(name for name in Chunk.model_fields if name != "metadata")
     return {
         QA: {name: _table(rows, _QA_COLUMNS) for name, rows in by_split.items()},
@@ -252,62 +252,23 @@ def _write_lines(file: Path, rows: Iterable[dict[str, Any]]) -> None:
         stream.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-_HF_FILES = ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-*.arrow")
+_SPLIT, _HF = ("splits",), ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-*.arrow")
 EXPORTS: Mapping[str, Export] = {
-    "adk": Export("evaluation.json", write_adk, ("evaluation.json",), "evaluation.json", False, ("indent",)),
-    "autorag": Export(
-        "qa.parquet and corpus.parquet", write_autorag, ("qa.parquet", "corpus.parquet"), "qa.parquet", True, ("flat",)
-    ),
-    "autorageval": Export("benchmark.json", write_autorageval, ("benchmark.json",), "benchmark.json", False),
-    "beir": Export(
-        "corpus.jsonl, queries.jsonl and qrels",
-        write_beir,
-        ("corpus.jsonl", "queries.jsonl", "qrels/*.tsv"),
-        "queries.jsonl",
-        options=("splits",),
-    ),
-    "csv": Export(
-        "questions.csv and corpus.csv, for spreadsheets",
-        write_csv,
-        ("questions.csv", "corpus.csv"),
-        "questions.csv",
-        options=("splits",),
-    ),
-    "deepeval": Export(
-        "goldens.json, and conversations.json if there are any",
-        write_deepeval,
-        ("goldens.json", "conversations.json"),
-        "goldens.json",
-        False,
-        ("splits",),
-    ),
+    "adk": Export(write_adk, ("evaluation.json",), "(for the Agent Development Kit)", False, ("indent",)),
+    "autorag": Export(write_autorag, ("qa.parquet", "corpus.parquet"), options=("flat",)),
+    "autorageval": Export(write_autorageval, ("benchmark.json",), "(for Auto RAG Eval)", False),
+    "beir": Export(write_beir, ("queries.jsonl", "corpus.jsonl", "qrels/*.tsv"), options=_SPLIT),
+    "csv": Export(write_csv, ("questions.csv", "corpus.csv"), "(for spreadsheets)", options=_SPLIT),
+    "deepeval": Export(write_deepeval, ("goldens.json", "conversations.json"), "", False, _SPLIT),
     "hf": Export(
-        "qa and corpus for load_from_disk of datasets",
         write_hf,
-        tuple(f"{name}/{file}" for name in (QA, CORPUS) for file in _HF_FILES),
-        QA,
-        options=("splits",),
+        tuple(f"{name}/{file}" for name in (QA, CORPUS) for file in _HF),
+        "(for load_from_disk of datasets)",
+        options=_SPLIT,
     ),
-    "jsonl": Export(
-        "samples.jsonl with all that is known, and corpus.jsonl",
-        write_jsonl,
-        ("samples.jsonl", "corpus.jsonl"),
-        "samples.jsonl",
-        options=("splits",),
-    ),
-    "ragas": Export(
-        "testset.jsonl, testset-0.1.jsonl for Ragas 0.1, and conversations.jsonl if there are any",
-        write_ragas,
-        ("testset.jsonl", "testset-0.1.jsonl", "conversations.jsonl"),
-        "testset.jsonl",
-        False,
-    ),
+    "jsonl": Export(write_jsonl, ("samples.jsonl", "corpus.jsonl"), "(all that is known)", options=_SPLIT),
+    "ragas": Export(write_ragas, ("testset.jsonl", "testset-0.1.jsonl", "conversations.jsonl"), "", False),
     "triplets": Export(
-        "train.jsonl, dev.jsonl and test.jsonl, to train a retriever",
-        write_triplets,
-        tuple(f"{name}.jsonl" for name in SPLITS),
-        "train.jsonl",
-        False,
-        ("splits",),
+        write_triplets, tuple(f"{name}.jsonl" for name in SPLITS), "(to train a retriever)", False, _SPLIT
     ),
 }

@@ -1,0 +1,170 @@
+"""What is published beside the tables: the dataset card, and the figures of the run without anything of this machine.
+
+Names come from documents, models and foreign sets. They are escaped: in the front matter by the YAML writer, in the
+text by :func:`markdown_text`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundset import __version__
+from groundset.out.formats import CORPUS, QA
+from groundset.out.sets import EvaluationSet, kind_of, verdicts_of
+from groundset.printing import printable
+from groundset.stats import wilson
+from programs.types import Sample
+
+MARKER = "<!-- made by groundset push -->"
+_MAX_NAME = 200  # characters
+_MARKUP = re.compile(r"[\\`*_\[\]|~$@<>&#]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "//": "\\/\\/"}
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
+# What is published of a run and of its configuration; what is new is not, until it is named here. Left out are paths,
+# addresses, and texts of users: personas, their queries and their profiles.
+_RECORD = (
+    "status", "asked", "accepted", "evolutions", "kinds", "alternatives", "rejects", "attempts", "surplus", "counts",
+    "calls", "prompt_tokens", "cached_tokens", "generated_tokens", "call_seconds", "seconds", "started", "documents",
+    "chunks", "versions",
+)  # fmt: skip
+_CONFIGURATION = (
+    "recipe", "size", "seed", "guided", "critic", "chunk_critic", "panel", "mix", "kinds", "answers", "language",
+    "max_rank", "min_chunks", "max_chunks", "across_documents", "clues", "top_k", "neighbours", "longer_than",
+    "chunk_size", "chunk_overlap", "merge", "min_length",
+)  # fmt: skip
+_ROLES = {"lm": "language model", "critic_lm": "judge", "embedder": "embedding model", "parser": "parser"}
+_LOCAL = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
+
+def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is published of ``run.json``."""
+    configuration, models = record.get("configuration") or {}, record.get("models") or {}
+    return {
+        **{name: record[name] for name in _RECORD if record.get(name) is not None},
+        "configuration": {name: configuration[name] for name in _CONFIGURATION if configuration.get(name) is not None},
+        "models": {
+            role: {"name": public_model(str(models[role].get("name") or "")), "sha256": models[role].get("sha256")}
+            for role in _ROLES
+            if isinstance(models.get(role), Mapping)
+        },
+    }
+
+
+def is_local(path: str) -> bool:
+    """Return whether a path, also one of Windows, says more than the place in the given folder."""
+    return bool(_LOCAL.match(path)) or ".." in re.split(r"[/\\]", path)
+
+
+def file_name(path: str) -> str:
+    """Return the last part of a path."""
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+def public_model(name: str) -> str:
+    """Return the name of a model without its path or the address of its server."""
+    name = re.sub(r"@[a-z]+://.*", "", name, flags=re.IGNORECASE)
+    is_path = not name.startswith("hf/") and (name.count("/") > 1 or name.lower().endswith(".gguf"))
+    return file_name(name) if is_path or is_local(name) else name
+
+
+def data_file(config: str, split: str) -> str:
+    """Return the path of the Parquet file of a split in the repository."""
+    return f"data/{config}/{split}-00000-of-00001.parquet"
+
+
+def card(found: EvaluationSet, record: Mapping[str, Any], *, repo: str, licence: str, splits: Sequence[str]) -> str:
+    """Return the dataset card: its front matter for the Hub, and a text for people.
+
+    Args:
+        found: the set.
+        record: the public record of its run.
+        repo: ``owner/name``.
+        licence: an identifier of the Hub.
+        splits: the names of its splits.
+    """
+    import yaml
+    from jinja2 import Environment
+
+    recipe, samples = record["configuration"].get("recipe"), found.samples
+    front = {
+        "license": licence,
+        "language": [code for code in _counted(sample.language for sample in samples) if _LANGUAGE.fullmatch(code)],
+        "size_categories": [next((name for limit, name in _SIZES if len(samples) < limit), "100K<n<1M")],
+        "task_categories": ["question-answering", "text-retrieval"],
+        "tags": ["rag", "evaluation", *(["synthetic"] if recipe else []), "groundset"],
+        "pretty_name": repo.partition("/")[2],
+        "configs": [
+            {
+                "config_name": config,
+                "default": config == QA,
+                "data_files": [{"split": split, "path": data_file(config, split)} for split in names],
+            }
+            for config, names in ((QA, splits), (CORPUS, [CORPUS]))
+        ],
+    }
+    environment = Environment(
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if isinstance(value, _Code) else markdown_text(value),
+    )
+    environment.filters["code"] = _Code
+    of_split = {name: [each for each in samples if found.split_of(each) in (name, None)] for name in splits}
+    text = environment.from_string(Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")).render(
+        record,
+        marker=_Code(MARKER),
+        version=__version__,
+        name=repo.partition("/")[2],
+        repo=repo,
+        licence=licence,
+        questions=len(samples),
+        passages=len(found.chunks),
+        sources=len(found.documents),
+        splits=[(name, len(members), *_parts(members)) for name, members in of_split.items()],
+        unanswerable=sum(not sample.retrieval_gt for sample in samples),
+        languages=_listed(sample.language for sample in samples),
+        recipe=recipe,
+        models=[(_ROLES[role], model["name"], model["sha256"] or "") for role, model in record["models"].items()],
+        reviews=_reviews(found),
+    )
+    return f"---\n{yaml.safe_dump(front, allow_unicode=True, sort_keys=False)}---\n{text}"
+
+
+class _Code(str):
+    """A validated name in a code block, which is not escaped."""
+
+
+def markdown_text(value: object) -> str:
+    """Escape a value for Markdown, on one line of limited length."""
+    text = printable(" ".join(str(value).split()))
+    short = text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…"
+    return _MARKUP.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), short)
+
+
+def _reviews(found: EvaluationSet) -> dict[str, int] | None:
+    """Count the reviewed samples of the run, and return the percentage signed; None without reviews."""
+    [run] = found.runs
+    ids = {sample.id for sample in run.samples}
+    given = [verdicts for name, verdicts in verdicts_of(run.reviews).items() if name in ids]
+    signed = sum(verdicts == {"signed"} for verdicts in given)
+    share = wilson(signed, len(given))
+    if share is None:
+        return None
+    shown = {name: round(100 * part) for name, part in zip(("share", "low", "high"), share, strict=True)}
+    return {"read": len(given), "signed": signed, **shown}
+
+
+def _parts(samples: Sequence[Sample]) -> tuple[str, str]:
+    kinds = (kind for sample in samples if (kind := kind_of(sample)))
+    return _listed(sample.evolution for sample in samples), _listed(kinds)
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    """Count names, the most frequent first."""
+    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in _counted(names).items())

@@ -1,0 +1,262 @@
+"""`groundset push`: a run as a dataset on the Hugging Face Hub, in one commit, or in a folder as a dry run.
+
+Published are Parquet tables of the questions and the corpus, a card, and the figures of the run. Paths of this machine,
+addresses of servers, and texts of users in options are not. The token comes from HF_TOKEN or `hf auth login`; it is
+never stored or shown.
+"""
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, field_validator
+
+from groundset import __version__
+from groundset.files import check_own, json_text, whole_folder, write_text
+from groundset.models.hub import online
+from groundset.options import Options, option
+from groundset.out.card import MARKER, card, data_file, file_name, is_local, public_record
+from groundset.out.formats import CORPUS, QA, hf_tables
+from groundset.out.sets import EvaluationSet, Splits, joined
+from groundset.out.splits import parse_shares, split
+from groundset.printing import say
+from groundset.privacy import without_secrets
+from groundset.run.run import open_run
+from programs.errors import GroundsetError, HubError, InputError
+from programs.types import Chunk, Document, Sample
+
+CARD, PROVENANCE = "README.md", "groundset.json"
+_DATA = tuple(f"data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
+_TABLE = re.compile(rf"data/({QA}|{CORPUS})/[^/]+-\d{{5}}-of-\d{{5}}\.parquet")
+_PART = r"[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?"
+_REPO = re.compile(rf"(?!.*(--|\.\.|\.git$)){_PART}/{_PART}", re.ASCII)
+_LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+_ROW_GROUP = 20_000  # rows; tens of megabytes, the unit in which viewers and streams read
+_KIND = "dataset"
+
+
+class PushOptions(Options):
+    """Publish a run on the Hugging Face Hub.
+
+    Uploads the questions, the corpus and a dataset card in one commit. The token is read from HF_TOKEN or from the file
+    that `hf auth login` writes. Tables and card of an earlier push are replaced; other files of the dataset stay.
+    """
+
+    run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
+    repo: str = option(..., "The dataset; created if missing.", metavar="OWNER/NAME")
+    licence: str = option(
+        ..., "The licence of the texts, as the Hub's identifier: cc-by-4.0, apache-2.0, other ...", metavar="ID"
+    )
+    private: bool = option(False, "Create a private dataset.")
+    signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
+    splits: Annotated[dict[str, float], BeforeValidator(parse_shares)] | None = option(
+        None, "Shares of splits, such as train=0.8,test=0.2; a document is never in two.", metavar="NAME=SHARE,..."
+    )
+    replace_card: bool = option(False, "Replace a card (README.md) that groundset did not write.")
+    dry_run: Path | None = option(None, "Write all files to this folder instead of uploading them.", metavar="DIR")
+
+    @field_validator("repo")
+    @classmethod
+    def _check_repo(cls, repo: str) -> str:
+        if not _REPO.fullmatch(repo):
+            raise ValueError("must be owner/name; use letters, digits, ., - and _")
+        return repo
+
+    @field_validator("licence")
+    @classmethod
+    def _check_licence(cls, licence: str) -> str:
+        if not _LICENCE.fullmatch(licence.strip().lower()):
+            raise ValueError("use an identifier of the Hub such as cc-by-4.0 or apache-2.0, or other")
+        return licence.strip().lower()
+
+
+class Pushed(NamedTuple):
+    """The numbers of published questions and chunks; of a push that was no dry run, what became of the dataset."""
+
+    questions: int
+    chunks: int
+    url: str | None = None
+    is_private: bool | None = None
+    is_changed: bool | None = None
+
+
+def push(options: PushOptions) -> None:
+    """Publish a run and print where it is."""
+    pushed = push_run(options)
+    counts = f"{pushed.questions} questions and {pushed.chunks} chunks"
+    if pushed.url is None:
+        say(f"dry run for {options.repo}, {counts}: {options.dry_run}")
+        return
+    visibility = "private" if pushed.is_private else "public"
+    say(f"{counts}: {pushed.url} ({visibility}){'' if pushed.is_changed else '; nothing has changed'}")
+
+
+def push_run(options: PushOptions) -> Pushed:
+    """Publish a run on the Hugging Face Hub, as `groundset push` does.
+
+    Raises:
+        InputError: an option or the run is wrong, or the dataset has a card of its own.
+        HubError: the Hub cannot be reached or refuses a request; repeating the push is safe.
+    """
+    found = joined([open_run(options.run)], signed=options.signed)
+    if options.splits:
+        found = found._replace(splits=split(found.samples, found.chunks, options.splits))
+    published = _portable(found)
+    pushed = Pushed(len(published.samples), len(published.chunks))
+    if options.dry_run is not None:
+        check_own(options.dry_run, (CARD, PROVENANCE, *_DATA))
+        card_file = options.dry_run / CARD
+        if card_file.exists() and not options.replace_card:
+            _check_card(card_file.read_bytes(), str(card_file))
+        with whole_folder(options.dry_run, last=CARD) as temporary:
+            _write(published, options, temporary)
+        return pushed
+    with TemporaryDirectory(prefix="groundset-") as temporary_name, _hub(options.repo) as api:
+        folder = Path(temporary_name)
+        _write(published, options, folder)
+        return _upload(api, options, folder, pushed)
+
+
+def _portable(found: EvaluationSet) -> EvaluationSet:
+    """Replace paths of this or another machine: by the name of the file, and in ids by a digest."""
+
+    def named(name: str) -> str:
+        return hashlib.sha256(name.encode()).hexdigest()[:16] if is_local(name) else name
+
+    def moved(chunk: Chunk) -> Chunk:
+        path = file_name(chunk.path) if is_local(chunk.path) else chunk.path
+        return chunk.model_copy(
+            update={"path": path, "chunk_id": named(chunk.chunk_id), "doc_id": named(chunk.doc_id), "metadata": {}}
+        )
+
+    def changed(sample: Sample) -> Sample:
+        groups = tuple(tuple(map(named, group)) for group in sample.retrieval_gt)
+        return sample.model_copy(update={"contexts": tuple(map(moved, sample.contexts)), "retrieval_gt": groups})
+
+    documents: dict[str, Document] = {named(name): document for name, document in found.documents.items()}
+    splits = found.splits and Splits(found.splits.samples, {})
+    return EvaluationSet(
+        found.runs, list(map(changed, found.samples)), list(map(moved, found.chunks)), documents, splits
+    )
+
+
+def _write(found: EvaluationSet, options: PushOptions, folder: Path) -> None:
+    """Write tables, card and provenance; the same run gives the same bytes."""
+    import pyarrow.parquet as pq
+
+    tables = hf_tables(found)
+    for config, splits in tables.items():
+        for name, table in splits.items():
+            file = folder / data_file(config, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("wb") as stream:  # Arrow cannot open paths that are not UTF-8
+                pq.write_table(table, stream, row_group_size=_ROW_GROUP)
+    record = public_record(found.runs[0].record)
+    write_text(folder / PROVENANCE, json_text(record, indent=2) + "\n")
+    text = card(found, record, repo=options.repo, licence=options.licence, splits=list(tables[QA]))
+    write_text(folder / CARD, text)
+
+
+def _check_card(content: bytes, where: str) -> None:
+    if MARKER.encode() not in content:
+        raise InputError(f"{where} was not written by groundset; keep a copy of what you need, then use --replace-card")
+
+
+def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pushed:
+    """Upload a folder in one commit that names its parent, so that an interrupted push changes nothing."""
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+    repo = options.repo
+    url = f"{without_secrets(api.endpoint)}/datasets/{repo}"
+    api.create_repo(repo, repo_type=_KIND, private=options.private or None, exist_ok=True)
+    info = api.dataset_info(repo)
+    if options.private and not info.private:
+        raise InputError(f"--private: {url} is public; make it private in its settings, or name another --repo")
+    known = api.list_repo_files(repo, repo_type=_KIND, revision=info.sha)
+    if CARD in known and not options.replace_card:
+        with TemporaryDirectory(prefix="groundset-") as place:
+            got = api.hf_hub_download(repo, CARD, repo_type=_KIND, revision=info.sha, local_dir=place)
+            _check_card(Path(got).read_bytes(), f"{url}: its {CARD}")
+    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    old = [path for path in known if _TABLE.fullmatch(path) and path not in paths]
+    say(f"texts go to {urlsplit(without_secrets(api.endpoint)).netloc}", err=True)
+    with ExitStack() as stack:
+        # Open files are uploaded with Git LFS, paths with Xet, which not all endpoints speak.
+        added = [CommitOperationAdd(path, stack.enter_context((folder / path).open("rb"))) for path in paths]
+        commit = api.create_commit(
+            repo,
+            [*added, *map(CommitOperationDelete, old)],
+            repo_type=_KIND,
+            commit_message=f"Evaluation set of {pushed.questions} questions and {pushed.chunks} passages",
+            parent_commit=info.sha,
+        )
+    return pushed._replace(url=url, is_private=bool(info.private), is_changed=commit.oid != info.sha)
+
+
+@contextmanager
+def _hub(repo: str) -> Iterator[Any]:
+    """Yield the Hub's client with the user's token; its exceptions become a ``HubError`` without it."""
+    import httpx
+    from huggingface_hub import HfApi, constants, get_token, utils
+
+    endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+    token = get_token()
+    if not token:
+        raise HubError("no token for the Hub; set HF_TOKEN or run `hf auth login`")
+    hub: Any = utils
+    verbosity, has_bars = hub.logging.get_verbosity(), not hub.are_progress_bars_disabled()
+    hub.logging.set_verbosity_error()  # its warnings may contain signed upload URLs
+    if not sys.stderr.isatty():
+        hub.disable_progress_bars()
+    try:
+        with online():
+            yield HfApi(endpoint=endpoint, token=token, library_name="groundset", library_version=__version__)
+    except GroundsetError:
+        raise
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RuntimeError, KeyError) as error:
+        message = without_secrets(_explained(error, repo, without_secrets(endpoint)))
+        raise HubError(" ".join(message.replace(token, "(the token)").split())) from error
+    finally:
+        hub.logging.set_verbosity(verbosity)
+        if has_bars:
+            hub.enable_progress_bars()
+
+
+_BY_STATUS = {
+    401: "{host} refuses the token; set HF_TOKEN to one with write access, or run `hf auth login`",
+    403: "the token has no write access to {repo}; set HF_TOKEN to another, or name a repository of your own",
+    404: "{repo} does not exist on {host}, or the token has no access; check the spelling of the owner",
+    409: "{repo} is being changed by another process; run the command again",
+    412: "{repo} was changed during the push; run the command again",
+    413: "{host}: the set is too large",
+    429: "{host}: too many requests; wait a few minutes and run the command again",
+}
+
+
+def _explained(error: BaseException, repo: str, host: str) -> str:
+    import httpx
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    if isinstance(error, OfflineModeIsEnabled):
+        return "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set; unset it"
+    if isinstance(error, HfHubHTTPError):
+        status, said = error.response.status_code, error.server_message
+        if status >= 500:
+            return f"{host} failed ({status}); {repo} is unchanged; run the command again"
+        return _BY_STATUS.get(status, f"{{host}} refuses the request ({status}: {said})").format(host=host, repo=repo)
+    if error.__cause__ is not None and isinstance(error, RuntimeError | OSError):
+        return _explained(error.__cause__, repo, host)  # the client wraps errors of single files
+    if isinstance(error, httpx.HTTPError | ConnectionError | TimeoutError):
+        return f"{host} cannot be reached ({str(error) or type(error).__name__}); run the command again later"
+    if isinstance(error, OSError):
+        return f"cannot read or write a local file: {error}"
+    if str(error).startswith("Invalid metadata"):
+        return f"{host} refuses the card: {error}"
+    return f"{host} does not answer like the Hub ({type(error).__name__}: {error}); check HF_ENDPOINT"

@@ -1,0 +1,340 @@
+"""`groundset import`: an evaluation set of another tool becomes a run.
+
+Documents are rebuilt from their chunks. If the offsets of a document's chunks fit, its text is made of them and
+line ends in the gaps. Otherwise the chunks are joined, and the offsets that they came with are kept in their metadata,
+for exports. Values that a run has no place for are kept in the metadata, of questions as ``imported``.
+"""
+
+import hashlib
+from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationError
+
+from groundset.files import encodable
+from groundset.options import DEFAULT_EMBEDDER, Options, option
+from groundset.out.autorag import OFFSETS, OWN
+from groundset.printing import say
+from groundset.progress import Progress
+from groundset.rows import headings_of, is_missing, jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
+from groundset.run.folder import check_new
+from groundset.run.run import save_run
+from programs.errors import InputError
+from programs.languages import language_of
+from programs.text import MAX_READ, plain
+from programs.types import Chunk, Document, Retrieval, Sample
+
+if TYPE_CHECKING:
+    from groundset.run.run import Run
+
+_QA = ("qid", "query", "retrieval_gt", "generation_gt")
+_ROW = ("id", "question", "answer", "contexts", "passage", "evolution", "language", "metadata")
+_UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
+_SEPARATOR = "\n\n"
+_MAX_EXPANSION = 20  # longest text, as a multiple of the length of its chunks; larger offsets are considered wrong
+
+
+class ImportOptions(Options):
+    """Make a run from an evaluation set of another tool.
+
+    Chunks are embedded and questions are ranked; all questions are kept. The run can be shown, reported, measured and
+    exported like any other.
+    """
+
+    files: tuple[Path, ...] = option(..., "The files of the set, or their folder.", metavar="FILES...", argument=True)
+    out: Path = option(..., "The folder of the new run.", metavar="RUN")
+    format: Literal["autorag", "jsonl"] = option(
+        ...,
+        "autorag: qa.parquet and corpus.parquet, or their folder; jsonl: samples.jsonl of a run, or rows with "
+        "question, answer and contexts.",
+    )
+    embedder: str = option(DEFAULT_EMBEDDER, "The model that embeds chunks and questions.", metavar="MODEL")
+    quiet: bool = option(False, "Print nothing but errors.", short="-q")
+
+
+def import_set(options: ImportOptions) -> None:
+    """Import a set and print what the new run holds."""
+    run = import_files(options)
+    if not options.quiet:
+        counts = f"{len(run)} samples on {len(run.chunks)} chunks of {len(run.documents)} documents"
+        say(f"{counts}: {options.out}")
+
+
+def import_files(options: ImportOptions) -> "Run":
+    """Make a run from an evaluation set of another tool, as `groundset import` does.
+
+    Raises:
+        InputError: a file, a row or an option is wrong; the message names it, and nothing was written.
+        ModelError: the embedder cannot be loaded.
+    """
+    from groundset.retrieval.embed import open_embedder
+    from groundset.retrieval.index import Index
+
+    check_new(options.out)
+    with Progress(quiet=options.quiet) as progress:
+        progress.phase("Reading the set")
+        named = ", ".join(map(str, options.files))
+        try:
+            found = _READERS[options.format](options.files)
+        except OSError as error:
+            raise InputError(f"cannot read {error.filename or named}: {error.strerror or error}") from error
+        if not found.samples:
+            raise InputError(f"{named}: there is no question")
+        documents, chunks = _rebuilt(found.chunks, encodable(options.files[0].name))
+        embedder = open_embedder(options.embedder)
+        progress.phase("Embedding chunks", len(chunks))
+        vectors = embedder.encode([chunk.text for chunk in chunks], on_done=progress.advance)
+        progress.phase("Ranking questions", len(found.samples))
+        by_id, index, samples = {chunk.chunk_id: chunk for chunk in chunks}, Index(vectors, chunks, embedder), []
+        for sample in found.samples.values():
+            contexts = tuple(by_id[chunk.chunk_id] for chunk in sample.contexts)
+            ranked = index.rank(sample.question, sample.retrieval_gt)
+            samples.append(sample.model_copy(update={"contexts": contexts, "retrieval": ranked}))
+            progress.advance()
+        record = {
+            "configuration": {"recipe": None, "embedder": options.embedder},
+            "models": {"embedder": {"name": options.embedder, "sha256": embedder.sha256}},
+            "source": {"format": options.format, "files": [encodable(file.name) for file in options.files]},
+        }
+        return save_run(
+            options.out, samples=samples, documents=documents, chunks=chunks, vectors=vectors, record=record
+        )
+
+
+class _ForeignSet:
+    """Samples and chunks as they are read; the offsets of a chunk are only in its metadata."""
+
+    def __init__(self) -> None:
+        self.chunks: dict[str, Chunk] = {}
+        self.samples: dict[str, Sample] = {}
+        self._first: dict[tuple[str, str], str] = {}
+
+    def add_chunk(
+        self, where: str, name: str | None, text: str, about: Mapping[str, Any], metadata: Mapping[str, Any]
+    ) -> Chunk:
+        """Keep a chunk; ``about`` may hold ``path``, ``title``, ``headings`` and ``source``, the id of its document.
+
+        A chunk of the same text may come again, as a context of several questions.
+        """
+        path, name = about["path"] or "", name or _digest(text)
+        title = about["title"] if about["title"] is not None else Path(path).stem
+        chunk = Chunk(
+            chunk_id=name,
+            doc_id=about["source"] or (_digest(path) if path else name),
+            path=path,
+            title=title,
+            headings=about.get("headings", ()),
+            start=0,
+            end=len(text),
+            text=text,
+            metadata=dict(metadata),
+        )
+        first = self._first.setdefault(("chunk", name), where)
+        if self.chunks.setdefault(name, chunk).text != text:
+            raise InputError(f"{where}: chunk {name} has another text than in {first}")
+        return self.chunks[name]
+
+    def add_sample(self, where: str, sample: Sample) -> None:
+        """Keep a sample.
+
+        Raises:
+            InputError: its id is used twice, or it has no answer.
+        """
+        first = self._first.setdefault(("question", sample.id), where)
+        if sample.id in self.samples:
+            raise InputError(f"{where}: question {sample.id} is also in {first}")
+        if not sample.answer.strip():
+            raise InputError(f"{where}: question {sample.id} has no answer; add one, or leave the row out")
+        self.samples[sample.id] = sample
+
+
+def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
+    """Read AutoRAG's tables, named or in a folder.
+
+    As in AutoRAG, ``retrieval_gt`` may also be an id or a list of ids, and ``generation_gt`` a text. The first of
+    several answers is the answer. Questions without a relevant chunk are left out, unless an export of groundset names
+    the chunks that they were made from.
+    """
+    tables = [file for path in files for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
+    named = {file.stem: file for file in tables if file.stem in ("qa", "corpus")}
+    if len(named) != 2 or any(not path.is_dir() and path not in named.values() for path in files):
+        raise InputError(
+            f"{', '.join(map(str, files))}: autorag is two files, qa.parquet and corpus.parquet; name both"
+        )
+    found = _ForeignSet()
+    for where, fields in parquet_rows(named["corpus"]):
+        name, metadata = required(where, fields, "doc_id"), metadata_of(where, fields)
+        if name in found.chunks:
+            raise InputError(f"{where}: chunk {name} is in the table twice")
+        title = "" if metadata.get("title") == "" else optional(where, metadata, "title")
+        source, path = optional(where, metadata, "document_id"), optional(where, fields, "path")
+        extra = {key: value for key, value in metadata.items() if key not in OWN and value is not None}
+        about = {"path": path, "title": title, "source": source}
+        found.add_chunk(where, name, required(where, fields, "contents"), about, extra | _offsets(where, fields))
+    for where, fields in parquet_rows(named["qa"]):
+        groups = _groups(where, fields.get("retrieval_gt"))
+        ids = [group[0] for group in groups] or fields.get("chunk_ids") or []
+        if missing := {name for group in (*groups, ids) for name in group} - found.chunks.keys():
+            raise InputError(f"{where}: there is no chunk {min(missing)} in {named['corpus']}")
+        given = fields.get("generation_gt")
+        answers = [given] if isinstance(given, str) else [] if is_missing(given) else given
+        if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
+            raise InputError(f"{where}, column generation_gt: must be a list of texts")
+        more = {"answer_variants": answers[1:]} if len(answers) > 1 else {}
+        if ids:
+            values = {"id": required(where, fields, "qid"), "question": required(where, fields, "query")}
+            metadata = _others(where, fields, (*_QA, "chunk_ids")) | more
+            contexts = [found.chunks[name] for name in dict.fromkeys(ids)]
+            found.add_sample(where, _sample(contexts, groups, answer="".join(answers[:1]), metadata=metadata, **values))
+    return found
+
+
+def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
+    """Parse groups of ids; a single id or a flat list is one group, and ``[]`` or ``[[]]`` is none."""
+    value = [value] if isinstance(value, str) else value
+    if isinstance(value, list) and value and not any(isinstance(group, list) for group in value):
+        value = [value]
+    if value in ([], [[]]):
+        return ()
+    if not isinstance(value, list) or not all(isinstance(group, list) and group for group in value):
+        raise InputError(f"{where}, column retrieval_gt: must be lists of chunk ids")
+    return tuple(
+        tuple(dict.fromkeys(required(where, {"retrieval_gt id": name}, "retrieval_gt id") for name in group))
+        for group in value
+    )
+
+
+def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
+    """Read `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts` (or one text as `passage`).
+
+    `contexts` holds texts, or objects with `text` and optionally `chunk_id`, `doc_id`, `path`, `title`, `headings`,
+    `start`, `end` and `metadata`. The distinct contexts are the corpus. Samples of a run keep their ids, kinds, trails
+    and probabilities.
+    """
+    found = _ForeignSet()
+    rows = [row for file in files for row in jsonl_rows(file)]
+    contexts = [_contexts(where, fields, found) for where, fields in rows]
+    for (where, fields), chunks in zip(rows, contexts, strict=True):
+        question, answer = required(where, fields, "question"), optional(where, fields, "answer") or ""
+        needed = tuple((chunk.chunk_id,) for chunk in chunks)
+        try:
+            sample = Sample.model_validate({key: value for key, value in fields.items() if key in Sample.model_fields})
+        except ValidationError:
+            name = optional(where, fields, "id") or _digest(question, answer, *(chunk.chunk_id for chunk in chunks))
+            sample = _sample(
+                chunks,
+                needed,
+                id=name,
+                question=question,
+                answer=answer,
+                metadata=_others(where, fields, _ROW),
+                evolution=optional(where, fields, "evolution") or "imported",
+                language=optional(where, fields, "language"),
+            )
+        else:
+            # Groups may name chunks that are in no row.
+            groups = tuple(tuple(filter(found.chunks.__contains__, group)) for group in sample.retrieval_gt)
+            metadata = _others(where, fields, Sample.model_fields)
+            groups = groups if all(groups) else needed
+            sample = sample.model_copy(update={"contexts": tuple(chunks), "retrieval_gt": groups, "metadata": metadata})
+        found.add_sample(where, sample)
+    return found
+
+
+def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list[Chunk]:
+    contexts = fields.get("contexts", fields.get("passage"))
+    contexts = [contexts] if isinstance(contexts, str) else contexts
+    if not isinstance(contexts, list) or not contexts:
+        raise InputError(f"{where}, column contexts: must be a list of texts, or of objects with `text`")
+    chunks: dict[str, Chunk] = {}
+    where = f"{where}, contexts"
+    for context in ({"text": each} if isinstance(each, str) else each for each in contexts):
+        if not isinstance(context, dict):
+            raise InputError(f"{where}: must be texts, or objects with `text`")
+        about: dict[str, Any] = {name: optional(where, context, name) for name in ("path", "title")}
+        about |= {"source": optional(where, context, "doc_id"), "headings": headings_of(where, context)}
+        name, text = optional(where, context, "chunk_id"), required(where, context, "text")
+        chunk = found.add_chunk(where, name, text, about, metadata_of(where, context) | _offsets(where, context))
+        chunks[chunk.chunk_id] = chunk
+    return list(chunks.values())
+
+
+def _offsets(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    span = span_of(where, fields)
+    return metadata_of(where, {"metadata": {OFFSETS: span and [*span]}})
+
+
+def _sample(
+    contexts: Sequence[Chunk],
+    groups: tuple[tuple[str, ...], ...],
+    *,
+    evolution: str = "imported",
+    language: str | None = None,
+    **values: Any,
+) -> Sample:
+    language = language or language_of(plain(contexts[0].text[:MAX_READ]))
+    known = {"evolution": evolution, "language": language, "contexts": tuple(contexts), "retrieval": _UNRANKED}
+    return Sample(retrieval_gt=groups, **known, **values)
+
+
+def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
+    """Return the metadata of a row; columns that are not known are its ``imported``."""
+    metadata = metadata_of(where, fields)
+    unknown = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
+    if not unknown:
+        return metadata
+    earlier = metadata.get("imported")
+    extra = metadata_of(where, {"metadata": unknown})
+    return metadata | {"imported": earlier | extra if isinstance(earlier, dict) else extra}
+
+
+def _digest(*texts: str) -> str:
+    """Return a short id for texts that came without one."""
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _rebuilt(chunks: Mapping[str, Chunk], corpus: str) -> tuple[list[Document], list[Chunk]]:
+    """Return the documents of a set, and its chunks with their places in them; see the module.
+
+    ``corpus`` is the path of chunks without one.
+    """
+    by_document: dict[str, list[Chunk]] = {}
+    for chunk in chunks.values():
+        by_document.setdefault(chunk.doc_id, []).append(chunk)
+    documents, placed = [], []
+    for doc_id, members in by_document.items():
+        text, first = _text_from_offsets(members), members[0]
+        starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in members)]
+        own = []
+        for chunk, joined in zip(members, starts, strict=False):
+            span = chunk.metadata[OFFSETS]
+            start = joined if text is None else span[0]
+            kept = {key: value for key, value in chunk.metadata.items() if key != OFFSETS or text is None}
+            place = {"start": start, "end": start + len(chunk.text), "path": chunk.path or corpus, "metadata": kept}
+            own.append(chunk.model_copy(update=place))
+        text = _SEPARATOR.join(chunk.text for chunk in members) if text is None else text
+        documents.append(Document(doc_id=doc_id, path=first.path or corpus, title=first.title, text=text))
+        placed += sorted(own, key=lambda chunk: (chunk.start, chunk.end))
+    return documents, placed
+
+
+def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
+    """Rebuild a text from the offsets of its chunks; None if they are missing or do not fit."""
+    spans = [(*chunk.metadata[OFFSETS], chunk.text) for chunk in chunks if chunk.metadata[OFFSETS]]
+    if len(spans) < len(chunks) or any(start < 0 or end - start != len(text) for start, end, text in spans):
+        return None
+    if max(end for _, end, _ in spans) > _MAX_EXPANSION * sum(len(text) for _, _, text in spans):
+        return None
+    rebuilt = ""
+    for start, end, text in sorted(spans):
+        rebuilt = rebuilt.ljust(start, "\n")
+        overlap = rebuilt[start:end]
+        if not text.startswith(overlap):
+            return None
+        rebuilt += text[len(overlap) :]
+    return rebuilt
+
+
+_READERS: Mapping[str, Callable[[Sequence[Path]], _ForeignSet]] = {"autorag": _read_autorag, "jsonl": _read_jsonl}

@@ -54,6 +54,7 @@ class BoundedProcess:
         self._function = function
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_killed = False
 
     def __call__(self, argument: Any, seconds: float) -> Any:
         """Call the function.
@@ -70,9 +71,15 @@ class BoundedProcess:
         try:
             return self._call(argument, seconds)
         except _DiedError as error:
-            if is_fresh and "SIGKILL" not in str(error):
+            if self._is_killed or (is_fresh and "SIGKILL" not in str(error)):
                 raise
         return self._call(argument, seconds)
+
+    def kill(self) -> None:
+        """End the process for good, from any thread; a running call fails."""
+        self._is_killed = True
+        if (process := self._process) is not None:
+            process.kill()
 
     def end(self) -> int:
         """End the process, and return its exit status; the next call starts another."""
@@ -84,6 +91,8 @@ class BoundedProcess:
         return process.returncode
 
     def _call(self, argument: Any, seconds: float) -> Any:
+        if self._is_killed:
+            raise LimitError("was ended")
         if self._process is None:
             self._process = subprocess.Popen(
                 child_command("groundset.bounded:_serve", self._function, str(self._limits.memory_mb)),

@@ -1,0 +1,249 @@
+"""Split documents into atoms, the smallest parts of chunks, each with the cost of a cut after it."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+from itertools import pairwise
+from typing import NamedTuple
+
+from sentencex import get_sentence_boundaries
+
+from programs.types import Document, Heading
+
+# Costs are relative to the length penalty of chunkers.pack: 1 is the penalty of an empty chunk.
+PARAGRAPH, ITEM, SENTENCE, LINE, INTRODUCTION, CODE, WORD, HEADING = 0.0, 0.25, 0.5, 0.8, 1.5, 1.5, 3.0, 20.0
+
+FENCE = re.compile(r"\s*(```+|~~~+)")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\[\^?\w{1,4}\]:?)\s")
+_UNDERLINE = re.compile(r"\n[ \t]*([=\-~^\"*+#])\1{2,}[ \t]*(?=\n|\Z)")
+# A block that introduces the next one: it ends with a colon, or is a short line without final punctuation.
+_INTRODUCES = re.compile(r".*:\Z|[^\n]{0,80}(?<![.!?;,…|)\]'\"”])\Z", re.DOTALL)
+_SPACE = re.compile(r"\s+")
+# The language is unknown here. A boundary is used if the rules of all these languages agree on it, so that
+# "12. Juni" and "e.g. tea" stay whole.
+_LANGUAGES = ("en", "de", "fr", "es", "it", "pl")
+# Brackets, quotation marks and bullets: the rules never split inside them, so an unmatched one can span pages.
+_ENCLOSING = dict.fromkeys(map(ord, '()[]"“”„«»‘’•·'), " ")
+_SUSPICIOUS = 400
+# The rules take quadratic time, so longer texts are split in windows; few paragraphs are longer than one.
+_WINDOW = 4_096
+
+
+class Span(NamedTuple):
+    """The offsets of a part of a document's text."""
+
+    start: int
+    end: int
+
+
+class Atom(NamedTuple):
+    """A span that should stay whole, and the cost of ending a chunk after it."""
+
+    start: int
+    end: int
+    cost: float
+
+
+# Parts that should stay whole, in order and apart, each as the rows between which it can be cut.
+Kept = Sequence[Sequence[Span]]
+
+
+def sections(document: Document, size: int, kept: Kept = (), kept_size: int = 0) -> list[list[Atom]]:
+    """Split a document at its headings, and every section into atoms of at most ``size`` characters.
+
+    A part in ``kept`` of at most ``kept_size`` characters is one atom. A heading directly above another one joins
+    that one's section.
+    """
+    text, headings = document.text, document.headings
+
+    def atoms_of(start: int, end: int) -> list[Atom]:
+        return list(_around(text, Span(start, end), partial(_atoms, text, size), kept, size, kept_size))
+
+    starts = [*(heading.start for heading in headings), len(text)]
+    found = [atoms_of(0, starts[0])]
+    atoms: list[Atom] = []
+    for index, (start, end) in enumerate(pairwise(starts)):
+        body = heading_end(text, start)
+        before = len(atoms)
+        atoms.append(Atom(start, body, HEADING))
+        atoms += atoms_of(body, end)
+        following = headings[index + 1] if index + 1 < len(headings) else None
+        orphan: list[Atom] = []
+        # A short line before an unmarked heading is probably a heading that the parser missed.
+        if following and text.startswith(following.text, end) and len(atoms) > before + 2:
+            orphan = [atom for atom in atoms[-1:] if is_short_line(text, atom.start, atom.end)]
+            del atoms[len(atoms) - len(orphan) :]
+        if not following or following.level < headings[index].level or text[body:end].strip():
+            found.append(atoms)
+            atoms = [atom._replace(cost=HEADING) for atom in orphan]
+    return [section for section in found if section]
+
+
+def is_short_line(text: str, start: int, end: int) -> bool:
+    """Return whether a span is one short line between empty lines, as a heading would be."""
+    line = text[start:end].strip()
+    alone = "\n" not in line and text[max(0, start - 2) : start] in {"", "\n\n"}
+    return alone and bool(_INTRODUCES.match(line)) and not _ITEM.match(line)
+
+
+def heading_end(text: str, start: int) -> int:
+    """Return the end of the heading at ``start``, including its underline."""
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    underline = _UNDERLINE.match(text, end)
+    return underline.end() if underline else end
+
+
+def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
+    """Return for each heading the indexes of its ancestors and itself."""
+    paths: list[tuple[int, ...]] = []
+    path: tuple[int, ...] = ()
+    for index, heading in enumerate(headings):
+        while path and headings[path[-1]].level >= heading.level:
+            path = path[:-1]
+        path = (*path, index)
+        paths.append(path)
+    return paths
+
+
+def sentence_atoms(text: str, size: int, kept: Kept = ()) -> list[Atom]:
+    """Split a text into sentences, paragraph by paragraph, and sentences longer than ``size`` further.
+
+    A part in ``kept`` of at most ``size`` characters is one atom.
+    """
+
+    def sentences(start: int, end: int) -> Iterator[Atom]:
+        for block in blocks(text, start, end):
+            for first, last in sentence_spans(text[block.start : block.end]):
+                yield from _fit(text, Atom(block.start + first, block.start + last, SENTENCE), size)
+
+    return list(_around(text, Span(0, len(text)), sentences, kept, size, size))
+
+
+def _around(
+    text: str, span: Span, split: Callable[[int, int], Iterator[Atom]], kept: Kept, size: int, kept_size: int
+) -> Iterator[Atom]:
+    """Yield the atoms of the kept parts of a span, and those that ``split`` makes of the text between them."""
+    position = span.start
+    first = bisect_right(kept, span.start, key=lambda rows: rows[-1].end)
+    for rows in kept[first : bisect_left(kept, span.end, key=lambda rows: rows[0].start)]:
+        start, end = rows[0].start, rows[-1].end
+        yield from split(position, max(position, start))
+        # A heading that is the caption was yielded before.
+        pieces = [Atom(max(position, start), end, PARAGRAPH)]
+        if end - start > kept_size:
+            clipped = [Span(max(position, rows[0].start), rows[0].end), *rows[1:]]
+            pieces = [piece for row in clipped for piece in _fit(text, Atom(*row, LINE), size)]
+        yield from [*pieces[:-1], pieces[-1]._replace(cost=PARAGRAPH)]
+        position = end
+    yield from split(position, span.end)
+
+
+def _atoms(text: str, size: int, start: int, end: int) -> Iterator[Atom]:
+    for block in blocks(text, start, end):
+        atoms = [piece for atom in _block_atoms(text, block) for piece in _fit(text, atom, size)]
+        yield from atoms[:-1]
+        introduces = _INTRODUCES.match(text[block.start : block.end].strip())
+        yield atoms[-1]._replace(cost=INTRODUCTION if introduces else PARAGRAPH)
+
+
+def blocks(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the paragraphs of a part of a text: split at empty lines, but not inside fenced code."""
+    fence = ""
+    first: int | None = None
+    for line in line_spans(text, Span(start, end)):
+        content = text[line.start : line.end]
+        mark = FENCE.match(content)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence):
+            fence = ""
+        if content.strip() or (fence and first is not None):
+            first = line.start if first is None else first
+        elif first is not None:
+            yield Span(first, line.start)
+            first = None
+    if first is not None:
+        yield Span(first, end)
+
+
+def line_spans(text: str, block: Span) -> Iterator[Span]:
+    """Yield the lines of a part of a text, with their ends."""
+    start = block.start
+    while start < block.end:
+        end = text.find("\n", start, block.end)
+        end = block.end if end < 0 else end + 1
+        yield Span(start, end)
+        start = end
+
+
+def _block_atoms(text: str, block: Span) -> list[Atom]:
+    lines = list(line_spans(text, block))
+    contents = [text[line.start : line.end] for line in lines]
+    if FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
+        return [Atom(*line, CODE) for line in lines]
+    if len(lines) > 1 and all("|" in content for content in contents):
+        # The first row needs its header.
+        return [Atom(*line, HEADING if number < 2 else LINE) for number, line in enumerate(lines)]
+    items = [line.start for line, content in zip(lines, contents, strict=True) if _ITEM.match(content)]
+    atoms: list[Atom] = []
+    for start, end in pairwise(sorted({block.start, *items, block.end})):
+        sentences = [Atom(start + a, start + b, SENTENCE) for a, b in sentence_spans(text[start:end])]
+        atoms += [*sentences[:-1], sentences[-1]._replace(cost=ITEM)]
+    return atoms
+
+
+def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
+    """Split an atom longer than ``size``: at its lines, else between words, else anywhere."""
+    if atom.end - atom.start <= size:
+        return [atom]
+    lines = list(line_spans(text, Span(atom.start, atom.end)))
+    if len(lines) > 1:
+        pieces = [piece for line in lines for piece in _fit(text, Atom(*line, LINE), size)]
+    else:
+        pieces = [Atom(*span, WORD) for span in _word_groups(text, atom, size)]
+    return [*pieces[:-1], pieces[-1]._replace(cost=atom.cost)]
+
+
+def _word_groups(text: str, atom: Atom, size: int) -> Iterator[Span]:
+    """Split into groups of words small enough to pack; a word longer than ``size`` is split itself."""
+    start = atom.start
+    while start < atom.end:
+        space = _SPACE.search(text, min(start + size // 10, atom.end), min(start + size, atom.end))
+        end = space.end() if space else min(start + size, atom.end)
+        yield Span(start, end)
+        start = end
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Split ``text`` into sentences that cover it from end to end, as (start, end)."""
+    spans: list[tuple[int, int]] = []
+    for start, end in _split(text):
+        is_long = end - start > _SUSPICIOUS
+        inner = _split(text[start:end].translate(_ENCLOSING)) if is_long else [(0, end - start)]
+        spans += [(start + first, start + last) for first, last in inner]
+    return spans
+
+
+def _split(text: str) -> list[tuple[int, int]]:
+    ends: list[int] = []
+    start = 0
+    while start < len(text):
+        window = text[start : start + _WINDOW]
+        found = _ends(window)
+        if start + _WINDOW >= len(text):
+            found.append(len(window))
+        elif not found:  # one sentence fills the window
+            space = max(window.rfind(" "), window.rfind("\n"))
+            start += space if space > 0 else len(window)
+            continue
+        ends += [start + end for end in found]
+        start = ends[-1]
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def _ends(text: str) -> list[int]:
+    """Return the sentence boundaries inside a text."""
+    found = ({boundary["end_index"] for boundary in get_sentence_boundaries(language, text)} for language in _LANGUAGES)
+    return sorted(reduce(set.intersection, found) - {len(text)})

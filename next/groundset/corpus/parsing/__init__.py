@@ -1,0 +1,1 @@
+"""Parsers of file formats: bytes to text, title, headings, pages and captions."""

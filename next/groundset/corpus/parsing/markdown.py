@@ -1,0 +1,115 @@
+"""Find title and headings of Markdown with a real parser, so that ``#`` in code blocks is ignored."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from groundset.corpus.parsing.text import Parsed
+from programs.types import Heading
+
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_NOT_SPACE = re.compile(r"\S")
+_PARSER = MarkdownIt("commonmark").enable("table")
+_MAX_HEADING = 1_000  # characters; longer ones are paragraphs above a line of dashes
+
+
+def parse_markdown(text: str) -> Parsed:
+    """Parse Markdown into its text without front matter and empty HTML, its title and its headings."""
+    title, text = _without_front_matter(text)
+    bare = _without_empty_html(text, _outline(text, {}))
+    links: dict[str, Any] = {}
+    headings = _headings(bare, _outline(bare, links), links)
+    return Parsed(bare, title or heading_title(bare, headings), headings)
+
+
+def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
+    """Return the heading that is the document's title: the first of level 1, or one that opens the text."""
+    opening = len(text) - len(text.lstrip())
+    return next((heading.text for heading in headings if heading.level == 1 or heading.start <= opening), None)
+
+
+def line_starts(text: str) -> list[int]:
+    """Return the offset of each line of ``text``."""
+    return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
+def _without_front_matter(text: str) -> tuple[str | None, str]:
+    """Return the title in the front matter and the rest of a text; a rule at its start is not front matter."""
+    front = _FRONT_MATTER.match(text)
+    if not front:
+        return None, text
+    try:
+        fields = yaml.safe_load(front[2]) if front[1] == "---" else tomllib.loads(front[2])
+    except (yaml.YAMLError, ValueError):
+        fields = {} if re.match(r"\s*[\w-]+\s*[:=]", front[2]) else None
+    if not isinstance(fields, dict):
+        return None, text
+    title = fields.get("title")
+    return (" ".join(title.split()) or None if isinstance(title, str) else None), text[front.end() :].lstrip("\n")
+
+
+class _Outline(list[Token]):
+    """Keeps only the tokens of headings and HTML blocks; others take a kilobyte per list item or table cell."""
+
+    def append(self, token: Token) -> None:
+        if token.type in {"heading_open", "html_block"} or (self and self[-1].type == "heading_open"):
+            super().append(token)
+
+
+def _outline(text: str, links: dict[str, Any]) -> list[Token]:
+    """Parse the blocks of a text, and add its link definitions to ``links``."""
+    tokens = _Outline()
+    _PARSER.block.parse(text, _PARSER, links, tokens)
+    return tokens
+
+
+def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list[Heading]:
+    starts = line_starts(text)
+    found = []
+    for token, inline in pairwise(tokens):
+        # Level 0 only: a heading inside a list or a quotation does not divide the document.
+        if token.type == "heading_open" and token.level == 0 and token.map and len(inline.content) <= _MAX_HEADING:
+            # Inline parsing can be slow, so only headings are parsed further.
+            [inline_token] = _PARSER.parseInline(inline.content, links)
+            title = " ".join(_plain(inline_token.children or []).split())
+            if title:
+                found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
+    return found
+
+
+def _plain(tokens: Sequence[Token]) -> str:
+    shown = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
+    return "".join(token.content or " " for token in tokens if token.type in shown)
+
+
+def _without_empty_html(text: str, tokens: Sequence[Token]) -> str:
+    """Drop HTML blocks without text: comments, anchors, pictures."""
+    lines = text.split("\n")
+    kept: list[str] = []
+    done = 0
+    for token in tokens:
+        if token.type == "html_block" and token.map and _has_no_text(token.content):
+            kept += lines[done : token.map[0]]
+            done = token.map[1]
+    return "\n".join([*kept, *lines[done:]]).strip("\n")
+
+
+def _has_no_text(html: str) -> bool:
+    """Return whether HTML consists of tags, comments and white space; in linear time, unlike a pattern."""
+    position, comments = 0, True  # whether a comment may still end
+    while match := _NOT_SPACE.search(html, position):
+        position = match.start()
+        end = html.find("-->", position + 4) + 3 if comments and html.startswith("<!--", position) else 0
+        comments = comments and (end > 2 or not html.startswith("<!--", position))
+        if end < 3:
+            end = html.find(">", position) + 1 if html[position] == "<" else 0
+        if not end:
+            return False
+        position = end
+    return True

@@ -1,0 +1,130 @@
+"""Find title and headings of plain text where the layout is unambiguous."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from groundset.corpus.parsing.markdown import line_starts
+from groundset.corpus.parsing.text import Parsed
+from programs.types import Heading
+
+_UNDERLINE = re.compile(r"^([=\-~^\"*+#])\1{2,}$")
+_MARKED = re.compile(r"^(?:(?P<wiki>={1,6})(?!=)\s*(?P<name>\S.*)(?P=wiki)|(?P<atx>#{1,6})\s+(?P<text>.*))$")
+_NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+(\S.*)$")
+_BULLET = re.compile(r"^(?:[•*–-]|\d{1,3}\.)\s")
+_SENTENCE_END = re.compile(r"[.!?:;,…]['\"”)\]]*$")
+_NOT_BARE = re.compile(r"[|:\[\]{}<>=•]|\S\s*\d{4}")
+# Skip links at the top of pages saved as text, in the supported languages.
+_SKIP_LINK = re.compile(
+    r"(?:jump|skip) to (?:main |the )?(?:content|navigation|search)|zum (?:haupt)?inhalt|aller au contenu|"
+    r"(?:ir|saltar) al contenido",
+    re.IGNORECASE,
+)
+_MAX_TITLE, _MAX_HEADING, _MAX_BARE = 120, 80, 50  # characters
+_MAX_WORDS, _MAX_NESTED_WORDS = 6, 3  # of bare headings
+_MIN_PROSE = 80
+_BARE_LEVEL = 4
+
+
+class _Line(NamedTuple):
+    text: str
+    start: int
+    alone: bool  # an empty line (or the edge of the text) before and after
+    next: str  # the next line that is not empty
+    underline: str  # the character of the line below, if that is an underline
+
+    @property
+    def is_short(self) -> bool:
+        short = len(self.text) <= _MAX_HEADING and not _SENTENCE_END.search(self.text)
+        return short and self.alone and bool(self.next)
+
+    def is_bare(self, max_words: int) -> bool:
+        """Return whether it is a few words without marks, as an unmarked heading would be."""
+        is_start = self.text[:1].isupper() or re.fullmatch(r"\d{4}", self.text)
+        short = len(self.text) <= _MAX_BARE and len(self.text.split()) <= max_words
+        marks = _SENTENCE_END.search(self.text) or _NOT_BARE.search(self.text)
+        return bool(self.alone and short and is_start and not marks)
+
+
+def parse_plain(text: str) -> Parsed:
+    """Parse plain text; the first line after skip links is the title if it looks like one."""
+    lines = [line for line in _lines(text) if not _SKIP_LINK.match(line.text)]
+    title = _title(lines)
+    rest = lines[1:] if title else lines
+    return Parsed(text, title, list(_marked(rest)) or list(_unmarked(rest)))
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    lines = text.split("\n")
+    starts = line_starts(text)
+    filled = [index for index, line in enumerate(lines) if line.strip()]
+    for index, below in pairwise([*filled, -1]):
+        line = lines[index].strip()
+        after = lines[index + 1].strip() if index + 1 < len(lines) else ""
+        underline = _UNDERLINE.match(after) if len(after) >= 0.5 * len(line) else None
+        yield _Line(
+            text=line,
+            start=starts[index] + len(lines[index]) - len(lines[index].lstrip()),
+            alone=(index == 0 or not lines[index - 1].strip()) and not after,
+            next=lines[below].strip() if below >= 0 else "",
+            underline=underline[1] if underline else "",
+        )
+
+
+def _title(lines: Sequence[_Line]) -> str | None:
+    if not lines:
+        return None
+    first = lines[0]
+    if marked := _mark(first.text):
+        return marked[1]
+    looks = len(first.text) <= _MAX_TITLE and not _SENTENCE_END.search(first.text)
+    return first.text if looks and (first.alone or first.underline) and first.next else None
+
+
+def _mark(text: str) -> tuple[int, str] | None:
+    """Return the level and text of a heading marked as in Markdown or a wiki."""
+    found = _MARKED.match(text)
+    if not found:
+        return None
+    name = found["name"] or found["text"].rstrip("#")
+    return len(found["wiki"] or found["atx"]), name.strip()
+
+
+def _marked(lines: Sequence[_Line]) -> Iterator[Heading]:
+    """Find ``## X``, ``== X ==`` and underlined headings; an underline's level is its order of appearance."""
+    underlines: list[str] = []
+    previous = ""
+    for line in lines:
+        if len(line.text) <= _MAX_HEADING:
+            if line.alone and (marked := _mark(line.text)):
+                yield Heading(level=marked[0], text=marked[1].removesuffix("[edit]"), start=line.start)
+            elif line.underline and not previous and any(map(str.isalpha, line.text)):
+                if line.underline not in underlines:
+                    underlines.append(line.underline)
+                yield Heading(level=min(underlines.index(line.underline) + 1, 6), text=line.text, start=line.start)
+            previous = line.underline
+
+
+def _unmarked(lines: Sequence[_Line]) -> Iterator[Heading]:
+    """Find numbered and upper-case lines, and a few words alone between empty lines with prose below.
+
+    Three words may also stand above a list or another heading; longer ones there are mostly captions.
+    """
+    section = 0
+    prose_seen = False
+    for line, below in pairwise([*lines, _Line("", 0, alone=False, next="", underline="")]):
+        numbered = _NUMBERED.match(line.text)
+        number = int(numbered[1].split(".")[0]) if numbered else 0
+        nested = below.is_bare(_MAX_NESTED_WORDS) and len(below.next) >= _MIN_PROSE
+        if numbered and section <= number <= section + 1 and numbered[2][0].isupper() and line.is_short:
+            section = number
+            yield Heading(level=2 + numbered[1].count("."), text=line.text, start=line.start)
+        elif line.text.isupper() and sum(map(str.isalpha, line.text)) >= 4 and line.is_short:
+            yield Heading(level=2, text=line.text, start=line.start)
+        elif prose_seen and (
+            (line.is_bare(_MAX_WORDS) and len(below.text) >= _MIN_PROSE)
+            or (line.is_bare(_MAX_NESTED_WORDS) and (nested or _BULLET.match(below.text)))
+        ):
+            yield Heading(level=_BARE_LEVEL, text=line.text, start=line.start)
+        prose_seen = prose_seen or len(line.text) >= _MIN_PROSE

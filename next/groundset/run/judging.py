@@ -1,0 +1,198 @@
+"""`groundset judge`: chunks or questions of a file, each judged by itself."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import model_validator
+
+from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
+from groundset.printing import say
+from programs.errors import InputError
+from programs.untrusted import MAX_TEXT
+
+if TYPE_CHECKING:
+    from programs.recipe import Passage
+
+Kind = Literal["chunks", "questions"]
+Row = dict[str, Any]
+Inputs = dict[str, Any]
+Judge = Callable[[Sequence[Inputs]], list[Row]]
+
+_BATCH = 64  # rows that a head judges at once
+_CRITERIA = ("content", "self_contained", "independent", "clear", "answerable")
+
+
+class CriticOptions(Options):
+    """Judge chunks or questions, each by itself."""
+
+    critic_lm: str | None = option(None, "The language model that judges.", metavar="MODEL", shown="a fitted head")
+    panel: bool = option(
+        False, "Let three reviewers of the language model decide on each question with its `answer`, by majority."
+    )
+    compiled: str = option("shipped", "Compiled states: shipped, none, a folder or a file.", metavar="WHICH")
+    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of the head.", metavar="MODEL")
+    workers: int = option(1, "Calls of the language model at the same time.", ge=1, le=256)
+    quiet: bool = option(False, "Show no progress.", short="-q")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.panel and self.critic_lm is None:
+            raise ValueError("--panel: needs a language model (--critic-lm)")
+        return self
+
+
+class JudgeOptions(CriticOptions):
+    """Judge chunks or questions, each by itself.
+
+    Adds `probability` (of being good), `verdict` (good or bad), `reason` and `criteria` to each row; other keys are
+    kept. A question without `passage` is judged on its `contexts`, so FILE can be the samples.jsonl of a run. `topic`
+    (or `title` and `headings`) and `before` are read, too, if a row has them.
+    """
+
+    kind: Kind = option(
+        ...,
+        "The kind of rows: with `text`, or with `question` and `passage`.",
+        metavar="chunks|questions",
+        argument=True,
+    )
+    file: Path = option(..., "The rows: one JSON object per line.", metavar="FILE", argument=True)
+    out: Path = option(..., "The file of judged rows; - is standard output.", metavar="FILE.jsonl")
+
+
+def judge(options: JudgeOptions) -> None:
+    """Judge the rows of a file, write them and print how many are good."""
+    from groundset.files import check_target, is_stream, json_line, whole_text
+    from groundset.rows import jsonl_rows
+
+    file, out = expanded(options.file), expanded(options.out)
+    check_target(out)
+    if out.exists() and file.exists() and out.samefile(file):
+        raise InputError(f"--out {out}: is the input; name another file")
+    try:
+        rows = {where: dict(row) for where, row in jsonl_rows(file)}
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    if not rows:
+        raise InputError(f"{file} holds no rows")
+    good = 0
+    with whole_text(out) as stream:
+        for row in _judged(options.kind, rows, options):
+            good += row["verdict"] == "good"
+            stream.write(json_line(row))
+    say(f"Judged {len(rows)} {options.kind}: {good} good, {len(rows) - good} bad.", err=is_stream(out))
+
+
+def judge_rows(kind: Kind, rows: Iterable[Mapping[str, Any]], options: CriticOptions) -> list[Row]:
+    """Judge chunks or questions, each by itself, and return the rows with what was decided.
+
+    Rows of ``"chunks"`` have a ``text``, rows of ``"questions"`` a ``question`` and a ``passage``, or ``contexts`` as
+    in samples.jsonl; other keys are kept. Added are ``probability`` (of being good; None from a panel), ``verdict``
+    (``"good"`` or ``"bad"``), ``reason`` and ``criteria`` (yes or no by name).
+
+    Raises:
+        InputError: a row or an option is wrong; the message names it.
+        ModelError: a model cannot be found or loaded.
+    """
+    if kind not in ("chunks", "questions"):
+        raise InputError(f"kind {kind}: choose chunks or questions")
+    return list(_judged(kind, {f"rows[{number}]": dict(row) for number, row in enumerate(rows)}, options))
+
+
+def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iterator[Row]:
+    """Load the judge, and yield each row with what it decided."""
+    from groundset.progress import Progress
+
+    if options.panel and kind == "chunks":
+        raise InputError("--panel: reviews questions with their answers; omit it to judge chunks")
+    given, inputs = list(rows.values()), [_inputs(kind, where, row, options.panel) for where, row in rows.items()]
+    if not given:
+        return
+    with Progress(quiet=options.quiet) as progress:
+        progress.phase(f"Loading {options.critic_lm or options.embedder}")
+        with _open_judge("chunk" if kind == "chunks" else "judge", options) as decide:
+            progress.phase(f"Judging {kind}", len(rows))
+            step = _BATCH if options.critic_lm is None else options.workers
+            for start in range(0, len(given), step):
+                decided = decide(inputs[start : start + step])
+                progress.advance(len(decided))
+                yield from ({**row, **found} for row, found in zip(given[start : start + step], decided, strict=True))
+
+
+@contextmanager
+def _open_judge(name: str, options: CriticOptions) -> Iterator[Judge]:
+    """Yield a function that decides on the inputs of several rows."""
+    from groundset.run.compiled import load_compiled
+
+    if options.critic_lm is None:
+        from groundset.retrieval.embed import open_embedder
+        from programs.heads import HeadJudge
+
+        head = HeadJudge(name, load_compiled(options.compiled, "").heads[name], open_embedder(options.embedder))
+        yield lambda inputs: list(map(_decision, head.batch(inputs)))
+        return
+    from groundset.models.open import open_model
+    from programs.outcome import RefusedError, call
+    from programs.recipe import Draft, Recipe
+    from programs.step import step
+
+    program: Any = Recipe(panel=True) if options.panel else step(name)
+
+    def decide(inputs: Inputs) -> Row:
+        try:
+            if not options.panel:
+                return _decision(call(program, **inputs))
+            program.approved(Draft(inputs["question"], inputs["answer"]), inputs["passage"])
+        except RefusedError as refused:  # by the panel, or what was written cannot be read
+            return {"probability": None, "verdict": "bad", "reason": refused.reject.reason, "criteria": {}}
+        return {"probability": None, "verdict": "good", "reason": "", "criteria": {}}
+
+    with open_model(options.critic_lm, workers=options.workers) as model, ThreadPoolExecutor(options.workers) as pool:
+        load_compiled(options.compiled, model.name).apply([program])
+        program.set_lm(model.lm)
+        yield lambda inputs: list(pool.map(decide, inputs))
+
+
+def _decision(found: Any) -> Row:
+    """Return the fields that a judge's outputs add to a row."""
+    from programs.judges import verdict
+
+    decided = verdict(found)
+    return {
+        "probability": decided.probability,
+        "verdict": "good" if decided.good else "bad",
+        "reason": decided.reason or str(found.get("reason", "")),
+        "criteria": {name: bool(found[name]) for name in _CRITERIA if name in found},
+    }
+
+
+def _inputs(kind: Kind, where: str, row: Row, panel: bool) -> Inputs:
+    """Return the inputs of the judge.
+
+    Raises:
+        InputError: a text is missing or too long; the message begins with ``where``.
+    """
+    passage = _passage(row)
+    asked = {name: row.get(name) for name in ("question", "answer")[: 0 if kind == "chunks" else 1 + panel]}
+    for name, text in {"text" if kind == "chunks" else "passage": passage.text, **asked}.items():
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"{where}: `{name}` is missing, empty or not a text")
+        if len(text) > MAX_TEXT:
+            raise InputError(f"{where}: `{name}` is longer than {MAX_TEXT:,} characters")
+    return {"topic": passage.topic, "before": passage.before, "passage": passage.text, **asked}
+
+
+def _passage(row: Mapping[str, Any]) -> "Passage":
+    """Return the passage of a row: its own, else its contexts together, as a run shows them."""
+    from programs.recipe import Passage, joined
+    from programs.text import plain
+
+    text = row.get("passage", row.get("text"))
+    if text is None and isinstance(contexts := row.get("contexts"), list) and contexts:
+        return joined([_passage(each if isinstance(each, dict) else {}) for each in contexts])
+    headings = row.get("headings")
+    above = [row.get("title"), *(headings if isinstance(headings, list) else [])]
+    topic = row.get("topic") or " > ".join(dict.fromkeys(part for part in above if isinstance(part, str) and part))
+    return Passage(*(plain(each) if isinstance(each, str) else "" for each in (text, topic, row.get("before"))))

@@ -47,7 +47,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "chunk": ("groundset.corpus.command:chunk", "Cut documents into chunks, without a language model."),
     "judge": ("groundset.run.judging:judge", "Judge chunks or questions, each by itself."),
     "compile": ("groundset.compiling:compile", "Compile steps or recipes against labels."),
-    "labels check": ("groundset.labels:check", "Check and count labels and gold rows."),
+    "labels check": ("groundset.labelling:check_labels", "Check and count labels and gold rows."),
     "labels from": ("groundset.pages.labels:labels_from", "Make labels from the reviews of a run."),
     "models list": ("groundset.models.command:list_models", "List known models."),
     "models pull": ("groundset.models.command:pull_models", "Download models."),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -173,18 +173,6 @@ _TYPES: Mapping[str, Any] = {"": (Text, ...), "?": (str, ""), "*": (Texts, ()), 
 _FIELD = re.compile(r"(\w+)(\W*)(?: |$)")
 
 
-class Problem(NamedTuple):
-    """A problem of a file; ``line`` counts from 1, 0 is the file as a whole."""
-
-    file: Path
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        """Return file, line and message in one line."""
-        return f"{self.file}{f', line {self.line}' if self.line else ''}: {self.message}"
-
-
 def split_of(document: str) -> Split:
     """Return the split of a document: 60 % train, 20 % dev, 20 % test, by the SHA-256 of its name."""
     bucket = int.from_bytes(hashlib.sha256(document.encode()).digest()[:4]) % 100
@@ -197,7 +185,7 @@ def read_rows(files: Sequence[Path]) -> list[Row]:
     Raises:
         LabelError: a file cannot be read, or a row is wrong; the message names the first problem.
     """
-    rows, problems = _checked(files)
+    rows, problems = checked(files)
     if problems:
         more = f"; `groundset labels check` lists all {len(problems)} problems" if len(problems) > 1 else ""
         raise LabelError(f"{problems[0]}{more}")
@@ -208,23 +196,18 @@ def read_rows(files: Sequence[Path]) -> list[Row]:
     return list(first.values())
 
 
-def check_files(files: Sequence[Path]) -> list[Problem]:
-    """Return all problems of files of labels and gold rows.
-
-    Raises:
-        LabelError: a file cannot be read at all.
-    """
-    return _checked(files)[1]
-
-
 def hashes_of(files: Iterable[Path]) -> dict[str, str]:
     """Return the SHA-256 of each file by its name, for records."""
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def _checked(files: Sequence[Path]) -> tuple[list[Row], list[Problem]]:
-    """Return the valid rows and the problems of the others, across all files."""
-    problems: list[Problem] = []
+def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
+    """Return the valid rows of files, and a line for each problem of the others.
+
+    Raises:
+        LabelError: a file cannot be read at all.
+    """
+    problems: list[str] = []
     found: list[tuple[Path, int, Row]] = []
     seen: dict[tuple[str, int], str] = {}
     for file in files:
@@ -233,14 +216,14 @@ def _checked(files: Sequence[Path]) -> tuple[list[Row], list[Problem]]:
             empty = False
             row = _parsed(value)
             if isinstance(row, str):
-                problems.append(Problem(file, line, row))
+                problems.append(f"{file}, line {line}: {row}")
             elif (key := (row.id, row.annotation_pass)) in seen:
-                problems.append(Problem(file, line, f"id {row.id} is already used in {seen[key]}"))
+                problems.append(f"{file}, line {line}: id {row.id} is already used in {seen[key]}")
             else:
                 seen[key] = f"{file.name}, line {line}"
                 found.append((file, line, row))
         if empty:
-            problems.append(Problem(file, 0, "no rows"))
+            problems.append(f"{file}: no rows")
     splits: dict[str, Split] = {}
     for _, _, row in found:
         if row.split:
@@ -250,14 +233,14 @@ def _checked(files: Sequence[Path]) -> tuple[list[Row], list[Problem]]:
         split = row.split or next((splits[source] for source in row.sources if source in splits), None)
         split = split or split_of(row.sources[0])
         if leaks := [source for source in row.sources if splits.setdefault(source, split) != split]:
-            message = f"document {leaks[0]} is in two splits: {splits[leaks[0]]} and {split}"
-            problems.append(Problem(file, line, message))
+            both = f"{splits[leaks[0]]} and {split}"
+            problems.append(f"{file}, line {line}: document {leaks[0]} is in two splits: {both}")
         else:
             rows.append(row if row.split else row.model_copy(update={"split": split}))
     return rows, problems
 
 
-def _json_lines(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
+def _json_lines(file: Path, problems: list[str]) -> Iterator[tuple[int, Any]]:
     try:
         for number, line in numbered_lines(file):
             if not line.strip():
@@ -265,7 +248,7 @@ def _json_lines(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]
             try:
                 yield number, json.loads(line.decode())
             except (ValueError, RecursionError):
-                problems.append(Problem(file, number, "not valid JSON in UTF-8"))
+                problems.append(f"{file}, line {number}: not valid JSON in UTF-8")
     except InputError as error:
         raise LabelError(str(error)) from error
     except OSError as error:

@@ -1,0 +1,359 @@
+"""`groundset compile`: prompts, heads or weights of steps and recipes, compiled against labels for one model."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from groundset import __version__
+from groundset.files import check_folder, data_path, json_text, whole_file, write_text
+from groundset.labelling import LABELS, with_own
+from groundset.options import DEFAULT_EMBEDDER, Options, option
+from groundset.printing import say
+from groundset.progress import Progress, counted
+from groundset.run.compiled import SHIPPED, load_compiled
+from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
+from programs.errors import InputError, TrackingError
+
+if TYPE_CHECKING:
+    from groundset.models.open import Model
+    from optimizers.prompts import Candidate
+    from optimizers.tasks import Task
+
+HEADS, FINETUNE = "heads", "finetune"
+_MEASURED = 60  # held-out rows of trained weights
+_LIBRARIES = ("dspy", "gepa", "optuna", "xllamacpp")
+_TO_WRITE = ("ask", "combine", "ask_profiled", "fact", "revise")  # steps whose questions a judge decides about
+
+
+class CompileOptions(Options):
+    """Compile steps or recipes against labels.
+
+    The prompt of a step, or of all steps of a recipe at once, is compiled by an optimizer of DSPy; `heads` fits the
+    classifiers of chunk, judge or grounding, `finetune` trains weights for a step of a local model. Demos come from
+    train rows, dev rows decide, test rows report. What is not better on dev rows than what --out has, or else than what
+    is shipped, is not written. `groundset generate --compiled DIR` uses the result. Repeat the command after Ctrl-C to
+    continue without repeating calls.
+    """
+
+    steps: tuple[str, ...] = option(
+        ..., "A step, such as judge or ask, or a recipe: evolved, single or multi.", metavar="STEP...", argument=True
+    )
+    optimizer: str = option(
+        "labeled", "labeled, bootstrap, random-search, mipro, gepa, simba; heads; finetune.", metavar="NAME"
+    )
+    lm: str | None = option(None, "The model to compile for; not needed for heads.", metavar="MODEL")
+    prompt_lm: str | None = option(None, "The model that writes instructions.", metavar="MODEL", shown="--lm")
+    critic_lm: str | None = option(None, "The model that judges questions.", metavar="MODEL", shown="the fitted head")
+    labels: tuple[Path, ...] = option((), "Labels or gold rows beside the shipped ones. Repeatable.", metavar="FILE")
+    out: Path = option(Path("out/compiled"), "A folder for <step>.json, or a .json file.", metavar="DIR|FILE")
+    rows: int = option(60, "The most train, dev and test rows each; finetune takes all for training.", ge=1)
+    budget_calls: int = option(1200, "The most calls of the optimizer for each step.", ge=1)
+    target_precision: float = option(0.85, "Of heads: the share of accepted rows that must be good.", ge=0, le=1)
+    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of heads.", metavar="MODEL")
+    workers: int = option(1, "Calls at the same time.", ge=1)
+    seed: int = option(0, "The random seed.")
+    keep: bool = option(False, "Write the result even if it is not better.")
+    track: bool = option(True, "Log the compile in MLflow.")
+    track_texts: bool = option(False, "Also send prompts and candidates to a tracking server.")
+    tracking: str | None = option(None, "The MLflow store.", metavar="URI|FOLDER", shown="mlruns/, else your own")
+    verbose: bool = option(False, "Show what the optimizer prints.", short="-v")
+    quiet: bool = option(False, "Show no progress.", short="-q")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        from optimizers.prompts import OPTIMIZERS
+
+        if self.optimizer not in (known := (*OPTIMIZERS, HEADS, FINETUNE)):
+            raise ValueError(f"--optimizer {self.optimizer}: choose one of {', '.join(known)}")
+        if self.lm is None and self.optimizer != HEADS:
+            raise ValueError(f"--optimizer {self.optimizer} compiles for a model; name it with --lm")
+        if self.out.suffix != ".json":
+            check_folder(self.out)
+        return self
+
+
+@dataclass
+class Report:
+    """What a compile gave.
+
+    Attributes:
+        step: the step or recipe.
+        model: the model that it is for, or of heads the embedder.
+        optimizer: its name.
+        figures: ``before_dev``, ``after_dev``, ``gain_test_low``, …; calls, tokens and seconds.
+        ending: ``complete``, ``budget`` or ``interrupted``.
+        files: what was written; nothing if it is not better.
+        program: the compiled predictor or program.
+        candidates: the variants that were run, the original first.
+    """
+
+    step: str
+    model: str
+    optimizer: str
+    figures: dict[str, float] = field(default_factory=dict)
+    ending: str = "complete"
+    files: list[Path] = field(default_factory=list)
+    program: Any = None
+    candidates: "list[Candidate]" = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return what a user wants to know."""
+        got, lines = self.figures, [f"{self.step} for {self.model} by {self.optimizer}:"]
+        for split in ("dev", "test"):
+            if f"after_{split}" in got:
+                before, after, gain = (got[f"{what}_{split}"] for what in ("before", "after", "gain"))
+                interval = f" ({got['gain_test_low']:+.2f} to {got['gain_test_high']:+.2f})" if split == "test" else ""
+                scores = f"{before:.2f} before, {after:.2f} after, gain {gain:+.2f}{interval}"
+                lines.append(f"{got[f'rows_{split}']:.0f} {split} rows: {scores}")
+        if "detectable_gain" in got:
+            lines.append(f"the test rows could have shown a gain of {got['detectable_gain']:.2f}")
+        if self.candidates:
+            ran = counted(len(self.candidates) - 1, "candidate")
+            lines.append(f"{ran} ran, {got['compared']:.0f} of them on all dev rows; {got['calls']:.0f} calls")
+        if self.ending != "complete":
+            why = "--budget-calls is used up" if self.ending == "budget" else "interrupted"
+            lines.append(f"{why}: this is the best candidate so far")
+        no = "not written: it is not better on dev rows than what is served; --keep writes it anyway"
+        lines.append(f"written: {', '.join(map(str, self.files))}" if self.files else no)
+        return "\n  ".join(lines)
+
+
+def compile(options: CompileOptions) -> list[Report]:
+    """Compile steps or recipes against labels, and return a report of each.
+
+    Raises:
+        InputError: an option is wrong, or labels are.
+        CompileError: the labels have too few rows, or the model cannot write instructions.
+        ModelError: a model failed; finished calls are kept.
+    """
+    reports = []
+    for name in dict.fromkeys(options.steps):
+        with Progress(quiet=options.quiet) as progress:
+            report = (_fitted if options.optimizer == HEADS else _for_model)(name, options, progress)
+        for line in str(report).splitlines():
+            say(line)
+        if options.track:
+            _track(report, options)
+        if report.ending == "interrupted":
+            raise KeyboardInterrupt
+        reports.append(report)
+    return reports
+
+
+def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
+    """Fit the heads of a step; their threshold and measures are in their file."""
+    from groundset.retrieval.embed import open_embedder
+    from optimizers.heads import fit_heads
+    from optimizers.labels import read_rows
+    from programs.heads import HEAD_STEPS
+
+    if name not in HEAD_STEPS:
+        raise InputError(f"STEP {name}: heads are fitted for {', '.join(HEAD_STEPS)}")
+    progress.phase(f"Fitting the heads of {name}")
+    rows = read_rows([*(data_path("labels", f"{label}.jsonl") for label in LABELS), *options.labels])
+    encoder = open_embedder(options.embedder)
+    heads = fit_heads(name, rows, encoder, target_precision=options.target_precision, seed=options.seed)
+    file = options.out / "head" / f"{name}.json"
+    write_text(file, heads.model_dump_json(indent=1) + "\n")
+    return Report(name, options.embedder, HEADS, {"threshold": heads.threshold}, files=[file])
+
+
+def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report:
+    """Compile a prompt, or train weights, and write what is better than what is served."""
+    from groundset.models.open import open_model
+    from optimizers.tasks import PROGRAMS, task
+
+    if name not in PROGRAMS and options.out.suffix == ".json":
+        raise InputError(f"--out {options.out}: the state of a step goes to a folder, as {name}.json")
+    folder = options.out.parent if options.out.suffix == ".json" else options.out
+    with ExitStack() as stack:
+        journal = stack.enter_context(closing(_Journal(folder / "calls.sqlite")))
+        progress.phase("Opening models")
+        opened: dict[str, Model] = {}
+        for spec in filter(None, (options.lm, options.prompt_lm, options.critic_lm)):
+            if spec not in opened:
+                opened[spec] = stack.enter_context(open_model(spec, journal=journal, workers=options.workers))
+        model = opened[str(options.lm)]
+        judged = name in PROGRAMS or name in _TO_WRITE
+        judge = _judge(opened.get(options.critic_lm or ""), options) if judged else None
+        progress.phase("Reading labels")
+        most = None if options.optimizer == FINETUNE else options.rows
+        found = task(name, with_own(options.labels), judge=judge, rows=most, seed=options.seed)
+        for where in (SHIPPED, str(options.out)) if options.out.exists() else (SHIPPED,):
+            load_compiled(where, model.name).apply([found.program])
+        if options.optimizer == FINETUNE:
+            report = _trained(found, model.name, options, progress)
+        else:
+            report = _prompted(found, model, opened.get(options.prompt_lm or ""), options, progress)
+        if report.figures["gain_dev"] > 0 or options.keep:
+            report.files += _written(report, found, options, model.sha256)
+        return report
+
+
+def _judge(critic: "Model | None", options: CompileOptions) -> Any:
+    """Return what judges written questions: a model that reads, or the fitted head."""
+    from groundset.retrieval.embed import open_embedder
+    from programs.heads import HeadJudge
+    from programs.step import step
+
+    if critic is None:
+        return HeadJudge("judge", load_compiled(SHIPPED, "").heads["judge"], open_embedder(options.embedder))
+    judge = step("judge")
+    load_compiled(SHIPPED, critic.name).apply([judge])
+    judge.lm = critic.lm
+    return judge
+
+
+def _prompted(
+    task: "Task", model: "Model", prompt_model: "Model | None", options: CompileOptions, progress: Progress
+) -> Report:
+    """Measure what is served, compile, and measure the result."""
+    from optimizers.prompts import compile_program, measure, state_of
+
+    shared: dict[str, Any] = {"lm": model.lm, "threads": options.workers, "progress": progress.advance}
+    rows, before, after = {"dev": task.devset, "test": task.testset}, {}, {}
+    for split, of_split in rows.items():
+        progress.phase(f"Measuring what is served on {len(of_split)} {split} rows: calls")
+        before[split] = measure(task.program, of_split, task.metric, **shared)
+    progress.phase(f"Compiling {task.name} by {options.optimizer}: calls", options.budget_calls)
+    asked: dict[str, Any] = {"calls": options.budget_calls, "seed": options.seed, "verbose": options.verbose}
+    writer = prompt_model.lm if prompt_model else None
+    compiled = compile_program(task.program, task, options.optimizer, prompt_lm=writer, **asked, **shared)
+    if compiled.ending == "interrupted":
+        del rows["test"]
+    for split, of_split in rows.items():
+        progress.phase(f"Measuring the result on {len(of_split)} {split} rows: calls")
+        unchanged = state_of(compiled.program) == state_of(task.program)
+        after[split] = before[split] if unchanged else measure(compiled.program, of_split, task.metric, **shared)
+    figures = _compared(before, after, [row.document for row in task.testset]) | model.usage()
+    figures["compared"] = sum(each.mean(task.devset) is not None for each in compiled.candidates[1:])
+    return Report(
+        *(task.name, model.name, options.optimizer, figures, compiled.ending),
+        program=compiled.program,
+        candidates=compiled.candidates,
+    )
+
+
+def _compared(
+    before: dict[str, list[float]], after: dict[str, list[float]], documents: Sequence[str]
+) -> dict[str, float]:
+    """Return the means on dev and test rows, and the paired interval of the gain on test rows."""
+    figures: dict[str, float] = {}
+    for split, scores in after.items():
+        figures |= {f"before_{split}": float(np.mean(before[split])), f"after_{split}": float(np.mean(scores))}
+        figures |= {f"gain_{split}": float(np.mean(scores) - np.mean(before[split])), f"rows_{split}": len(scores)}
+    if "test" in after:
+        gains = np.subtract(after["test"], before["test"])
+        gain: Estimate = bootstrap_mean(gains, resampling_units(documents)[0], lowest=-1.0)
+        figures |= {"gain_test_low": gain.low, "gain_test_high": gain.high}
+        figures["detectable_gain"] = detectable_gain(gain, len(gains), 1, counted=False)
+    return figures
+
+
+def _trained(task: "Task", model: str, options: CompileOptions, progress: Progress) -> Report:
+    """Train weights for a step; the measure is the likelihood of what gold rows want."""
+    from groundset.models.fetch import pull
+    from groundset.models.open import LocalModel, parse_spec
+    from optimizers.finetune import Training, finetune, turns_of
+
+    found = parse_spec(str(options.lm))
+    if not isinstance(found, LocalModel) or not hasattr(task.program, "demos"):
+        raise InputError(f"--optimizer {FINETUNE} trains one step of a local model")
+    bare = task.program.deepcopy()
+    bare.demos, bare.config = [], {**bare.config, "adapter": task.name}
+    dev, test = task.devset[:_MEASURED], task.testset[:_MEASURED]
+    served, train = turns_of(task.program, [*dev, *test], demos=True), turns_of(bare, task.trainset)
+    measured = list(zip(served, turns_of(bare, [*dev, *test]), strict=True))
+    progress.phase(f"Training {task.name} on {len(train)} rows: steps", -(-len(train) // Training.batch))
+    folder, training = options.out / f"{task.name}.training", Training(seed=options.seed)
+    weights = found.path or pull(found.name)
+    trained = finetune(weights, train, measured, folder, training, lambda *_: progress.advance())
+    before, after = ({"dev": each[: len(dev)], "test": each[len(dev) :]} for each in (trained.before, trained.after))
+    figures = _compared(before, after, [row.document for row in test])
+    report = Report(task.name, model, FINETUNE, figures | {"seconds": trained.seconds}, program=bare)
+    if figures["gain_dev"] > 0 or options.keep:
+        report.files = [options.out / f"{task.name}.gguf"]
+        with whole_file(report.files[0]) as aside:
+            aside.write_bytes(trained.file.read_bytes())
+    return report
+
+
+def _written(report: Report, task: "Task", options: CompileOptions, sha256: str | None) -> list[Path]:
+    """Write what DSPy saves, of a recipe only the steps that changed, and the record; return the files of states."""
+    from optimizers.labels import hashes_of
+    from optimizers.prompts import state_of
+
+    saved, folder = {options.out: report.program}, options.out.parent
+    if options.out.suffix != ".json":
+        old, new, folder = state_of(task.program), state_of(report.program), options.out
+        steps = {
+            name: each for name, each in report.program.named_predictors() if old[name] != new[name] or name == "self"
+        }
+        saved = {folder / f"{each.name}.json": each for each in steps.values()}
+    with TemporaryDirectory() as aside:
+        for file, program in saved.items():
+            program.save(f"{aside}/state.json")
+            write_text(file, Path(aside, "state.json").read_text(encoding="utf-8"))
+    record = {
+        **{"step": report.step, "model": report.model, "model_sha256": sha256, "ending": report.ending},
+        "options": options.model_dump(mode="json", exclude_none=True),
+        "labels": hashes_of(with_own(options.labels)),
+        "versions": {"groundset": __version__, **{name: version(name) for name in _LIBRARIES}},
+        "figures": report.figures,
+    }
+    write_text(folder / "records" / f"{report.step}.json", json_text(record, indent=1) + "\n")
+    return list(saved)
+
+
+def _track(report: Report, options: CompileOptions) -> None:
+    """Log a compile in MLflow; say why if that fails."""
+    from groundset.tracking import Tracking
+    from programs.adapter import PLAIN_TEXT
+
+    unlogged = {"steps", "track", "track_texts", "tracking", "verbose", "quiet"}
+    prompts = {}
+    for _, each in report.program.named_predictors() if report.files and report.program else ():
+        inputs = {name: f"{{{{{name}}}}}" for name in each.signature.input_fields}
+        prompts[each.name] = PLAIN_TEXT.format(each.signature, each.demos, inputs)
+    candidates = [{"number": each.number, "scores": each.scores, "state": each.state} for each in report.candidates]
+    try:
+        line = Tracking(options.tracking, texts=options.track_texts).log_compile(
+            report.step,
+            f"{report.model} {report.optimizer}",
+            parameters={**options.model_dump(exclude=unlogged, exclude_none=True), "model": report.model},
+            metrics=report.figures,
+            candidates=candidates,
+            files=report.files,
+            prompts=prompts,
+            status="KILLED" if report.ending == "interrupted" else "FINISHED",
+        )
+        say(f"  logged: {line}")
+    except (InputError, TrackingError) as error:
+        say(f"  not tracked: {error}; --no-track leaves it out", err=True)
+
+
+class _Journal:
+    """Finished calls of compiles in a folder, so that none is paid twice."""
+
+    def __init__(self, file: Path) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+        self._connection.execute("CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, response TEXT) WITHOUT ROWID")
+
+    def get(self, key: str) -> str | None:
+        found = self._connection.execute("SELECT response FROM calls WHERE key = ?", (key,)).fetchone()
+        return found[0] if found else None
+
+    def put(self, key: str, response: str) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO calls VALUES (?, ?)", (key, response))
+
+    def close(self) -> None:
+        self._connection.close()

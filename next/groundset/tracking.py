@@ -1,0 +1,291 @@
+"""Runs and compiles in MLflow 3: by default in a SQLite file of this project or of the user.
+
+A run of groundset is a run of the experiment ``groundset-generate``, a compile one of ``groundset-<step>``. Texts go to
+local stores only, unless they are asked for. Aliases, comparison and the page are MLflow's own.
+"""
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PureWindowsPath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from platformdirs import user_data_path
+
+from groundset.files import encodable, json_text, write_text
+from groundset.privacy import without_secrets
+from programs.errors import InputError, TrackingError
+
+if TYPE_CHECKING:
+    from groundset.run.run import Run
+
+FOLDER = "mlruns"
+VARIABLE = "MLFLOW_TRACKING_URI"
+_SQLITE = "sqlite:///"
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # two letters or more: not a Windows drive
+_PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
+_LONGEST = 500  # characters of a parameter
+_EXPERIMENTS = "_mlflow_experiment_ids"  # the tag that shows a prompt in an experiment's list
+# By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each file.
+_PATIENCE = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+}
+_COUNTS = ("accepted", "asked", "attempts", "surplus", "alternatives", "documents", "chunks")
+_USAGE = ("calls", "replayed", "prompt_tokens", "cached_tokens", "generated_tokens", "call_seconds", "seconds")
+_PRIVATE = ("documents", "chunks", "like", "personas", "profile_file")  # what a server need not know of a run
+
+
+class Location(NamedTuple):
+    """Where a store is: its URI, the folder of its artifacts if it is local, and the host of a server."""
+
+    uri: str
+    artifacts: Path | None = None
+    host: str | None = None
+
+    def __str__(self) -> str:
+        """Return it for messages: the folder of a local store, else the address without secrets."""
+        return str(self.artifacts.parent) if self.artifacts else without_secrets(self.uri)
+
+
+def location(tracking: str | None = None) -> Location:
+    """Return where to track: ``MLFLOW_TRACKING_URI``, a URI or folder, ``mlruns/`` here, or the user's data folder.
+
+    Raises:
+        InputError: the address is wrong, or the folder cannot be created.
+    """
+    given = os.environ.get(VARIABLE) or tracking
+    if given == "":
+        raise InputError("--tracking: must not be empty; give an address or a folder")
+    if given and _ADDRESS.match(given):
+        return _from_uri(given)
+    home = os.environ.get("GROUNDSET_HOME")
+    own = Path(home).expanduser() / FOLDER if home else user_data_path("groundset", appauthor=False) / FOLDER
+    folder = Path(given).expanduser() if given else Path(FOLDER) if Path(FOLDER).is_dir() else own
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--tracking {folder}: {error.strerror or error}") from error
+    folder = folder.absolute()
+    return Location(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
+
+
+def _from_uri(uri: str) -> Location:
+    try:
+        parts = urlsplit(without_secrets(uri))
+    except ValueError as error:
+        raise InputError(f"--tracking or {VARIABLE}: {without_secrets(uri)} is not an address ({error})") from error
+    if parts.scheme.partition("+")[0] in ("sqlite", "file") and parts.netloc in ("", "localhost"):
+        # MLflow would put the artifacts of a local database into the working directory.
+        return Location(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if uri.startswith(_SQLITE) else None)
+    return Location(uri, None, parts.netloc or without_secrets(uri))
+
+
+class Tracking:
+    """An open store. It uses its own client: the tracking URI and the active run of a notebook stay what they are.
+
+    Attributes:
+        where: see :class:`Location`.
+        texts: whether texts of documents, labels and samples are logged.
+    """
+
+    def __init__(self, tracking: str | None = None, *, texts: bool = False) -> None:
+        """Open the store at :func:`location`; ``texts`` lets a server have texts, too.
+
+        Raises:
+            InputError: the address is wrong, or the folder cannot be created.
+            TrackingError: the store cannot be opened.
+        """
+        self.where = location(tracking)
+        self.texts = texts or self.where.host is None
+        for name, value in _PATIENCE.items():
+            os.environ.setdefault(name, value)
+        with self._guarded():
+            import mlflow
+
+            self.client = mlflow.MlflowClient(self.where.uri, self.where.uri)
+
+    def log_run(self, run: "Run") -> str:
+        """Log a run and return a line about it; a run that grew is logged again, in the same run of MLflow.
+
+        Raises:
+            TrackingError: the store failed.
+        """
+        record = run.record
+        key = hashlib.sha256(f"{run.folder.absolute()} {record['started']}".encode()).hexdigest()
+        with self._guarded():
+            experiment = self._experiment("groundset-generate")
+            known = self.client.search_runs([experiment], filter_string=f"tags.key = '{key}'", max_results=1)
+            run_id = known[0].info.run_id if known else self._begin(experiment, run.folder.name, {"key": key})
+            with self._ending(run_id):
+                self._log(run_id, {} if known else self._run_parameters(record), _run_metrics(run), len(run))
+                if self.texts and len(run):
+                    self._log_samples(run_id, run)
+        return self._line(run_id)
+
+    def log_compile(
+        self,
+        step: str,
+        name: str,
+        *,
+        parameters: Mapping[str, Any],
+        metrics: Mapping[str, float],
+        candidates: Sequence[Mapping[str, Any]] = (),
+        files: Sequence[Path] = (),
+        prompts: Mapping[str, Sequence[Mapping[str, str]]] | None = None,
+        status: str = "FINISHED",
+    ) -> str:
+        """Log a compile and return a line about it.
+
+        Args:
+            step: the step or recipe, which names the experiment.
+            name: of the run: model and optimizer.
+            parameters: options, versions, hashes.
+            metrics: figures by name.
+            candidates: for each variant ``number``, ``scores`` and ``state``; each becomes an artifact.
+            files: further artifacts.
+            prompts: chat templates by step; each becomes a version of a registered prompt.
+            status: ``FINISHED``, ``KILLED`` or ``FAILED``.
+
+        Raises:
+            TrackingError: the store failed.
+        """
+        with self._guarded():
+            experiment = self._experiment(f"groundset-{step}")
+            run_id = self._begin(experiment, name, {"step": step})
+            with self._ending(run_id, status), TemporaryDirectory() as folder:
+                self._log(run_id, self._parameters(parameters), metrics)
+                for each in candidates:
+                    if scores := each["scores"].values():
+                        self.client.log_metric(run_id, "candidate", sum(scores) / len(scores), step=each["number"])
+                if self.texts:
+                    for each in candidates:
+                        file = Path(folder, f"{each['number']:03}.json")
+                        write_text(file, json_text(each, indent=1))
+                        self.client.log_artifact(run_id, str(file), "candidates")
+                    for file in files:
+                        self.client.log_artifact(run_id, str(file))
+                    for prompted, chat in (prompts or {}).items():
+                        self._register(f"groundset-{prompted}-{_slug(str(parameters['model']))}", chat, name, run_id)
+        return self._line(run_id)
+
+    def _register(self, name: str, chat: Sequence[Mapping[str, str]], message: str, run_id: str) -> None:
+        """Register a version of a prompt, and link it to the compile and its experiment."""
+        template = [dict(turn) for turn in chat]
+        version = self.client.register_prompt(name, template, commit_message=message, tags={"run_id": run_id})
+        self.client.link_prompt_version_to_run(run_id, version)
+        experiment = self.client.get_run(run_id).info.experiment_id
+        known = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
+        linked = dict.fromkeys([*filter(None, known), experiment])
+        self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(linked)},")
+
+    def _log_samples(self, run_id: str, run: "Run") -> None:
+        """Log the samples as an artifact, and as the dataset of the run: questions, answers and contexts."""
+        import mlflow
+        from mlflow.data.code_dataset_source import CodeDatasetSource
+        from mlflow.entities import DatasetInput, InputTag
+        from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
+
+        columns = ["id", "question", "answer", "contexts", "chunk_ids", "evolution", "language", "probability"]
+        table = run.to_pandas()[columns].astype({"contexts": str, "chunk_ids": str})
+        source = CodeDatasetSource({"groundset": "generate", "run": run.folder.name})
+        dataset = mlflow.data.from_pandas(table, source=source, name=run.folder.name, targets="answer")
+        context = InputTag(MLFLOW_DATASET_CONTEXT, "evaluation")
+        self.client.log_inputs(run_id, [DatasetInput(dataset._to_mlflow_entity(), [context])])
+        for name in ("samples.jsonl", "run.json"):
+            self.client.log_artifact(run_id, str(run.folder / name))
+
+    def _run_parameters(self, record: Mapping[str, Any]) -> dict[str, str]:
+        settings = {name: value for name, value in record["configuration"].items() if value not in (None, "", [], {})}
+        if self.where.host:
+            settings = {name: value for name, value in settings.items() if name not in _PRIVATE}
+        for role, model in record.get("models", {}).items():
+            settings |= {role: model["name"], f"{role}_sha256": model.get("sha256") or ""}
+        settings |= {f"version.{name}": version for name, version in record.get("versions", {}).items()}
+        return self._parameters({**settings, "compiled_steps": ", ".join(record.get("compiled", {}))})
+
+    def _parameters(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return parameters as texts; a server gets only the last part of a path."""
+        texts = {re.sub(r"[^\w.\- ]", "_", name): str(value) for name, value in values.items()}
+        if self.where.host:
+            texts = {key: _PATH.sub(lambda path: PureWindowsPath(path[0]).name, text) for key, text in texts.items()}
+        return {name: encodable(text)[:_LONGEST] for name, text in texts.items()}
+
+    def _log(self, run_id: str, parameters: Mapping[str, str], metrics: Mapping[str, float], step: int = 0) -> None:
+        for name, text in parameters.items():
+            self.client.log_param(run_id, name, text)
+        for name, value in metrics.items():
+            self.client.log_metric(run_id, name, value, step=step)
+
+    def _begin(self, experiment: str, name: str, tags: Mapping[str, str]) -> str:
+        """Create a run; MLflow's tags about user and program are for local stores."""
+        from mlflow.tracking.context.registry import resolve_tags
+
+        all_tags = dict(tags) if self.where.host else resolve_tags(dict(tags))
+        return str(self.client.create_run(experiment, tags=all_tags, run_name=encodable(name)).info.run_id)
+
+    def _experiment(self, name: str) -> str:
+        known = self.client.get_experiment_by_name(name)
+        if known is not None:
+            return str(known.experiment_id)
+        artifacts = self.where.artifacts.absolute().as_uri() if self.where.artifacts else None
+        return str(self.client.create_experiment(name, artifact_location=artifacts))
+
+    def _line(self, run_id: str) -> str:
+        kept = "" if self.texts else f" (figures only; --track-texts sends texts to {self.where.host})"
+        return f"MLflow run {run_id} in {self.where}{kept}"
+
+    @contextmanager
+    def _ending(self, run_id: str, status: str = "FINISHED") -> Iterator[None]:
+        ended = "FAILED"
+        try:
+            yield
+            ended = status
+        finally:
+            self.client.set_terminated(run_id, ended)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Turn errors of MLflow and what it uses into one line without secrets, and silence its logs."""
+        from mlflow.exceptions import MlflowException
+        from requests.exceptions import RequestException
+        from sqlalchemy.exc import SQLAlchemyError
+
+        loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]  # they log the creation of tables
+        levels = [logger.level for logger in loggers]
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        try:
+            yield
+        except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
+            first = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST]
+            raise TrackingError(f"tracking store {self.where}: {without_secrets(first)}") from error
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
+
+
+def _run_metrics(run: "Run") -> dict[str, float]:
+    """Return some twenty figures of a run."""
+    record, samples = run.record, run.samples
+    metrics = {name: float(record[name]) for name in (*_COUNTS, *_USAGE) if record.get(name) is not None}
+    metrics["rejects"] = float(len(run.rejects))
+    if samples:
+        metrics["calls_per_sample"] = metrics.get("calls", 0.0) / len(samples)
+        metrics["prompt_tokens_per_sample"] = metrics.get("prompt_tokens", 0.0) / len(samples)
+        metrics["found_first"] = sum(sample.retrieval.rank == 1 for sample in samples) / len(samples)
+        known = [sample.probability for sample in samples if sample.probability is not None]
+        metrics |= {"mean_probability": sum(known) / len(known)} if known else {}
+    for step, counts in record.get("counts", {}).items():
+        metrics |= {f"refused_by_{step}": float(counts["refused"])} if counts["refused"] else {}
+    return metrics
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text).strip("-")

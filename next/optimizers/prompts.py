@@ -1,0 +1,350 @@
+"""Compiling prompts: any stock optimizer of DSPy, on one predictor or on a whole program."""
+
+import hashlib
+import inspect
+import io
+import json
+import logging
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import dspy
+from dspy.teleprompt import Teleprompter
+from dspy.utils.callback import BaseCallback
+from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
+
+from optimizers.tasks import Task
+from programs.errors import CompileError
+
+DEMOS = 4  # of a predictor, at most; more do not fit into the context of small models, or slow them down
+_BATCH = 16  # rows of a step of SIMBA
+_ROUNDS = 12  # candidates of one search, at most
+_ERRORS = 1_000_000  # of rows, at most: one that cannot be read scores 0
+
+State = dict[str, dict[str, Any]]
+Ending = Literal["complete", "budget", "interrupted"]
+
+
+class Settings(NamedTuple):
+    """What an optimizer is built from: see :func:`compile_program`.
+
+    ``labelled`` is how many rows of the train set may be demos, ``rounds`` how many candidates the calls allow.
+    """
+
+    task: Task
+    lm: dspy.LM
+    prompt_lm: dspy.LM
+    calls: int
+    seed: int
+    threads: int
+    labelled: int
+    rounds: int
+
+
+def _labeled(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+    return dspy.LabeledFewShot(k=given.labelled), {}
+
+
+def _bootstrap(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+    return dspy.BootstrapFewShot(max_bootstrapped_demos=DEMOS, **_demos(given)), {}
+
+
+def _random_search(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+    more = {"num_candidate_programs": given.rounds, "num_threads": given.threads}
+    return dspy.BootstrapFewShotWithRandomSearch(max_bootstrapped_demos=DEMOS, **more, **_demos(given)), {}
+
+
+def _mipro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+    models = {"prompt_model": given.prompt_lm, "task_model": given.lm, "num_threads": given.threads}
+    search = {"auto": None, "num_candidates": max(2, given.rounds // 2), "seed": given.seed}
+    optimizer = dspy.MIPROv2(max_bootstrapped_demos=2, **models, **search, **_demos(given))
+    # A description of the program takes context, and small models copy it into the instruction.
+    return optimizer, {"num_trials": max(2, given.rounds), "minibatch": False, "program_aware_proposer": False}
+
+
+def _gepa(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+    shared = {"metric": given.task.metric, "num_threads": given.threads, "seed": given.seed}
+    reflection = {"reflection_lm": given.prompt_lm, "warn_on_score_mismatch": False}
+    return dspy.GEPA(max_metric_calls=given.calls, **reflection, **shared), {}
+
+
+def _simba(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+    batch = min(_BATCH, len(given.task.trainset))
+    search = {"bsize": batch, "num_candidates": DEMOS, "max_steps": max(1, given.calls // (2 * batch * DEMOS))}
+    models = {"prompt_model": given.prompt_lm, "num_threads": given.threads}
+    metric = partial(given.task.metric, pred_name="program")  # with feedback
+    return dspy.SIMBA(metric=metric, max_demos=DEMOS, **search, **models), {"seed": given.seed}
+
+
+def _copro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+    search = {"breadth": max(2, given.rounds // 2), "depth": 2, "prompt_model": given.prompt_lm}
+    return dspy.COPRO(metric=given.task.metric, **search), {"eval_kwargs": {"num_threads": given.threads}}
+
+
+def _demos(given: Settings) -> dict[str, Any]:
+    return {"metric": given.task.metric, "max_labeled_demos": given.labelled, "max_errors": _ERRORS}
+
+
+# A row an optimizer: it is built with arguments for small local models, and compiles with further ones.
+OPTIMIZERS: Mapping[str, Callable[[Settings], tuple[Teleprompter, dict[str, Any]]]] = {
+    "labeled": _labeled,
+    "bootstrap": _bootstrap,
+    "random-search": _random_search,
+    "mipro": _mipro,
+    "gepa": _gepa,
+    "simba": _simba,
+    "copro": _copro,
+}
+
+
+@dataclass
+class Candidate:
+    """A variant of a program that an optimizer ran, with its score on each row by id; the first is the original."""
+
+    number: int
+    state: State
+    scores: dict[str, float] = field(default_factory=dict)
+
+    def mean(self, rows: list[dspy.Example]) -> float | None:
+        """Return the mean score on rows, None if it was not run on all of them."""
+        scores = [self.scores.get(row_id(row)) for row in rows]
+        known = [score for score in scores if score is not None]
+        return sum(known) / len(known) if known and len(known) == len(scores) else None
+
+
+class Compiled(NamedTuple):
+    """What :func:`compile_program` returns.
+
+    Attributes:
+        program: the compiled program; the original one if the optimizer was ended before it compared any.
+        candidates: all variants that were run, the original first.
+        calls: how many calls the optimizer made, those of the proposer and repeated ones included.
+        ending: ``complete``, ``budget`` or ``interrupted``.
+    """
+
+    program: dspy.Module
+    candidates: list[Candidate]
+    calls: int
+    ending: Ending
+
+
+class _StoppedError(BaseException):
+    """Ends an optimizer from inside a call. Not an ``Exception``: DSPy counts those as failed rows and goes on."""
+
+
+def compile_program(
+    program: dspy.Module,
+    task: Task,
+    optimizer: str | Teleprompter,
+    *,
+    lm: dspy.LM,
+    prompt_lm: dspy.LM | None = None,
+    calls: int = 1200,
+    seed: int = 0,
+    threads: int = 1,
+    verbose: bool = False,
+    progress: Callable[[], object] = lambda: None,
+) -> Compiled:
+    """Compile a predictor or a whole program with an optimizer of DSPy.
+
+    Args:
+        program: what to compile; it is not changed.
+        task: its train and dev rows and its metric.
+        optimizer: a key of :data:`OPTIMIZERS`, or any optimizer.
+        lm: the model to compile for.
+        prompt_lm: the model that writes instructions; by default ``lm``.
+        calls: the most calls of the optimizer; it is ended where it would make more.
+        seed: of what is random.
+        threads: rows at the same time.
+        verbose: whether to show what the optimizer prints.
+        progress: is called for each call.
+
+    Raises:
+        CompileError: the model cannot write the instructions that the optimizer wants.
+    """
+    student = program.deepcopy()
+    student._compiled = False  # else DSPy refuses to compile what was compiled
+    # The steps are called at temperature 0. Optimizers sample by setting the temperature of the model instead.
+    for predictor in student.predictors():
+        predictor.config = {key: value for key, value in predictor.config.items() if key != "temperature"}
+    lm = lm.copy(temperature=0.0)
+    record = _Record(student, lm, calls, progress)
+    trainset = random.Random(seed).sample(task.trainset, len(task.trainset)) if seed else list(task.trainset)
+    task = replace(task, program=student, trainset=trainset, metric=record.metric(task.metric))
+    steps = len(student.predictors())
+    rounds = max(1, min(_ROUNDS, calls // max(1, len(task.devset) * steps)))
+    given = Settings(task, lm, prompt_lm or lm, calls, seed, threads, DEMOS if steps == 1 else 0, rounds)
+    ending: Ending = "complete"
+    compiled: dspy.Module | None = None
+    try:
+        with _watched(record, lm, verbose):
+            built, more = OPTIMIZERS[optimizer](given) if isinstance(optimizer, str) else (optimizer, {})
+            takes = inspect.signature(type(built).compile).parameters
+            sets = {"trainset": trainset} | ({"valset": task.devset} if "valset" in takes else {})
+            compiled = built.compile(student, **sets, **more)
+    except _StoppedError:
+        ending = "budget"
+    except KeyboardInterrupt:
+        ending = "interrupted"
+    except AdapterParseError as error:  # rows that cannot be read are caught by the optimizer
+        raise CompileError("the model cannot write instructions; name a larger one with --prompt-lm") from error
+    state = record.best(task.devset) if compiled is None else state_of(compiled)
+    return Compiled(with_state(program, state), record.candidates, record.calls, ending)
+
+
+def measure(
+    program: dspy.Module,
+    rows: list[dspy.Example],
+    metric: Callable[..., Any],
+    *,
+    lm: dspy.LM,
+    threads: int = 1,
+    progress: Callable[[], object] = lambda: None,
+) -> list[float]:
+    """Return the score of a program on each row; a row whose completion cannot be read scores 0.
+
+    ``progress`` is called for each call.
+    """
+    record = _Record(program, lm, sys.maxsize, progress)
+    with _watched(record, lm, verbose=False):
+        evaluate = dspy.Evaluate(devset=rows, metric=metric, num_threads=threads, max_errors=_ERRORS)
+        return [float(score) for *_, score in evaluate(program).results] if rows else []
+
+
+def state_of(program: dspy.Module) -> State:
+    """Return what optimizers change: the instructions and the demos of each predictor by name."""
+    state: State = {}
+    for name, predictor in program.named_predictors():
+        demos = [dict(demo) for demo in predictor.demos]
+        state[name] = {"instructions": str(predictor.signature.instructions), "demos": demos}
+    return state
+
+
+def with_state(program: dspy.Module, state: State) -> dspy.Module:
+    """Return a copy of a program with other instructions and demos.
+
+    Demos are cut to the fields of their step. Those that lack all outputs are left out: some optimizers give every
+    predictor the rows of the whole program.
+    """
+    copied: dspy.Module = program.deepcopy()
+    for name, predictor in copied.named_predictors():
+        predictor.signature = predictor.signature.with_instructions(state[name]["instructions"])
+        fields, outputs = predictor.signature.fields, predictor.signature.output_fields
+        demos = [{key: value for key, value in demo.items() if key in fields} for demo in state[name]["demos"]]
+        predictor.demos = [dspy.Example(**demo) for demo in demos if any(output in demo for output in outputs)]
+    return copied
+
+
+def row_id(row: dspy.Example) -> str:
+    """Return the id of a row; the hash of its inputs if it has none."""
+    known = row.get("id")
+    return str(known) if known else _digest(row.inputs().toDict())
+
+
+class _Record(BaseCallback):
+    """Records the variants of a program that run on its model, with their scores; ends what takes too many calls."""
+
+    def __init__(self, student: dspy.Module, lm: dspy.LM, most: int, progress: Callable[[], object]) -> None:
+        self.candidates: list[Candidate] = []
+        self.calls = 0
+        self._most, self._progress, self._model = most, progress, _model(lm)
+        self._shape = _shape(student)
+        self._known: dict[str, Candidate] = {}
+        self._running: dict[str, Candidate] = {}
+        self._candidate(state_of(student))
+
+    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Record which variant runs."""
+        del inputs
+        if _shape(instance) == self._shape:
+            used = next((predictor.lm for predictor in instance.predictors() if predictor.lm), dspy.settings.lm)
+            if _model(used) == self._model:  # no teacher, and no sample at another temperature
+                self._running[call_id] = self._candidate(state_of(instance))
+
+    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """Mark what a variant returned."""
+        del exception
+        candidate = self._running.pop(call_id, None)
+        prediction = outputs[0] if isinstance(outputs, tuple) else outputs  # GEPA returns a trace, too
+        if candidate is not None and isinstance(prediction, dspy.Prediction):
+            prediction._candidate = candidate
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Count a call, and end the compile if it is one too many."""
+        del call_id, instance, inputs
+        if self.calls >= self._most:
+            raise _StoppedError
+        self.calls += 1
+        self._progress()
+
+    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        """End the compile if the model fails; a prompt that is too long only costs its row."""
+        del call_id, outputs
+        if isinstance(exception, Exception) and not isinstance(exception, ContextWindowExceededError):
+            raise _StoppedError from exception
+
+    def metric(self, metric: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the metric, which also records the scores."""
+
+        def recording(
+            example: dspy.Example, prediction: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
+        ) -> Any:
+            value = metric(example, prediction, trace, pred_name, pred_trace)
+            candidate = getattr(prediction, "_candidate", None)
+            if candidate is not None and trace is None:
+                candidate.scores[row_id(example)] = float(value)
+            return value
+
+        return recording
+
+    def best(self, rows: list[dspy.Example]) -> State:
+        """Return the state of the best candidate that ran on all rows; of the original if none did."""
+        means = [(candidate.mean(rows), candidate) for candidate in self.candidates]
+        ran = [(mean, -candidate.number, candidate) for mean, candidate in means if mean is not None]
+        return max(ran)[-1].state if ran else self.candidates[0].state
+
+    def _candidate(self, state: State) -> Candidate:
+        found = self._known.setdefault(_digest(state), Candidate(len(self.candidates), state))
+        self.candidates += [found] if found.number == len(self.candidates) else []
+        return found
+
+
+def _shape(program: Any) -> list[tuple[str, tuple[str, ...]]]:
+    if not isinstance(program, dspy.Module):
+        return []
+    return [(name, tuple(predictor.signature.fields)) for name, predictor in program.named_predictors()]
+
+
+def _model(lm: Any) -> str:
+    return _digest([lm.model, lm.kwargs]) if lm is not None else ""
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@contextmanager
+def _watched(record: _Record, lm: dspy.LM, verbose: bool) -> Iterator[None]:
+    """Run a block of DSPy on a model, recorded; raise what failed in it, and silence it unless ``verbose``."""
+    callbacks = [*dspy.settings.get("callbacks", []), record]
+    before = logging.root.manager.disable
+    aside = io.StringIO()
+    try:
+        with dspy.context(lm=lm, callbacks=callbacks, max_errors=_ERRORS):
+            if verbose:
+                yield
+                return
+            logging.disable(logging.CRITICAL)
+            with redirect_stdout(aside), redirect_stderr(aside):
+                yield
+    except _StoppedError as stopped:
+        if stopped.__cause__ is None:
+            raise
+        raise stopped.__cause__ from None
+    finally:
+        logging.disable(before)

@@ -1,0 +1,93 @@
+"""Tasks: what an optimizer of DSPy needs to compile a step or a recipe, as plain objects of DSPy."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from optimizers.examples import examples, is_complete, spread
+from optimizers.labels import SPLITS, ChunkLabel, Split, read_rows
+from optimizers.metrics import METRICS, Judge
+from programs.chunks import SeveralChunks
+from programs.errors import CompileError, InputError
+from programs.onechunk import OneChunk
+from programs.step import STEPS, step
+
+# The recipes that can be compiled as a whole: their program, and whether it takes several passages.
+PROGRAMS: dict[str, tuple[Callable[[], dspy.Module], bool]] = {
+    "evolved": (OneChunk, False),
+    "single": (OneChunk, False),
+    "multi": (SeveralChunks, True),
+}
+_FEWEST = 8  # complete examples; with fewer, examples without all outputs are trained on, too
+
+
+@dataclass(frozen=True)
+class Task:
+    """A program with the examples and the metric to compile it with.
+
+    Attributes:
+        name: a step or a recipe.
+        program: the predictor of the step, or the program of the recipe.
+        trainset: what demos and instructions come from; as far as possible with all outputs of the step.
+        devset: what decides between candidates.
+        testset: what is reported, and never decides.
+        metric: see :mod:`optimizers.metrics`.
+    """
+
+    name: str
+    program: dspy.Module
+    trainset: list[dspy.Example]
+    devset: list[dspy.Example]
+    testset: list[dspy.Example]
+    metric: Callable[..., Any]
+
+
+def task(
+    name: str, files: Sequence[Path], *, judge: Judge | None = None, rows: int | None = None, seed: int = 0
+) -> Task:
+    """Return the task of a step or a recipe.
+
+    Args:
+        name: a key of ``STEPS`` or ``PROGRAMS``.
+        files: labels and gold rows.
+        judge: decides about what is written; see :meth:`optimizers.metrics.Metric.using`.
+        rows: the most examples of each split; all by default.
+        seed: of their order.
+
+    Raises:
+        InputError: there is no such step or recipe.
+        LabelError: a file cannot be read, or a row is wrong.
+        CompileError: a split has no examples.
+    """
+    if name not in STEPS and name not in PROGRAMS:
+        raise InputError(f"STEP {name}: there is no such step or recipe; choose from {', '.join((*STEPS, *PROGRAMS))}")
+    found = examples(name, read_rows(files)) if name in STEPS else _passages(name, files)
+    splits: dict[Split, list[dspy.Example]] = {}
+    for split in SPLITS:
+        of_split = [example for example in found if example.split == split]
+        complete = [example for example in of_split if name not in STEPS or is_complete(name, example)]
+        splits[split] = spread(complete if split == "train" and len(complete) >= _FEWEST else of_split, seed=seed)
+    if missing := [split for split, of_split in splits.items() if not of_split]:
+        raise CompileError(f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels")
+    metric = METRICS[name if name in STEPS else "program"]
+    program: Any = step(name) if name in STEPS else PROGRAMS[name][0]()
+    train, dev, test = (splits[split][:rows] for split in SPLITS)
+    return Task(name, program, train, dev, test, metric if judge is None else metric.using(judge))
+
+
+def _passages(name: str, files: Sequence[Path]) -> list[dspy.Example]:
+    """Return the good chunks of labels as inputs of a recipe; neighbours in a document where it takes several."""
+    chunks = [row for row in read_rows(files) if isinstance(row, ChunkLabel) and row.good]
+    found = examples("chunk", chunks)
+    if not PROGRAMS[name][1]:
+        return [_inputs(each, passage=each.passage, topic=each.topic) for each in found]
+    pairs = [(one, two) for one, two in zip(found, found[2:], strict=False) if one.document == two.document]
+    return [_inputs(one, passages=[one.passage, two.passage], topics=[one.topic, two.topic]) for one, two in pairs]
+
+
+def _inputs(example: dspy.Example, **inputs: Any) -> dspy.Example:
+    kept = {name: example[name] for name in ("id", "split", "document", "language")}
+    return dspy.Example(**kept, group="", **inputs).with_inputs(*inputs)

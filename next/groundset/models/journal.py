@@ -11,10 +11,10 @@ import json
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from dspy._vendor.lm15.serde import request_to_dict
 from dspy.lm15 import Message, Request, Response, Usage, response_to_events
@@ -22,62 +22,46 @@ from dspy.utils.callback import BaseCallback
 
 from programs.errors import ModelError
 
+if TYPE_CHECKING:
+    from groundset.models.llama import LlamaModel
+    from groundset.models.server import Server
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CANDIDATES = 1_000  # of one call, at most
+_MAX_TOKENS = 10**9  # of one call; sums of what a server makes up could not be stored
 _COUNTS = ("prompt_tokens", "cached_tokens", "generated_tokens")
 _variants: ContextVar[Iterator[int] | None] = ContextVar("_variants", default=None)
 
 
 class Journal(Protocol):
-    """Storage of finished calls."""
+    """Storage of finished calls: the response as JSON text, by the hash of the request."""
 
-    def get(self, key: str) -> str | None:
-        """Return the response of a finished call as JSON text, or None."""
+    def get(self, key: str, /) -> str | None:
+        """Return the response of a finished call, or None."""
         ...
 
-    def put(self, key: str, response: str) -> None:
+    def put(self, key: str, response: str, /) -> None:
         """Store the response of a finished call before returning."""
         ...
 
 
-class MemoryJournal:
+class MemoryJournal(dict[str, str]):
     """Keep finished calls in memory, for work without a run folder."""
 
-    def __init__(self) -> None:
-        self._responses: dict[str, str] = {}
-
-    def get(self, key: str) -> str | None:
-        """Return the response of a finished call as JSON text, or None."""
-        return self._responses.get(key)
-
-    def put(self, key: str, response: str) -> None:
-        """Store the response of a finished call."""
-        self._responses[key] = response
-
-
-class Completing(Protocol):
-    """What answers requests: llama.cpp in this process, or a server."""
-
-    def complete(self, request: Request) -> Response:
-        """Answer one request."""
-        ...
-
-    def close(self) -> None:
-        """Free what it holds."""
-        ...
+    put = dict.__setitem__
 
 
 class Engine:
     """The engine of a ``dspy.LM``: answers come from the journal, or else from the model.
 
-    DSPy saves a program with its specification only; what is loaded again answers nothing until it is opened, so that
-    a file can neither download weights nor send texts anywhere.
+    DSPy saves a program with the specification of its model only. What is loaded again answers nothing until it is
+    opened, so that a file can neither download weights nor send texts anywhere.
     """
 
     def __init__(
         self,
         spec: str,
-        model: Completing | None,
+        model: "LlamaModel | Server | None",
         journal: Journal | None = None,
         adapters: Mapping[str, str] | None = None,
     ) -> None:
@@ -90,7 +74,7 @@ class Engine:
             adapters: the SHA-256 of adapters by name.
         """
         self._spec, self._model = spec, model
-        self._journal = MemoryJournal() if journal is None else journal
+        self._journal: Journal = MemoryJournal() if journal is None else journal
         self._adapters = dict(adapters or {})
         self._lock = threading.Lock()
         self._running: dict[str, Future[str]] = {}
@@ -109,30 +93,27 @@ class Engine:
                 f"program.set_lm(groundset.lm({self._spec!r}))"
             )
         request, key = self._keyed(request)
+        mine: Future[str] = Future()
         with self._lock:
             stored = self._journal.get(key)
-            running = self._running.get(key)
-            if stored is None and running is None:
-                mine = self._running[key] = Future()
-        if stored is None and running is None:
+            running = self._running.setdefault(key, mine) if stored is None else mine
+        if stored is None and running is mine:
             stored = self._call(self._model, request, key, mine)
         else:
-            stored = stored if running is None else running.result()
+            stored = running.result() if stored is None else stored
             with self._lock:
                 self._usage["replayed"] += 1
-        assert stored is not None
         return _response(stored, request.model)
 
-    def _call(self, model: Completing, request: Request, key: str, waited_for: "Future[str]") -> str:
+    def _call(self, model: "LlamaModel | Server", request: Request, key: str, waited_for: "Future[str]") -> str:
         started = time.perf_counter()
         try:
             stored = _stored(model.complete(request), time.perf_counter() - started)
             self._journal.put(key, stored)
+            waited_for.set_result(stored)
         except BaseException as error:
             waited_for.set_exception(error)
             raise
-        else:
-            waited_for.set_result(stored)
         finally:
             with self._lock:
                 del self._running[key]
@@ -146,17 +127,13 @@ class Engine:
     def _keyed(self, request: Request) -> tuple[Request, str]:
         """Return a request, with another seed for another candidate, and the hash of all that its answer depends on."""
         variants = _variants.get()
-        variant = next(variants) if variants else 0
-        if variant and request.config.seed is not None:
-            request = dataclasses.replace(
-                request, config=dataclasses.replace(request.config, seed=request.config.seed + variant)
-            )
+        variant, seed = next(variants) if variants else 0, request.config.seed
+        if variant and seed is not None:
+            request = dataclasses.replace(request, config=dataclasses.replace(request.config, seed=seed + variant))
             variant = 0
-        asked: dict[str, Any] = request_to_dict(request)
-        adapter = (request.config.extensions or {}).get("adapter")
-        asked |= {"adapter_sha256": self._adapters.get(str(adapter)), "variant": variant}
-        canonical = json.dumps(asked, sort_keys=True, ensure_ascii=False)
-        return request, hashlib.sha256(canonical.encode()).hexdigest()
+        adapter = self._adapters.get(str((request.config.extensions or {}).get("adapter")))
+        asked = {**request_to_dict(request), "adapter_sha256": adapter, "variant": variant}
+        return request, hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
     def stream(self, request: Request) -> Iterator[Any]:
         """Answer one request as DSPy's stream events, in one piece."""
@@ -187,22 +164,11 @@ class AsyncEngine:
     def __init__(self, engine: Engine) -> None:
         """Wrap an engine, which the caller closes."""
         self._engine = engine
+        self.dump_state = engine.dump_state
 
     async def complete(self, request: Request) -> Response:
         """Answer one request."""
         return await asyncio.to_thread(self._engine.complete, request)
-
-    async def stream(self, request: Request) -> AsyncIterator[Any]:
-        """Answer one request as DSPy's stream events, in one piece."""
-        for event in response_to_events(await self.complete(request)):
-            yield event
-
-    async def aclose(self) -> None:
-        """Do nothing."""
-
-    def dump_state(self) -> dict[str, Any]:
-        """Return what DSPy saves; see :class:`Engine`."""
-        return self._engine.dump_state()
 
     @classmethod
     def load_state(cls, state: Mapping[str, Any]) -> Self:
@@ -217,48 +183,39 @@ class AsyncEngine:
 class Variants(BaseCallback):
     """Tell the engine which of several answers to the same request DSPy asks for."""
 
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002 - DSPy's names
         """Number the requests of a call, from its rollout id."""
-        del call_id
         rollout = (inputs.get("kwargs") or {}).get("rollout_id", instance.kwargs.get("rollout_id"))
         first = _CANDIDATES * (int(rollout) if str(rollout).isdigit() else 0)
         _variants.set(iter(range(first, first + _CANDIDATES)))
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:  # noqa: ARG002
         """Forget the call."""
-        del call_id, outputs, exception
         _variants.set(None)
 
 
 def _stored(response: Response, seconds: float) -> str:
-    """Return a finished call as JSON text, without lone surrogates, which cannot be stored."""
+    """Return a finished call as JSON text."""
     usage = response.usage
-    return json.dumps(
-        {
-            # Not replaced by "?", as `encode` does, which would turn a sentence into a question.
-            "text": _SURROGATE.sub("\ufffd", response.message.text or ""),
-            "finish_reason": response.finish_reason,
-            "prompt_tokens": usage.input_tokens or 0,
-            "cached_tokens": usage.cache_read_tokens or 0,
-            "generated_tokens": usage.output_tokens or 0,
-            "seconds": round(seconds, 4),
-        },
-        ensure_ascii=False,
-    )
+    tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
+    # A lone surrogate cannot be stored. Not replaced by "?", as `encode` does, which turns a sentence into a question.
+    call = {"text": _SURROGATE.sub("\ufffd", response.message.text or ""), "finish_reason": response.finish_reason}
+    counts = {name: min(max(0, count or 0), _MAX_TOKENS) for name, count in zip(_COUNTS, tokens, strict=True)}
+    return json.dumps({**call, **counts, "seconds": round(seconds, 4)}, ensure_ascii=False)
 
 
 def _response(stored: str, model: str) -> Response:
-    data = json.loads(stored)
-    prompt, generated = data["prompt_tokens"], data["generated_tokens"]
+    call = json.loads(stored)
+    prompt, cached, generated = (call[name] for name in _COUNTS)
     return Response(
         id=None,
         model=model,
-        message=Message.assistant(data["text"]),
-        finish_reason=data["finish_reason"],
+        message=Message.assistant(call["text"]),
+        finish_reason=call["finish_reason"],
         usage=Usage(
             input_tokens=prompt,
             output_tokens=generated,
             total_tokens=prompt + generated,
-            cache_read_tokens=data["cached_tokens"],
+            cache_read_tokens=cached,
         ),
     )

@@ -27,25 +27,10 @@ from groundset.models.control_tokens import ControlTokens
 from groundset.models.gguf import special_tokens
 from programs.errors import ModelError
 
-CONTEXT_TOKENS = 4096
 _SLOTS = 8
-_OPTIONS = (
-    "max_tokens",
-    "temperature",
-    "top_p",
-    "top_k",
-    "seed",
-    "presence_penalty",
-    "frequency_penalty",
-    "response_format",
-)
+_SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty")
 # Templates of models that think by default have this switch.
 _NO_THOUGHTS = {"chat_template_kwargs": {"enable_thinking": False}}
-
-
-def usable_processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class LlamaModel:
@@ -65,7 +50,7 @@ class LlamaModel:
         path: Path,
         *,
         workers: int = 1,
-        context_tokens: int = CONTEXT_TOKENS,
+        context_tokens: int = 4096,
         adapters: Mapping[str, Path] | None = None,
         verbose: bool = False,
     ) -> None:
@@ -84,11 +69,12 @@ class LlamaModel:
         import xllamacpp
 
         slots = max(_SLOTS, workers)
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         params = xllamacpp.CommonParams()
         params.model.path = str(path)
         params.n_ctx = context_tokens * slots
         params.n_parallel = slots
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = usable_processors()
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
         params.no_extra_bufts = True
         params.cache_ram_mib = 0
         # The runtime opens a loopback port that is not used; a random key blocks other processes.
@@ -154,7 +140,7 @@ def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
         system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system)
         messages.append({"role": "system", "content": system})
     messages.extend({"role": message.role, "content": message.text or ""} for message in request.messages)
-    options = {name: value for name in _OPTIONS if (value := getattr(config, name)) is not None}
+    options = {name: value for name in (*_SAMPLING, "response_format") if (value := getattr(config, name)) is not None}
     stop = {"stop": list(config.stop)} if config.stop else {}
     return {"messages": messages, "cache_prompt": True, **_NO_THOUGHTS, **options, **stop, **extensions}
 

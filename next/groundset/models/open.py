@@ -15,7 +15,6 @@ import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -33,7 +32,7 @@ from programs.errors import UnknownModelError
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
 _HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
 _MAX_FILE_NAME = 256  # Path.exists fails for longer names on some systems
-_GUIDED_BELOW = 2_000_000_000  # weights
+_GUIDED_BELOW = 1_300_000_000  # bytes: two billion weights with four and a half bits each
 _LOG = logging.getLogger("dspy.clients.lm")
 
 
@@ -50,7 +49,7 @@ class ServedModel(NamedTuple):
 
 
 class LocalModel(NamedTuple):
-    """A model in this process: its name, and its file unless it is pulled by name."""
+    """A model for this process: its name, and its file unless it is pulled by name."""
 
     name: str
     path: Path | None = None
@@ -71,14 +70,8 @@ class Model:
         """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
         self._engine = engine
         # The journal is the cache, and the engine repeats what may succeed the second time.
-        self.lm: dspy.LM = dspy.LM(
-            lm_name,
-            engine=engine,
-            async_engine=AsyncEngine(engine),
-            cache=False,
-            num_retries=0,
-            callbacks=[Variants()],
-        )
+        once = {"cache": False, "num_retries": 0, "callbacks": [Variants()]}
+        self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, async_engine=AsyncEngine(engine), **once)
         self.name, self.sha256, self.guided = name, sha256, guided
         _LOG.setLevel(logging.ERROR)  # DSPy warns about every completion that reaches its limit
 
@@ -98,9 +91,7 @@ class Model:
         """Return the model itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Free the model."""
         self.close()
 
@@ -142,19 +133,20 @@ def open_model(
         server = Server(found.model, found.base_url, timeout=timeout, retries=retries, notify=notify)
         server.check()
         return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None, guided=False)
-    from groundset.models.gguf import count_weights
     from groundset.models.llama import LlamaModel
     from groundset.models.weight_check import check_weights
 
-    entry = CATALOGUE.get(found.name)
     path = found.path or pull(found.name, notify=notify)
     sha256 = file_sha256(path)
-    files = shipped_adapters(found.name) if adapters is True else dict(adapters or {})
-    check_weights(path, list(files.values()), notify)
+    entry = next((entry for entry in CATALOGUE.values() if entry.sha256 == sha256), None)
+    name = entry.name if entry else found.name
+    files = shipped_adapters(name) if adapters is True else dict(adapters or {})
+    for adapter in (None, *files.values()):
+        check_weights(path, adapter, notify)
     hashes = {step: file_sha256(file) for step, file in files.items()}
     model = LlamaModel(path, workers=workers, adapters=files, verbose=verbose)
-    guided = entry.guided if entry else count_weights(path) < _GUIDED_BELOW
-    return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", found.name, sha256, guided=guided)
+    guided = entry.guided if entry else path.stat().st_size < _GUIDED_BELOW
+    return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", name, sha256, guided=guided)
 
 
 def shipped_adapters(name: str) -> dict[str, Path]:
@@ -172,7 +164,8 @@ def parse_spec(text: str) -> LocalModel | ServedModel:
     if text in CATALOGUE:
         return LocalModel(get_entry(text, "generator").name)
     if text.startswith(hub.PREFIX):
-        return LocalModel(hub.parse_name(text).name)
+        hub.parse_name(text)
+        return LocalModel(text)
     if server := _SERVER.fullmatch(text):
         return ServedModel(server["model"], _base_url(server["url"]))
     if text.startswith("openai/") and "@" in text:

@@ -13,7 +13,6 @@ import socket
 import ssl
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from dataclasses import replace
@@ -21,10 +20,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import dspy
-import httpx
-from dspy._vendor.lm15.transports import TransportResponse
+from dspy._vendor.lm15.transports import ProtocolError, ReadError, StdlibTransport, TransportRequest, TransportResponse
+from dspy._vendor.lm15.transports import TransportError as NetworkError
 from dspy.clients.engines import LM15Engine
-from dspy.lm15 import Config, Message, ProviderError, Request, Response, RouterConfig, TransportError
+from dspy.lm15 import Config, Message, ProviderError, Request, Response, RouterConfig
 from dspy.utils import exceptions
 
 from groundset import privacy
@@ -33,17 +32,12 @@ from groundset.models.control_tokens import ControlTokens
 from programs.errors import InputError, UnreachableModelError
 
 KEY_VARIABLE = "GROUNDSET_API_KEY"
-_CONNECT_SECONDS = 10.0
 _SLOW_SECONDS = 20.0
 _MAX_BYTES = 8 << 20  # of an answer; the longest completions have half a megabyte
 _MAX_PAUSE = 120.0  # seconds; enough for limits per minute, but not per day
 _ROOM = 4096  # tokens that a model which thinks may spend besides those of its answer
-_NAMED = 5
-_MAX_REASON = 300  # characters of a server's message
-_DROPPABLE = (
-    *("temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty", "response_format"),
-    "max_tokens",
-)
+_NAMED, _MAX_REASON = 5, 300  # models in a message, characters of a server's own
+_DROPPABLE = ("max_tokens", "temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty")
 _NO_SYSTEM = re.compile(r"system (?:role|message|prompt)|role[^.]{0,30}system|roles? must alternate|only user", re.I)
 
 
@@ -56,11 +50,7 @@ class _UnusableError(ProviderError):
 
 
 class Server:
-    """A model on a server.
-
-    Attributes:
-        name: the server as messages call it.
-    """
+    """A model on a server; ``name`` is the server in messages."""
 
     def __init__(
         self, model: str, base_url: str, *, timeout: float, retries: int, notify: Callable[[str], object]
@@ -73,9 +63,6 @@ class Server:
             timeout: how many seconds to wait for an answer.
             retries: how often to ask again after a failure that may pass.
             notify: called with a line about what is refused, waited for or tried again.
-
-        Raises:
-            InputError: the key cannot be sent, or a proxy needs another package.
         """
         self._model, self._base_url = model, base_url
         self._timeout, self._retries, self._notify = timeout, retries, notify
@@ -84,20 +71,18 @@ class Server:
         self.is_local = bool(base_url) and _is_loopback(host)
         self._control_tokens = ControlTokens()
         self._refused: set[str] = set()
-        self._has_answered = self._is_slow_said = self._thinks = False
-        self._lock = threading.Lock()
-        self._http: httpx.Client | None = None
+        self._is_slow_said = self._thinks = False
+        self._transport: _Transport | None = None
         once: dict[str, Any] = {"cache": False, "num_retries": 0}
         if not base_url:
             self._lm = dspy.LM(model, timeout=timeout, **once)
             return
         if self.is_local:
             privacy.bypass_proxies(host)
-        self._http = _client(timeout)
+        self._transport = _Transport(read_timeout=timeout, write_timeout=timeout, pool_timeout=None)
         # vLLM's dialect is OpenAI's with max_tokens, which every server knows.
-        config = RouterConfig(
-            api_keys={"vllm": _key() or "none"}, base_urls={"vllm": base_url}, transport=_Transport(self._http)
-        )
+        keys = {"vllm": _key() or "none"}
+        config = RouterConfig(api_keys=keys, base_urls={"vllm": base_url}, transport=self._transport)
         self._lm = dspy.LM(f"hosted_vllm/{model}", engine=LM15Engine(config), **once)
 
     def check(self) -> None:
@@ -153,10 +138,11 @@ class Server:
         """Send a request until it is answered, without what the server refuses."""
         failed = 0
         while True:
+            sent = self._acceptable(request)
             try:
-                return self._ask(self._acceptable(request))
+                return self._ask(sent)
             except exceptions.LMError as error:
-                if self._learn(error, request):
+                if self._learn(error, sent):
                     continue
                 failed += 1
                 if failed > retries or not exceptions.is_retryable_lm_error(error):
@@ -180,25 +166,22 @@ class Server:
             request = replace(request, system=None, messages=(merged, *others))
         return replace(request, model=self._lm.model, config=config)
 
-    def _learn(self, error: exceptions.LMError, request: Request) -> bool:
+    def _learn(self, error: exceptions.LMError, sent: Request) -> bool:
         """Return whether the server refuses something that can be left out, and leave it out from now on."""
-        reason = str(error)
-        given = {name for name in _DROPPABLE if getattr(request.config, name) not in (None, ())}
-        named = {name for name in given if re.search(rf"\b{name}\b", reason)}
-        if isinstance(request.system, str) and _NO_SYSTEM.search(reason):
-            named.add("system")
-        others = exceptions.LMAuthError | exceptions.LMRateLimitError | exceptions.ContextWindowExceededError
-        if isinstance(error, others) or not named - self._refused:
+        if isinstance(
+            error, exceptions.LMAuthError | exceptions.LMRateLimitError | exceptions.ContextWindowExceededError
+        ):
             return False
-        with self._lock:
-            new = named - self._refused
-            self._refused |= new
-        for name in sorted(new):
-            what = (
-                "a system text; it is put before the first question" if name == "system" else f"{name}; it is left out"
-            )
-            self._notify(f"{self.name} refuses {what}")
-        return True
+        given = [name for name in _DROPPABLE if getattr(sent.config, name) not in (None, ())]
+        named = [name for name in given if re.search(rf"\b{name}\b", error.message)]
+        if isinstance(sent.system, str) and _NO_SYSTEM.search(error.message):
+            named.append("system")
+        for name in named:
+            if name not in self._refused:
+                self._refused.add(name)
+                mend = {"system": "put before the first question", "max_tokens": "sent as max_completion_tokens"}
+                self._notify(f"{self.name} refuses {name}; it is {mend.get(name, 'left out')} from now on")
+        return bool(named)
 
     def _ask(self, request: Request) -> Response:
         """Send a request once, in a thread that is abandoned when the time is over."""
@@ -215,18 +198,15 @@ class Server:
         threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True, name="answer").start()
         slow = min(_SLOW_SECONDS, self._timeout)
         if wait([answer], slow).not_done:
-            if not (self._has_answered or self._is_slow_said):
+            if not self._is_slow_said:
                 self._is_slow_said = True
                 self._notify(
                     f"waiting for the first answer of {self.name} since {slow:.0f} s (--timeout {self._timeout:g})"
                 )
             if wait([answer], self._timeout - slow).not_done:
                 raise NoAnswerError(f"{self.name} did not answer within {self._timeout:g} seconds (--timeout)")
-        response = answer.result()
-        self._has_answered = True
-        # DSPy takes any JSON for an empty answer.
-        is_answer = any((response.provider_data or {}).get("choices") or ())
-        if self._base_url and not is_answer:
+        response, self._is_slow_said = answer.result(), True
+        if self._base_url and not (response.provider_data or {}).get("choices"):  # DSPy takes any JSON for an answer
             raise NoAnswerError(f"{self.name} does not answer like a model server; check the address")
         return response
 
@@ -238,24 +218,21 @@ class Server:
 
     def _reason(self, error: exceptions.LMError) -> str:
         status, said = error.status, privacy.without_secrets(" ".join(error.message.split()))[:_MAX_REASON]
-        variables = " or ".join([KEY_VARIABLE] if self._base_url else getattr(error, "env_keys", None) or ["its key"])
-        has_key = bool(_key()) if self._base_url else not isinstance(error, exceptions.LMNotConfiguredError)
         if isinstance(error, exceptions.LMAuthError | exceptions.LMNotConfiguredError):
-            return f"refuses the API key in {variables}" if has_key else f"needs an API key; set {variables}"
-        if isinstance(error, exceptions.LMBillingError):
-            return "has no credit left for this API key"
-        if isinstance(error, exceptions.LMRateLimitError):
-            return "limits the rate of requests (429)"
+            variables = [KEY_VARIABLE] if self._base_url else getattr(error, "env_keys", None) or ["its key"]
+            has_key = _key() if self._base_url else isinstance(error, exceptions.LMAuthError)
+            return ("refuses the API key in " if has_key else "needs an API key; set ") + " or ".join(variables)
+        if isinstance(error, exceptions.LMBillingError | exceptions.LMRateLimitError):
+            is_rate = isinstance(error, exceptions.LMRateLimitError)
+            return "limits the rate of requests (429)" if is_rate else "has no credit left for this API key"
         if isinstance(error, exceptions.LMTransportError):
             return _connection_reason(error)
         if isinstance(error, exceptions.LMUnsupportedModelError) or status == 404:
             served = self._served_models()
-            if self._model not in served:
-                names = ", ".join(served[:_NAMED]) + (" …" if len(served) > _NAMED else "")
-                return f"has no model {self._model}" + (f"; it has {names}" if names else f" ({said})")
-            return f"has no chat completions at this address ({said}); most base URLs end in /v1"
-        if status == 503:
-            return "is busy or still loading the model (503)"
+            if self._model in served:
+                return f"has no chat completions at this address ({said}); most base URLs end in /v1"
+            names = ", ".join(served[:_NAMED]) + (" …" if len(served) > _NAMED else "")
+            return f"has no model {self._model}" + (f"; it has {names}" if names else f" ({said})")
         if status and status >= 400:
             return f"answers {status}: {said}"
         is_said = any(isinstance(cause, _UnusableError) for cause in _causes(error))
@@ -263,73 +240,48 @@ class Server:
 
     def _served_models(self) -> list[str]:
         """Return the names of the models that the server lists, as far as it does."""
-        if self._http is None:
+        if self._transport is None:
             return []
+        headers = [("Authorization", f"Bearer {_key() or 'none'}")]
         try:
-            sent = self._http.build_request(
-                "GET", f"{self._base_url}/models", headers={"Authorization": f"Bearer {_key() or 'none'}"}
+            answer = self._transport.stream(
+                TransportRequest("GET", f"{self._base_url}/models", headers, read_timeout=10)
             )
-            models = json.loads(b"".join(_bounded(self._http.send(sent, stream=True))))["data"]
-            return [str(model["id"])[:_MAX_REASON] for model in models]
-        except (httpx.HTTPError, ProviderError, ValueError, KeyError, TypeError, RecursionError):
+            return [str(model["id"])[:_MAX_REASON] for model in json.loads(answer.read())["data"]]
+        except (NetworkError, ProviderError, ValueError, KeyError, TypeError, RecursionError):
             return []
 
     def close(self) -> None:
         """Close the connections."""
         self._lm.close()
-        if self._http is not None:
-            self._http.close()
+        if self._transport is not None:
+            self._transport.close()
 
 
-class _Transport:
-    """What DSPy's client sends with: one request and one answer of limited size."""
-
-    def __init__(self, client: httpx.Client) -> None:
-        self._client = client
-
-    def stream(self, request: Any) -> TransportResponse:
-        try:
-            headers = [*request.headers, ("Accept-Encoding", "identity")]
-            sent = self._client.build_request(
-                request.method, request.url, headers=headers, content=request.body or None
-            )
-            answer = self._client.send(sent, stream=True)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise TransportError(str(error) or type(error).__name__) from error
-        if answer.is_redirect:
+class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
+    def stream(self, request: TransportRequest) -> TransportResponse:
+        answer = super().stream(request)
+        if 300 <= answer.status < 400:
             answer.close()
             raise _UnusableError("redirects to another address; name that address if you trust it")
         chunks = _bounded(answer)
-        if answer.is_error:
-            chunks = iter([_with_reason(b"".join(chunks))])
         return TransportResponse(
-            status=answer.status_code,
-            reason=answer.reason_phrase,
-            headers=list(answer.headers.multi_items()),
+            status=answer.status,
+            reason=answer.reason,
+            headers=answer.headers,
             http_version=answer.http_version,
-            chunks=chunks,
+            chunks=iter([_with_reason(b"".join(chunks))]) if answer.status >= 400 else chunks,
             release=lambda _: answer.close(),
         )
 
 
-def _bounded(answer: httpx.Response) -> Iterator[bytes]:
-    """Yield the body of an answer, decompressed if it must be, up to a limit."""
+def _bounded(answer: TransportResponse) -> Iterator[bytes]:
     left = _MAX_BYTES
-    coding = answer.headers.get("Content-Encoding", "identity")
-    decompressor = None if coding == "identity" else zlib.decompressobj(32 + zlib.MAX_WBITS)
-    try:
-        for part in answer.iter_raw():
-            plain = part if decompressor is None else decompressor.decompress(part, left + 1)
-            left -= len(plain)
-            if left < 0:
-                raise _UnusableError(f"answers with more than {_MAX_BYTES >> 20} MB")
-            yield plain
-    except zlib.error as error:
-        raise _UnusableError(f"answers in an encoding that was not asked for ({coding[:20]})") from error
-    except httpx.HTTPError as error:
-        raise TransportError(str(error) or type(error).__name__) from error
-    finally:
-        answer.close()
+    for part in answer:
+        left -= len(part)
+        if left < 0:
+            raise _UnusableError(f"answers with more than {_MAX_BYTES >> 20} MB")
+        yield part
 
 
 def _with_reason(body: bytes) -> bytes:
@@ -343,17 +295,6 @@ def _with_reason(body: bytes) -> bytes:
     return json.dumps({"error": {"message": body[:_MAX_REASON].decode("utf-8", "replace")}}).encode()
 
 
-def _client(timeout: float) -> httpx.Client:
-    try:
-        return httpx.Client(
-            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
-            # After an answer that was abandoned, a connection that is kept would give it to the next request.
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-        )
-    except ImportError as error:
-        raise InputError("the SOCKS proxy of ALL_PROXY needs a package: pip install 'httpx[socks]'") from error
-
-
 def _key() -> str:
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not key.isascii() or not (key or "-").isprintable():
@@ -362,15 +303,10 @@ def _key() -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, by its name or address without a lookup."""
-    name = host.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
     try:
-        address = ipaddress.ip_address(name)
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return False
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _connection_reason(error: BaseException) -> str:
@@ -379,7 +315,7 @@ def _connection_reason(error: BaseException) -> str:
         return "is an unknown host; check the address"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return "has no valid certificate, or speaks http only; check the address"
-    if any(isinstance(cause, httpx.ReadError | httpx.RemoteProtocolError) for cause in causes):
+    if any(isinstance(cause, ReadError | ProtocolError) for cause in causes):
         return "closed the connection before it had answered, or is no HTTP server"
     return "does not answer; check that the server is running, and the address"
 

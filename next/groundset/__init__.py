@@ -41,8 +41,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first access."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(_HOMES[name])
-    value = getattr(home, name, None) or import_module(f"{_HOMES[name]}.{name}")
+    value = import_module("optimizers.metrics") if name == "metrics" else getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

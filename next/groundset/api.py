@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from groundset.options import Options, as_parameters, expanded, for_python, value_types
 
@@ -34,13 +34,13 @@ class Row(NamedTuple):
 
 
 FUNCTIONS: Mapping[str, Row] = {
-    "chunk": Row("groundset.corpus.command:chunk", ("documents",)),
+    "chunk": Row("groundset.corpus.command:cut", ("documents",)),
     "compile": Row("groundset.compiling:compile", ("steps",)),
-    "export": Row("groundset.out.export:export", ("runs",)),
-    "generate": Row("groundset.api:generate_run", ("documents",)),
-    "import_files": Row("groundset.out.imports:import_set", ("files",)),
+    "export": Row("groundset.out.export:export_run", ("runs",)),
+    "generate": Row("groundset.run.command:make", ("documents",)),
+    "import_files": Row("groundset.out.imports:import_files", ("files",)),
     "judge": Row("groundset.run.judging:judge_rows"),
-    "push": Row("groundset.out.hub:push", ("run",)),
+    "push": Row("groundset.out.hub:push_run", ("run",)),
     "report": Row("groundset.pages.report:report", ("run",)),
     "roundtrip": Row("groundset.retrieval.evaluate:compare", ("run",)),
 }
@@ -60,20 +60,22 @@ def __getattr__(name: str) -> Any:
 
 def with_keywords(function: Callable[..., Any], positional: Sequence[str] = ()) -> Callable[..., Any]:
     """Return a function that takes the fields of its options, which are its last parameter, as keywords."""
-    *own, last = inspect.signature(function, eval_str=True).parameters.values()
+    *own, last = inspect.signature(function).parameters.values()
     options: type[Options] = last.annotation
+    kinds = get_type_hints(options)  # without what validates them
     fields = {name: field for name, field in options.model_fields.items() if isinstance(field.json_schema_extra, dict)}
     rest = [name for name in fields if name not in positional and not _extra(fields[name])["command_only"]]
-    shown = [_parameter(name, fields[name], name in positional) for name in (*positional, *rest)]
-    signature = inspect.Signature([*own, *shown], return_annotation=inspect.signature(function).return_annotation)
+    shown = [_parameter(name, fields[name], kinds[name], name in positional) for name in (*positional, *rest)]
+    signature = inspect.Signature(sorted([*own, *shown], key=lambda parameter: parameter.kind))
 
     @for_python
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         known = {name: value for name, value in kwargs.items() if name in signature.parameters}
         given = signature.bind(*args, **known).arguments | {name: kwargs[name] for name in kwargs.keys() - known.keys()}
-        values = [given.pop(each.name) for each in own if each.name in given]
-        return function(*values, options.parse({name: _as_option(options, name, given[name]) for name in given}))
+        values = {each.name: given.pop(each.name) for each in own if each.name in given}
+        parsed = options.parse({name: _as_option(options, name, given[name]) for name in given})
+        return function(**values, **{last.name: parsed})
 
     called.__signature__ = signature  # type: ignore[attr-defined]
     lines = ["    Args:"]
@@ -91,10 +93,10 @@ def _extra(field: Any) -> dict[str, Any]:
     return extra
 
 
-def _parameter(name: str, field: Any, positional: bool) -> inspect.Parameter:
+def _parameter(name: str, field: Any, kind: Any, positional: bool) -> inspect.Parameter:
     place = inspect.Parameter.POSITIONAL_OR_KEYWORD if positional else inspect.Parameter.KEYWORD_ONLY
     default = inspect.Parameter.empty if field.is_required() else field.default
-    return inspect.Parameter(name, place, default=default, annotation=field.annotation)
+    return inspect.Parameter(name, place, default=default, annotation=kind)
 
 
 def _as_option(options: type[Options], name: str, value: Any) -> Any:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # A row a command: the function that runs it, and what the list of commands says. The function takes the command's
 # options, whose docstring is the help; its module is imported when the command is used.
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "generate": ("groundset.run.generate:generate", "Make an evaluation set from documents."),
+    "generate": ("groundset.run.command:generate", "Make an evaluation set from documents."),
     "show": ("groundset.run.show:show", "Show the samples or the rejects of a run."),
     "review": ("groundset.pages.review:review", "Review and label samples in a browser."),
     "report": ("groundset.pages.report:report", "Write an HTML report on a run."),
@@ -130,9 +130,9 @@ def command_function(target: str) -> Callable[..., Any]:
 
 
 def options_of(function: Callable[..., Any]) -> "type[Options]":
-    """Return the options that a command function takes."""
-    (parameter,) = inspect.signature(function, eval_str=True).parameters.values()
-    options: type[Options] = parameter.annotation
+    """Return the options that a function takes as its last parameter."""
+    parameters = list(inspect.signature(function).parameters.values())
+    options: type[Options] = parameters[-1].annotation
     return options
 
 

@@ -15,7 +15,14 @@ from programs.errors import InputError
 _NAMED_FILES = 20
 
 
-class ChunkOptions(CorpusOptions):
+class CutOptions(CorpusOptions):
+    """Cut documents into chunks, without a language model."""
+
+    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
+    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
+
+
+class ChunkOptions(CutOptions):
     """Cut documents into chunks, without a language model.
 
     The texts of the documents are written beside the chunks, to FILE.docs.jsonl; each chunk is its document's text from
@@ -23,8 +30,6 @@ class ChunkOptions(CorpusOptions):
     """
 
     out: Path = option(..., "The file of the chunks; - for standard output.", metavar="FILE.jsonl")
-    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
-    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
 
 
 def chunk(options: ChunkOptions) -> None:
@@ -49,16 +54,7 @@ def chunk_documents(options: ChunkOptions) -> Corpus:
         check_target(written)
         if any(written.resolve() == path.resolve() for path in (*options.documents, options.chunks) if path):
             raise InputError(f"--out {options.out}: is one of the documents")
-    lines: list[str] = []
-
-    def notify(line: str) -> None:
-        lines.append(line)
-        if len(lines) <= _NAMED_FILES:
-            say(line, err=True)
-
-    corpus = read_corpus(options, notify=notify, engine=options.engine)
-    if len(lines) > _NAMED_FILES:
-        say(f"and {len(lines) - _NAMED_FILES} more lines of this kind", err=True)
+    corpus = cut(options)
     rows = (each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"}) for each in corpus.chunks)
     texts = (each.model_dump(include={"doc_id", "path", "title", "text"}) for each in corpus.documents.values())
     # Both are written completely before either takes its name; chunks never exist without their documents.
@@ -69,6 +65,25 @@ def chunk_documents(options: ChunkOptions) -> Corpus:
                 stream = stack.enter_context(whole_file(target)).open("w", encoding="utf-8", newline="\n")
                 with stream:
                     stream.writelines(map(json_line, content))
+    return corpus
+
+
+def cut(options: CutOptions) -> Corpus:
+    """Cut documents into chunks, without a language model; the corpus has ``chunks``, ``documents`` and ``skipped``.
+
+    Raises:
+        InputError: a document or an option is wrong, or there are no chunks.
+    """
+    lines: list[str] = []
+
+    def notify(line: str) -> None:
+        lines.append(line)
+        if len(lines) <= _NAMED_FILES:
+            say(line, err=True)
+
+    corpus = read_corpus(options, notify=notify, engine=options.engine)
+    if len(lines) > _NAMED_FILES:
+        say(f"and {len(lines) - _NAMED_FILES} more lines of this kind", err=True)
     return corpus
 
 

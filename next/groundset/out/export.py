@@ -33,8 +33,8 @@ class ExportOptions(Options):
     runs: tuple[Path, ...] = option(..., "The folders of runs.", metavar="RUN...", argument=True)
     format: str = option(
         ...,
-        f"What to write: {', '.join(f'{name} {row.about}'.strip() for name, row in EXPORTS.items())}. Several, separated "
-        "by commas, get a folder each.",
+        f"What to write: {', '.join(f'{name} {row.about}'.strip() for name, row in EXPORTS.items())}. "
+        "Several, separated by commas, get a folder each.",
         metavar="NAME,...",
     )
     out: Path = option(..., "The folder for the files.", metavar="DIR")
@@ -78,14 +78,14 @@ def export_run(options: ExportOptions) -> Exported:
         if not any(name in EXPORTS[each].options for each in names):
             owners = ", ".join(each for each, row in EXPORTS.items() if name in row.options)
             raise InputError(f"{option_name(ExportOptions, name)}: only for {owners}; omit it or add such a format")
-    runs = [open_run(folder) for folder in options.runs]
-    found = joined(runs, signed=options.signed, keep_refused=options.keep_refused)
-    if options.splits:
-        found = found._replace(splits=split(found.samples, found.chunks, options.splits))
     check_folder(options.out)
     folders = {name: options.out if len(names) == 1 else options.out / name for name in names}
     for name, folder in folders.items():
         check_own(folder, EXPORTS[name].files)
+    runs = [open_run(folder) for folder in options.runs]
+    found = joined(runs, signed=options.signed, keep_refused=options.keep_refused)
+    if options.splits:
+        found = found._replace(splits=split(found.samples, found.chunks, options.splits))
     with ExitStack() as stack:
         for name, folder in folders.items():
             row = EXPORTS[name]

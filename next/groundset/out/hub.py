@@ -118,7 +118,7 @@ def push_run(options: PushOptions) -> Pushed:
         with whole_folder(options.dry_run, last=CARD) as temporary:
             _write(published, options, temporary)
         return pushed
-    with TemporaryDirectory(prefix="groundset-") as temporary_name, _hub(options.repo) as api:
+    with _hub(options.repo) as api, TemporaryDirectory(prefix="groundset-") as temporary_name:
         folder = Path(temporary_name)
         _write(published, options, folder)
         return _upload(api, options, folder, pushed)

@@ -1,0 +1,113 @@
+"""Small evaluation sets for the tests of what goes out and comes in."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from groundset.corpus.corpus import Corpus
+from groundset.out.sets import EvaluationSet, Splits
+from groundset.run.run import Run, save_run
+from groundset.run.store import Review
+from programs.types import Chunk, Document, Retrieval, Sample
+
+EAST = timezone(timedelta(hours=2))
+STARTED = "2026-03-04T05:06:07+00:00"
+
+
+def document(name: str, chunks: int, modified: datetime | None = None) -> Document:
+    text = "\n".join(f"{name} says that number {number} is “fine”." for number in range(chunks))
+    return Document(doc_id=name, path=f"{name}.md", title=name.title(), text=text, last_modified=modified)
+
+
+def cut(source: Document) -> list[Chunk]:
+    """Return a chunk for each line of a document."""
+    chunks, start = [], 0
+    for number, line in enumerate(source.text.split("\n")):
+        place = {"start": start, "end": start + len(line), "text": line}
+        about = source.model_dump(include={"doc_id", "path", "title"})
+        chunks.append(Chunk(chunk_id=f"{source.doc_id}-{number:04d}", **about, **place))
+        start += len(line) + 1
+    return chunks
+
+
+def sample(name: str, *contexts: Chunk, **changes: Any) -> Sample:
+    first = contexts[0]
+    fields = {
+        "id": name,
+        "question": f"What does {first.title} say?",
+        "answer": "That it is “fine”.",
+        "evolution": "simple",
+        "language": "en",
+        "contexts": contexts,
+        "retrieval_gt": tuple((chunk.chunk_id,) for chunk in contexts),
+        "retrieval": Retrieval(rank=1, retrieved_id=first.chunk_id, retrieved_content=first.text, score=1),
+        "probability": 0.9,
+        **changes,
+    }
+    return Sample(**fields)
+
+
+def run_of(
+    samples: Sequence[Sample],
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk] | None = None,
+    *,
+    name: str = "run",
+    record: dict[str, Any] | None = None,
+    reviews: Sequence[Review] = (),
+    vectors: np.ndarray | None = None,
+) -> Run:
+    """Return a run in memory; its chunks are lines of the documents, and like one another in nothing, if not given."""
+    chunks = [chunk for source in documents for chunk in cut(source)] if chunks is None else list(chunks)
+    parts = {
+        "samples": tuple(samples),
+        "corpus": Corpus({each.doc_id: each for each in documents}, chunks),
+        "vectors": np.eye(len(chunks), 16, dtype=np.float32) if vectors is None else vectors,
+        "reviews": list(reviews),
+        "rejects": (),
+        "record": {"started": STARTED, "configuration": {"embedder": "words"}, **(record or {})},
+    }
+    return Run(Path(name), **parts)
+
+
+def evaluation_set(run: Run, splits: dict[str, str] | None = None) -> EvaluationSet:
+    """Return what goes out of a run; ``splits`` are those of samples."""
+    given = Splits(splits, {}) if splits else None
+    return EvaluationSet([run], run.samples, list(run.chunks.values()), run.documents, given)
+
+
+def two_documents() -> EvaluationSet:
+    """Return a question about a chunk of one document, and one about chunks of both; chunks are in no order."""
+    documents = [document("ferry", 3, datetime(2025, 7, 1, 12, tzinfo=EAST)), document("clock", 1)]
+    ferry, clock = map(cut, documents)
+    chunks = [ferry[2], clock[0], ferry[0], ferry[1]]
+    samples = [sample("q-1", chunks[0]), sample("q-2", chunks[1], chunks[3])]
+    return evaluation_set(run_of(samples, documents, chunks))
+
+
+def many_documents(documents: int = 12, chunks: int = 10) -> EvaluationSet:
+    """Return a set whose chunks of a document are alike, with a question about the second of each."""
+    sources = [document(f"d{number:02d}", chunks) for number in range(documents)]
+    found = [chunk for each in sources for chunk in cut(each)]
+    chance = np.random.default_rng(1)
+    themes = np.repeat(chance.standard_normal((documents, 16)), chunks, axis=0)
+    vectors = (themes + chance.standard_normal((documents * chunks, 16))).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    asked = [
+        sample(f"q-{each.chunk_id}", each, answer=f"number {number}", question=f"What is {each.chunk_id}?")
+        for number, each in enumerate(found)
+        if number % chunks == 1
+    ]
+    return evaluation_set(run_of(asked, sources, found, vectors=vectors))
+
+
+def saved(folder: Path, samples: Sequence[Sample] | None = None, **changes: Any) -> Run:
+    """Save the set of two documents, or its documents with other samples, as a run."""
+    whole = two_documents()
+    changes = {"documents": list(whole.documents.values()), **changes}
+    run = run_of(whole.samples if samples is None else samples, **changes)
+    parts = {name: getattr(run, name) for name in ("samples", "vectors", "record", "reviews")}
+    return save_run(folder, documents=run.documents.values(), chunks=run.chunks.values(), **parts)

@@ -1,0 +1,222 @@
+"""`groundset export`: which samples go out, joined runs, splits, and what happens to the folder."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evaluation_sets import cut, document, evaluation_set, run_of, sample, saved, two_documents
+
+import groundset
+from groundset import cli
+from groundset.files import write_text
+from groundset.out import formats
+from groundset.out.formats import Export
+from groundset.out.sets import EvaluationSet, joined
+from groundset.out.splits import parse_shares, split
+from groundset.run.run import Run
+from groundset.run.store import Review
+from programs.errors import InputError
+from programs.types import Sample
+
+
+def asked(out: Path) -> list[str]:
+    """Return the ids of the questions in an export as ``jsonl``."""
+    return [json.loads(line)["id"] for line in (out / "samples.jsonl").read_text().splitlines()]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return saved(tmp_path_factory.mktemp("saved") / "run")
+
+
+def test_command_and_function_write_the_same(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exported = groundset.export(run, format="autorag,csv,adk", out=tmp_path / "python", indent=4)
+    assert exported == (2, 4)
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["export", str(run.folder), "--format", "autorag, csv", "--out", str(tmp_path / "cli")])
+    assert leaving.value.code == 0
+    assert capsys.readouterr().out == f"2 questions and 4 chunks: {tmp_path / 'cli'}\n"
+    assert names(tmp_path / "cli") == [
+        "autorag/corpus.parquet", "autorag/qa.parquet", "csv/corpus.csv", "csv/questions.csv",
+    ]  # fmt: skip
+    for name in names(tmp_path / "cli"):
+        assert (tmp_path / "cli" / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
+    assert '\n        "query"' in (tmp_path / "python" / "adk" / "evaluation.json").read_text()
+
+
+def two(*samples: Sample, name: str = "run", **parts: Any) -> Run:
+    """Return the run of two documents in memory."""
+    found = two_documents()
+    return run_of(samples or found.samples, list(found.documents.values()), name=name, **parts)
+
+
+def test_reviews_decide_what_goes_out() -> None:
+    reviews = [
+        Review(sample_id="q-1", reviewer="ann", verdict="refused"),
+        Review(sample_id="q-1", reviewer="ann", verdict="signed"),
+        Review(sample_id="q-2", reviewer="ann", verdict="signed"),
+        Review(sample_id="q-2", reviewer="bob", verdict="refused", reasons=("vague",)),
+    ]
+    run = two(reviews=reviews)
+
+    def ids(**options: Any) -> list[str]:
+        return [each.id for each in joined([run], **options).samples]
+
+    assert ids() == ids(signed=True) == ["q-1"], "the last verdict of a reviewer counts, and one refusal is enough"
+    assert ids(keep_refused=True) == ["q-1", "q-2"]
+    with pytest.raises(InputError, match="run: reviewers refused every sample; review them with `groundset review`"):
+        joined([two(run.samples[1], reviews=reviews)])
+    with pytest.raises(InputError, match="no sample is signed"):
+        joined([two()], signed=True)
+    with pytest.raises(InputError, match=r"run: there is no sample; name other runs"):
+        joined([run_of([], [document("ferry", 1)])])
+    with pytest.raises(InputError, match="sample q-1 has no answer"):
+        joined([two(run.samples[0].model_copy(update={"answer": " "}))])
+
+
+def test_runs_are_joined(run: Run, tmp_path: Path) -> None:
+    town = document("town", 2)
+    third = saved(tmp_path / "town", [sample("q-3", cut(town)[0])], documents=[town])
+    exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
+    assert (exported, asked(tmp_path / "out")) == ((3, 6), ["q-1", "q-2", "q-3"])
+    found = joined([run, third])
+    assert [tuple(row) for row in found.vectors()] == [tuple(row) for each in (run, third) for row in each.vectors]
+    assert found.embedder() == "words"
+    with pytest.raises(InputError, match=r"different embedders \(vectors, words\)"):
+        joined([two(), two(record={"configuration": {"embedder": "vectors"}})]).embedder()
+
+
+def test_runs_that_contradict_each_other_are_not_joined() -> None:
+    reworded = two(two().samples[0].model_copy(update={"question": "Why?"}), name="reworded")
+    shorter = run_of([], [document("ferry", 2)], name="shorter")
+    for other, kind in ((reworded, "sample q-1"), (shorter, "document ferry")):
+        with pytest.raises(InputError, match=rf"^{kind} of {other.folder} is another one than in run,"):
+            joined([two(), other])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "excel"}, "format excel: no such format; choose one of adk, autorag, autorageval, beir, csv"),
+        ({"format": "csv,adk", "flat": "or"}, "flat: only for autorag; omit it or add such a format"),
+        ({"format": "autorag", "splits": "a=0.5,b=0.5"}, "splits: only for beir, csv, deepeval, hf, jsonl, triplets"),
+        ({"format": "csv", "splits": "a=1,b=0.5"}, "splits a=1,b=0.5: write each split once"),
+        ({"format": "csv", "splits": {"all": 1}}, "'all' cannot be the name of a split"),
+        ({"format": "csv", "splits": "a/b=1"}, "'a/b' cannot be the name of a split"),
+        ({"format": "csv", "splits": "a"}, "write each split once"),
+        ({"format": "csv", "splits": "a=nan,b=0.5"}, "write each split once"),
+        ({"format": "csv", "splits": "a=0.5,b=0.5"}, "about 1 separate groups of documents .* for 2 splits"),
+        ({"format": "csv", "runs": "gone"}, "gone does not exist"),
+    ],
+)
+def test_wrong_options_write_nothing(run: Run, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    given = {"runs": run, **options}
+    with pytest.raises(InputError, match=message) as error:
+        groundset.export(out=tmp_path / "out", **given)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_folders_with_other_files_are_refused(run: Run, tmp_path: Path) -> None:
+    write_text(tmp_path / "letters" / "qrels" / "letter.docx", "precious")
+    for out, message in (
+        (tmp_path / "letters", r"holds other files \(qrels/letter\.docx\)"),
+        (run.folder, "is the folder of a run"),
+        (run.folder / "run.json", "is a file, not a folder"),
+    ):
+        with pytest.raises(InputError, match=message):
+            groundset.export(run, format="beir", out=out)
+    assert names(tmp_path / "letters") == ["qrels/letter.docx"]
+
+
+def test_failed_export_changes_no_format(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    groundset.export(run, format="csv,adk", out=out)
+    before = {name: (out / name).read_bytes() for name in names(out)}
+
+    def full_disk(found: EvaluationSet, folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(formats, "EXPORTS", exports := {**formats.EXPORTS, "beir": Export(full_disk, ("a",))})
+    monkeypatch.setattr("groundset.out.export.EXPORTS", exports)
+    less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
+    with pytest.raises(InputError, match="No space left on device"):
+        groundset.export(less, format="csv,adk,beir", out=out)
+    assert {name: (out / name).read_bytes() for name in names(out)} == before
+    groundset.export(less, format="csv,adk", out=out)
+    assert {name: (out / name).read_bytes() for name in names(out)} != before, "an earlier export is replaced"
+
+
+def test_files_that_are_not_written_again_go(run: Run, tmp_path: Path) -> None:
+    write_text(tmp_path / "conversations.jsonl", "{}")
+    groundset.export(run, format="ragas", out=tmp_path)
+    assert names(tmp_path) == ["testset-0.1.jsonl", "testset.jsonl"]
+
+
+@pytest.fixture
+def large() -> EvaluationSet:
+    """Return forty documents with four chunks; three questions about each of the first thirty."""
+    documents = [document(f"d{number:02d}", 4) for number in range(40)]
+    chunks = [chunk for each in documents for chunk in cut(each)]
+    samples = [
+        sample(f"q-{chunk.chunk_id}", chunk, question=f"What is in {chunk.chunk_id}?")
+        for chunk in chunks
+        if chunk.doc_id < "d30" and chunk.start
+    ]
+    return evaluation_set(run_of(samples, documents))
+
+
+SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
+
+
+def splits_of(found: EvaluationSet, *more: Sample, shares: dict[str, float] = SHARES) -> Any:
+    return split([*found.samples, *more], found.chunks, shares)
+
+
+def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
+    splits = splits_of(large)
+    assert Counter(splits.samples.values()) == {"train": 72, "dev": 9, "test": 9}
+    assert all(splits.samples[each.id] == splits.documents[each.contexts[0].doc_id] for each in large.samples)
+    silent = Counter(name for document_id, name in splits.documents.items() if document_id >= "d30")
+    assert silent == {"train": 8, "dev": 1, "test": 1}, "documents that nothing is asked about"
+    turned = large._replace(samples=large.samples[::-1], chunks=large.chunks[::-1])
+    assert splits_of(turned) == splits
+    assert set(splits_of(large, shares={"a": 0.98, "b": 0.01, "c": 0.01}).samples.values()) == {"a", "b", "c"}
+
+
+def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
+    apart = splits_of(large).documents
+    dev, test = (min(name for name, found in apart.items() if found == wanted) for wanted in ("dev", "test"))
+    first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
+    both = sample("both", first[dev], first[test], question="Which two?")
+    either = sample("either", first[dev], question="Any?", retrieval_gt=((first[dev].chunk_id, first[test].chunk_id),))
+    again = [sample(name, first[place], question=words) for name, place, words in (
+        ("one", dev, "When did it open?"), ("two", test, "when did it open"),
+    )]  # fmt: skip
+    for more in ([both], [either], again):
+        splits = splits_of(large, *more)
+        assert splits.documents[dev] == splits.documents[test] == splits.samples[more[0].id]
+        assert set(splits.samples.values()) == {*SHARES}
+
+
+def test_split_questions_go_to_their_files(tmp_path: Path) -> None:
+    documents = [document(name, 2) for name in ("one", "two", "three")]
+    samples = [
+        sample(each.chunk_id, each, question=f"{each.chunk_id}?") for source in documents for each in cut(source)
+    ]
+    run = saved(tmp_path / "run", samples, documents=documents)
+    groundset.export(run, format="beir,jsonl", out=tmp_path / "out", splits={"train": 0.67, "test": 0.33})
+    assert names(tmp_path / "out" / "beir" / "qrels") == ["test.tsv", "train.tsv"]
+    rows = [json.loads(line) for line in (tmp_path / "out" / "jsonl" / "samples.jsonl").read_text().splitlines()]
+    assert Counter(row["split"] for row in rows) == {"train": 4, "test": 2}
+    assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in rows}) == 3
+
+
+def test_shares_are_parsed() -> None:
+    assert parse_shares(" train = 0.8, test=0.2") == {"train": 0.8, "test": 0.2}

@@ -1,0 +1,362 @@
+"""What each format writes."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from evaluation_sets import evaluation_set, many_documents, run_of, two_documents
+
+from groundset.files import check_own
+from groundset.out.formats import EXPORTS, hf_tables
+from groundset.out.sets import EvaluationSet, Splits, conversation_of, other_answers
+from groundset.retrieval import embed
+from programs.types import Retrieval, Sample
+
+ROOT = Path(__file__).parents[3]
+MESSAGES = [
+    {"role": "user", "content": "Where is the clock?"},
+    {"role": "assistant", "content": "in Brenn"},
+    {"role": "user", "content": "When was it cast?"},
+]
+FORMULAS = [
+    "=HYPERLINK(\"http://evil.example\",\"x\")", "+1", "-2 degrees", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1",
+    "'=1", "''", "'s-Hertogenbosch", "\0=1", 'a,"b"\r\nc;=1', "\u2028=1", "\u200b=1", "\ufeff=1", " \u200b\u00a0@x",
+    "plain", "é" * 40_000,
+]  # fmt: skip
+
+
+def written(found: EvaluationSet, name: str, out: Path, **options: Any) -> Path:
+    folder = out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    EXPORTS[name].write(found, folder, **options)
+    return folder
+
+
+def rows(file: Path) -> Any:
+    text = file.read_text("utf-8")
+    return [json.loads(line) for line in text.split("\n")[:-1]] if file.suffix == ".jsonl" else json.loads(text)
+
+
+def with_samples(*samples: Sample) -> EvaluationSet:
+    return two_documents()._replace(samples=samples)
+
+
+def changed(number: int = 0, **changes: Any) -> Sample:
+    return two_documents().samples[number].model_copy(update=changes)
+
+
+def odd_set() -> EvaluationSet:
+    """Return a set whose first question is unanswerable, and whose second ends a conversation."""
+    nothing = Retrieval(rank=None, retrieved_id="ferry-0001", retrieved_content="", score=0)
+    open_question = changed(0, answer="The documents do not say.", retrieval_gt=(), retrieval=nothing)
+    return with_samples(open_question, changed(1, metadata={"conversation": MESSAGES, "answer_variants": ["Fine.", 5]}))
+
+
+def test_autorag_has_the_columns_and_types_that_its_loader_demands(tmp_path: Path) -> None:
+    found = two_documents()
+    out = written(found, "autorag", tmp_path)
+    qa, corpus = (pd.read_parquet(out / f"{table}.parquet") for table in ("qa", "corpus"))
+    assert list(qa.columns) == ["qid", "query", "retrieval_gt", "generation_gt"]
+    assert list(corpus.columns) == ["doc_id", "contents", "path", "start_end_idx", "metadata"]
+    assert [[list(group) for group in groups] for groups in qa["retrieval_gt"]] == [
+        [["ferry-0002"]],
+        [["clock-0000"], ["ferry-0001"]],
+    ]
+    assert [list(answers) for answers in qa["generation_gt"]] == [["That it is “fine”."]] * 2
+    texts = {source.path: source.text for source in found.documents.values()}
+    for row in corpus.itertuples():
+        start, end = (int(place) for place in row.start_end_idx)
+        assert texts[row.path][start:end] == row.contents
+        assert isinstance(row.metadata["last_modified_datetime"], datetime)
+    metadata = dict(zip(corpus["doc_id"], corpus["metadata"], strict=True))
+    assert {name: (row["prev_id"], row["next_id"]) for name, row in metadata.items()} == {
+        "ferry-0000": (None, "ferry-0001"),
+        "ferry-0001": ("ferry-0000", "ferry-0002"),
+        "ferry-0002": ("ferry-0001", None),
+        "clock-0000": (None, None),
+    }
+    assert metadata["ferry-0000"]["last_modified_datetime"] == datetime(2025, 7, 1, 10), "naive UTC"
+    assert metadata["clock-0000"]["last_modified_datetime"] == datetime(2026, 3, 4, 5, 6, 7), "the start of the run"
+
+
+@pytest.mark.parametrize(
+    ("flat", "expected"),
+    [("and", ["clock-0000", "ferry-0001"]), ("or", ["clock-0000", "ferry-0002", "ferry-0001"])],
+)
+def test_autorag_writes_one_list_of_ids(tmp_path: Path, flat: str, expected: list[str]) -> None:
+    groups = (("clock-0000", "ferry-0002"), ("ferry-0001", "clock-0000"))
+    folder = written(with_samples(changed(retrieval_gt=groups)), "autorag", tmp_path, flat=flat)
+    assert pq.read_table(folder / "qa.parquet").column("retrieval_gt").to_pylist() == [expected]
+
+
+def test_autorag_metadata_without_a_common_type_is_json(tmp_path: Path) -> None:
+    found = two_documents()
+    odd = ({"a": {}, "b": 1, "c": 1}, {"a": {"c": 1}, "b": "one", "start_end_idx": [7, 9]}, {"c": None}, {})
+    chunks = [chunk.model_copy(update={"metadata": more}) for chunk, more in zip(found.chunks, odd, strict=True)]
+    corpus = pq.read_table(written(found._replace(chunks=chunks), "autorag", tmp_path) / "corpus.parquet").to_pylist()
+    assert [row["metadata"]["b"] for row in corpus] == ["1", '"one"', None, None]
+    assert [row["metadata"]["a"] for row in corpus] == [{"c": None}, {"c": 1}, None, None]
+    assert [row["metadata"]["c"] for row in corpus] == [1, None, None, None]
+    assert corpus[1]["start_end_idx"] == [7, 9]
+
+
+def test_beir_is_what_its_loader_reads(tmp_path: Path) -> None:
+    names = ['a "b"', "a\tb", "a\u2028b", "ü #1"]
+    found = two_documents()
+    odd = [found.chunks[0].model_copy(update={"chunk_id": name, "text": f"{name}\r\n\0x"}) for name in names]
+    asked = [changed(id=name, retrieval_gt=((name,), ("clock-0000",))) for name in names]
+    splits = Splits({name: "train" if name == names[0] else "test" for name in names}, {})
+    whole = found._replace(samples=asked, chunks=[*found.chunks, *odd], splits=splits)
+    out = written(whole, "beir", tmp_path)
+    corpus = {row["_id"]: (row["title"], row["text"]) for row in rows(out / "corpus.jsonl")}
+    assert corpus == {chunk.chunk_id: (chunk.title, chunk.text) for chunk in whole.chunks}
+    assert {row["_id"]: row["text"] for row in rows(out / "queries.jsonl")} == dict.fromkeys(names, asked[0].question)
+    assert rows(out / "queries.jsonl")[0]["metadata"]["retrieval_gt"] == [[names[0]], ["clock-0000"]]
+    judged: dict[str, list[list[str]]] = {}
+    for split in ("train", "test"):
+        with (out / "qrels" / f"{split}.tsv").open(encoding="utf-8") as stream:
+            head, *judged[split] = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_MINIMAL)
+        assert head == ["query-id", "corpus-id", "score"]
+    assert judged["train"] == [[names[0], names[0], "1"], [names[0], "clock-0000", "1"]]
+    assert [row[0] for row in judged["test"][::2]] == names[1:]
+
+
+def read_csv(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_csv_tables(tmp_path: Path) -> None:
+    lost = Retrieval(rank=None, retrieved_id="x", retrieved_content="x", score=0)
+    found = with_samples(changed(retrieval=lost, metadata={"kind": "time"}), changed(1))
+    out = written(found, "csv", tmp_path)
+    first, second = read_csv(out / "questions.csv")
+    assert (first["question"], first["answer"]) == (found.samples[0].question, "That it is “fine”.")
+    assert (first["rank"], first["probability"], first["split"], first["kind"]) == ("", "0.9", "", "time")
+    assert json.loads(second["retrieval_gt"]) == [["clock-0000"], ["ferry-0001"]]
+    assert json.loads(second["contexts"]) == [chunk.text for chunk in found.samples[1].contexts]
+    assert [(row["chunk_id"], row["text"], int(row["start"])) for row in read_csv(out / "corpus.csv")] == [
+        (chunk.chunk_id, chunk.text, chunk.start) for chunk in found.chunks
+    ]
+    for name, count in (("questions.csv", 2), ("corpus.csv", 4)):
+        raw = (out / name).read_bytes()
+        assert raw.startswith(b"\xef\xbb\xbf"), "UTF-8 that Excel knows"
+        assert (raw.count(b"\r\n"), raw.count(b"\n")) == (count + 1, count + 1), "the line ends of RFC 4180"
+
+
+def test_csv_cells_are_no_formulas_and_can_be_restored(tmp_path: Path) -> None:
+    asked = [changed(id=f"={place}", question=f"{text} ?", answer=text) for place, text in enumerate(FORMULAS)]
+    out = written(with_samples(*asked), "csv", tmp_path)
+    found = read_csv(out / "questions.csv")
+    assert [row["answer"].removeprefix("'") for row in found] == FORMULAS
+    assert [row["id"].removeprefix("'") for row in found] == [each.id for each in asked]
+    for cell in (cell for row in found for cell in row.values()):
+        assert cell.lstrip(" \u200b\ufeff\u00a0\u2028")[:1] not in set("=+-@＝＋－＠\t\r\n\0")
+
+
+def test_jsonl_is_complete(tmp_path: Path) -> None:
+    found = two_documents()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
+    out = written(found, "jsonl", tmp_path)
+    made = rows(out / "samples.jsonl")
+    assert [row.pop("split") for row in made] == ["train", "test"]
+    assert tuple(map(Sample.model_validate, made)) == tuple(found.samples)
+    assert [row["chunk_id"] for row in rows(out / "corpus.jsonl")] == [chunk.chunk_id for chunk in found.chunks]
+
+
+def test_hf_is_loaded_by_datasets(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = two_documents()
+    out = written(found._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {})), "hf", tmp_path)
+    assert capfd.readouterr().err == "", "no bar is drawn"
+    qa = datasets.load_from_disk(out / "qa")
+    assert {name: split["id"][:] for name, split in qa.items()} == {"train": ["q-1"], "test": ["q-2"]}
+    second = qa["test"][0]
+    assert second["retrieval_gt"] == [["clock-0000"], ["ferry-0001"]]
+    assert [place["path"] for place in second["provenance"]] == ["clock.md", "ferry.md"]
+    corpus = datasets.load_from_disk(out / "corpus")["corpus"]
+    texts = {source.doc_id: source.text for source in found.documents.values()}
+    assert all(texts[row["doc_id"]][row["start"] : row["end"]] == row["text"] for row in corpus)
+
+
+def test_hf_types_do_not_depend_on_values() -> None:
+    bare = changed(contexts=(), retrieval_gt=(), probability=None)
+    full = changed(metadata={"kind": "time", "conversation": MESSAGES})
+    schemas = [hf_tables(with_samples(each))["qa"]["test"].schema for each in (bare, full)]
+    assert schemas[0] == schemas[1]
+    assert schemas[0].field("rank").type == "int64"
+
+
+def test_ragas_rows(tmp_path: Path) -> None:
+    folder, texts = written(two_documents(), "ragas", tmp_path), [each.text for each in two_documents().chunks]
+    one, two = rows(folder / "testset.jsonl")
+    assert two == {
+        "user_input": "What does Clock say?",
+        "reference": "That it is “fine”.",
+        "reference_contexts": [texts[1], texts[3]],
+        "reference_context_ids": ["clock-0000", "ferry-0001"],
+        "synthesizer_name": "multi_hop_specific_query_synthesizer",
+    }
+    assert one["synthesizer_name"] == "single_hop_specific_query_synthesizer"
+    old = rows(folder / "testset-0.1.jsonl")[1]
+    place = {"filename": "clock.md", "title": "Clock", "document_id": "clock", "chunk_id": "clock-0000"}
+    assert old.pop("metadata")[0] == place
+    assert old == {
+        "question": "What does Clock say?",
+        "contexts": [texts[1], texts[3]],
+        "ground_truth": "That it is “fine”.",
+        "evolution_type": "simple",
+        "episode_done": True,
+    }
+    either = changed(retrieval_gt=(("ferry-0002", "ferry-0001"),))
+    [row] = rows(written(with_samples(either), "ragas", tmp_path / "either") / "testset.jsonl")
+    assert row["synthesizer_name"] == "single_hop_specific_query_synthesizer", "an alternative is no second hop"
+
+
+def test_deepeval_golden(tmp_path: Path) -> None:
+    found = two_documents()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
+    assert rows(written(found, "deepeval", tmp_path) / "goldens.json")[1] == {
+        "name": "q-2",
+        "input": "What does Clock say?",
+        "expected_output": "That it is “fine”.",
+        "context": [found.chunks[1].text, found.chunks[3].text],
+        "source_file": "clock.md",
+        "additional_metadata": {
+            "evolution": "simple",
+            "kind": None,
+            "language": "en",
+            "split": "test",
+            "paths": ["clock.md", "ferry.md"],
+            "chunk_ids": ["clock-0000", "ferry-0001"],
+            "retrieval_gt": [["clock-0000"], ["ferry-0001"]],
+            "answerable": True,
+            "rank": 1,
+            "probability": 0.9,
+        },
+    }
+
+
+def test_adk_is_what_the_published_transformer_makes_of_the_benchmark(tmp_path: Path) -> None:
+    profile = {"Type": "How-to", "Persona": "The Expert"}
+    found = with_samples(changed(metadata={"profile": profile}), changed(1))
+    benchmark = rows(written(found, "autorageval", tmp_path) / "benchmark.json")
+    assert [list(row) for row in benchmark] == [["context", "Q&A Gen Profile", "Question", "Answer"]] * 2
+    assert [row["Q&A Gen Profile"] for row in benchmark] == [profile, {"evolution": "simple"}]
+    transformed = [{"query": row["Question"], "expected_tool_use": [], "reference": row["Answer"]} for row in benchmark]
+    text = (written(found, "adk", tmp_path) / "evaluation.json").read_text("ascii")
+    assert text == json.dumps(transformed, indent=2) + "\n"
+    assert '\n    "query"' in (written(found, "adk", tmp_path / "4", indent=2) / "evaluation.json").read_text("ascii")
+
+
+def test_unanswerable_questions_are_as_their_tools_expect_them(tmp_path: Path) -> None:
+    found = odd_set()
+    qa = pq.read_table(written(found, "autorag", tmp_path) / "qa.parquet").to_pylist()
+    assert [row["retrieval_gt"] for row in qa] == [[[]], [["clock-0000"], ["ferry-0001"]]]
+    assert qa[0]["chunk_ids"] == ["ferry-0002"]
+    flat = pq.read_table(written(found, "autorag", tmp_path / "flat", flat="and") / "qa.parquet")
+    assert flat.column("retrieval_gt").to_pylist()[0] == []
+    beir = written(found, "beir", tmp_path)
+    assert "q-1" not in (beir / "qrels" / "test.tsv").read_text()
+    metadata = rows(beir / "queries.jsonl")[0]["metadata"]
+    assert (metadata["answerable"], metadata["chunk_ids"]) == (False, ["ferry-0002"])
+    table = hf_tables(found)["qa"]["test"].to_pylist()
+    assert [(row["answerable"], len(row["contexts"])) for row in table] == [(False, 1), (True, 2)]
+    assert rows(written(found, "deepeval", tmp_path) / "goldens.json")[0]["context"] == []
+    ragas = written(found, "ragas", tmp_path)
+    assert rows(ragas / "testset.jsonl")[0]["reference_contexts"] == []
+    assert rows(ragas / "testset-0.1.jsonl")[0]["contexts"] == []
+
+
+def test_conversations_and_other_answers_have_their_places(tmp_path: Path) -> None:
+    found = odd_set()
+    assert [row["conversation"] for row in hf_tables(found)["qa"]["test"].to_pylist()] == [None, MESSAGES]
+    [golden] = rows(written(found, "deepeval", tmp_path) / "conversations.json")
+    assert (golden["scenario"], golden["expected_outcome"], golden["turns"]) == (
+        found.samples[1].question,
+        found.samples[1].answer,
+        MESSAGES,
+    )
+    assert golden["additional_metadata"]["answer_variants"] == ["Fine."]
+    [row] = rows(written(found, "ragas", tmp_path) / "conversations.jsonl")
+    assert [message["type"] for message in row["user_input"]] == ["human", "ai", "human"]
+    qa = pd.read_parquet(written(found, "autorag", tmp_path) / "qa.parquet")
+    assert list(qa["generation_gt"][1]) == [found.samples[1].answer, "Fine."]
+    assert rows(written(found, "beir", tmp_path) / "queries.jsonl")[1]["metadata"]["answers"] == ["Fine."]
+
+
+@pytest.mark.parametrize("value", ["x", [], [1], [{"role": "user"}], {"role": "user"}, 7, [None]])
+def test_foreign_values_in_metadata_are_ignored(value: Any) -> None:
+    odd = changed(metadata={"conversation": value, "answer_variants": value})
+    assert conversation_of(odd) is None
+    assert other_answers(odd) == []
+
+
+class Angles:
+    """Embeds questions as the chunk that they name."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        found = many_documents()
+        rows_by_id = dict(zip((chunk.chunk_id for chunk in found.chunks), found.vectors(), strict=True))
+        return np.stack([rows_by_id[text.split()[-1].rstrip("?")] for text in texts])
+
+
+@pytest.fixture
+def every_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a folder for each format."""
+    monkeypatch.setattr(embed, "open_embedder", lambda spec: Angles())
+    for name in EXPORTS:
+        written(many_documents(), name, tmp_path / "all")
+    return tmp_path / "all"
+
+
+WRITE = """import sys
+from pathlib import Path
+sys.path += sys.argv[2:]
+from evaluation_sets import many_documents
+from groundset.out.formats import EXPORTS
+for name in set(EXPORTS) - {"triplets"}:
+    folder = Path(sys.argv[1], name)
+    folder.mkdir(parents=True)
+    EXPORTS[name].write(many_documents(), folder)
+"""
+
+
+def test_every_format_declares_its_files_and_repeats_itself(every_format: Path, tmp_path: Path) -> None:
+    for name, row in EXPORTS.items():
+        check_own(every_format / name, row.files)
+        assert (every_format / name / row.files[0].partition("/")[0]).exists()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
+    command = [sys.executable, "-c", WRITE, str(tmp_path / "again"), str(ROOT / "tests")]
+    subprocess.run(command, check=True, env=environment, timeout=120)
+    for file in (tmp_path / "again").rglob("*.*"):
+        place = file.relative_to(tmp_path / "again")
+        assert file.read_bytes() == (every_format / place).read_bytes(), place
+
+
+def test_formats_do_not_depend_on_order(every_format: Path, tmp_path: Path) -> None:
+    whole = many_documents()
+    turned = evaluation_set(
+        run_of(
+            whole.samples[::-1], [*whole.documents.values()][::-1], whole.chunks[::-1], vectors=whole.vectors()[::-1]
+        )
+    )
+    for name in EXPORTS:
+        written(turned, name, tmp_path / "turned")
+    tables = [file for file in every_format.rglob("*") if file.suffix in (".parquet", ".jsonl", ".csv", ".tsv")]
+    assert len(tables) >= 12
+    for file in tables:
+        place = file.relative_to(every_format)
+        assert in_any_order(file) == in_any_order(tmp_path / "turned" / place), place
+
+
+def in_any_order(file: Path) -> list[str]:
+    lines = pq.read_table(file).to_pylist() if file.suffix == ".parquet" else file.read_bytes().split(b"\n")
+    return sorted(map(str, lines))

@@ -52,6 +52,11 @@ class State(BaseModel):
     traces: list[Any] = []
     train: list[Any] = []
 
+    def apply(self, predictor: "dspy.Predict") -> None:
+        """Load the state into a predictor, which keeps its own limits where the state has none."""
+        config = {**predictor.config, **self.config}
+        predictor.load_state({**self.model_dump(), "config": config, "lm": None})
+
 
 class Compiled(NamedTuple):
     """The states by step, the files of trained weights by step, and the heads by step."""
@@ -73,8 +78,7 @@ class Compiled(NamedTuple):
         for program in programs:
             for _, predictor in program.named_predictors():
                 if state := self.states.get(getattr(predictor, "name", "")):
-                    limits = {**predictor.config, **state.config}
-                    predictor.load_state({**state.model_dump(), "config": limits, "lm": None})
+                    state.apply(predictor)
 
 
 def load_compiled(which: str, model: str) -> Compiled:

@@ -213,7 +213,6 @@ class Engine:
             self._take(_TICK_SECONDS)
 
     def _make(self, task: Task) -> None:
-        """Make an attempt in a thread."""
         made: Made | BaseException
         try:
             made = self._attempt(task)
@@ -237,11 +236,15 @@ class Engine:
         if isinstance(made, RunStoppedError) or (is_last and isinstance(made, BaseException)):
             self._plan.drop(task)
             return
-        if isinstance(made, BaseException):
-            made = Made(self._failure(task, made))
-        else:
-            self._failures.clear()
-        self._decide(task, made)
+        try:
+            if isinstance(made, BaseException):
+                made = Made(self._failure(task, made))
+            else:
+                self._failures.clear()
+            self._decide(task, made)
+        except BaseException:
+            self._plan.drop(task)
+            raise
 
     def _decide(self, task: Task, made: Made) -> None:
         result = made.result

@@ -144,7 +144,7 @@ class Plan:
 
     def drop(self, task: Task) -> None:
         """Forget an attempt that was begun and will not be finished by this process."""
-        del self._flying[task.number]
+        self._flying.pop(task.number, None)
 
     def state_of(self, evolution: str, *, beyond: bool) -> State:
         """Return what becomes of a good question of a form."""

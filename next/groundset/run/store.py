@@ -25,7 +25,7 @@ import numpy as np
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundset.files import json_text
+from groundset.files import json_text, whole_file
 from groundset.run.folder import DATABASE, check_links, locked
 from programs.errors import InputError, RunError
 from programs.types import Reject, Sample, StepRecord
@@ -100,19 +100,20 @@ class Store:
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, lock: FileLock | None = None) -> None:
-        """Open the file at a path; it is created if it is missing, unless ``read_only``."""
+        """Open the file at a path; unless ``read_only``, it is created if it is missing."""
         self.path, self._lock, self._read_only = path, lock, read_only
         self._using = threading.RLock()
-        address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+        # A reader may have to finish what a killed process left, where it can.
+        mode = "rwc" if not read_only else "rw" if os.access(path, os.W_OK) else "ro"
+        address = f"{path.absolute().as_uri()}?mode={mode}"
         with self._guarded():
             self._connection = sqlite3.connect(
                 address, uri=True, check_same_thread=False, isolation_level=None, timeout=5
             )
-            self._execute("PRAGMA trusted_schema = OFF")
-            self._execute("PRAGMA cell_size_check = ON")
-            if not read_only:
-                self._execute("PRAGMA journal_mode = WAL")
-                self._execute("PRAGMA synchronous = NORMAL")
+        self._execute("PRAGMA trusted_schema = OFF")
+        self._execute("PRAGMA cell_size_check = ON")
+        if read_only:
+            self._execute("PRAGMA query_only = ON")
 
     @classmethod
     def create(cls, folder: Path, meta: Mapping[str, Any]) -> Self:
@@ -125,19 +126,23 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"--out {folder}: cannot be created: {error.strerror or error}") from error
-        store = cls._locked(folder)
+        lock = locked(folder)
         try:
-            with store.transaction():
+            if (folder / DATABASE).exists():
+                raise RunError(
+                    f"another process has begun a run in {folder}; run the same command again to go on with it"
+                )
+            with whole_file(folder / DATABASE, follow=False) as aside, cls(aside) as store, store.transaction():
                 for statement in _SCHEMA.values():
                     store._execute(statement)
                 store._execute(f"PRAGMA application_id = {_APPLICATION}")
                 store._execute(f"PRAGMA user_version = {_VERSION}")
                 for key, value in meta.items():
                     store.set_meta(key, value)
+            return cls(folder / DATABASE, lock=lock)._checked()
         except BaseException:
-            store.close()
+            lock.release()
             raise
-        return store
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -147,8 +152,13 @@ class Store:
             InputError: the folder holds no run, or one of another version.
             RunError: another process works on it, or it is damaged.
         """
-        cls.read(folder).close()  # nothing is written to what is not a run
-        return cls._locked(folder)
+        _check_run(folder)
+        lock = locked(folder)
+        try:
+            return cls(folder / DATABASE, lock=lock)._checked()
+        except BaseException:
+            lock.release()
+            raise
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -158,43 +168,32 @@ class Store:
             InputError: the folder holds no run, or one of another version.
             RunError: it is damaged.
         """
-        try:
-            found = (folder / DATABASE).is_file()
-        except OSError as error:
-            raise InputError(f"{folder} cannot be read: {error.strerror}") from error
-        if not found:
-            reason = f"is not the folder of a run: it has no {DATABASE}" if folder.exists() else "does not exist"
-            raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
-        check_links(folder)
-        store = cls(folder / DATABASE, read_only=True)
-        try:
-            store._check()
-        except BaseException:
-            store.close()
-            raise
-        return store
+        _check_run(folder)
+        return cls(folder / DATABASE, read_only=True)._checked()
 
-    @classmethod
-    def _locked(cls, folder: Path) -> Self:
-        lock = locked(folder)
+    def _checked(self) -> Self:
+        """Return the store if it is that of a run; what is not is left as it is."""
         try:
-            return cls(folder / DATABASE, lock=lock)
+            [(application,)], [(version,)] = (
+                self._execute(f"PRAGMA {name}") for name in ("application_id", "user_version")
+            )
+            if application != _APPLICATION:
+                raise InputError(f"{self.path} was not made by groundset")
+            if version != _VERSION:
+                other = "groundset 0.1" if version < _VERSION else "a later version of groundset"
+                raise InputError(f"{self.path} was made by {other}, which this version cannot read; make it anew")
+            if dict(self._execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")) != _SCHEMA:
+                raise self.damaged("other tables than those of a run")
+            # Reads every page once: afterwards no crafted page can make a query endless.
+            if self._execute("PRAGMA quick_check(1)") != [("ok",)]:
+                raise self.damaged()
+            if not self._read_only:
+                self._execute("PRAGMA journal_mode = WAL")
+                self._execute("PRAGMA synchronous = NORMAL")
         except BaseException:
-            lock.release()
+            self._connection.close()
             raise
-
-    def _check(self) -> None:
-        [(application,)], [(version,)] = self._execute("PRAGMA application_id"), self._execute("PRAGMA user_version")
-        if application != _APPLICATION:
-            raise InputError(f"{self.path} was not made by groundset")
-        if version != _VERSION:
-            other = "0.1" if version < _VERSION else "a later version"
-            raise InputError(f"{self.path} was made by groundset {other}, which this version cannot read; make it anew")
-        if dict(self._execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")) != _SCHEMA:
-            raise self.damaged("other tables than those of a run")
-        # Reads every page once: afterwards no crafted page can make a query endless.
-        if self._execute("PRAGMA quick_check(1)") != [("ok",)]:
-            raise self.damaged()
+        return self
 
     def __enter__(self) -> Self:
         """Return the store itself."""
@@ -324,11 +323,27 @@ def add_review(folder: Path, review: Review) -> None:
         InputError: the folder holds no run, or cannot be written.
         RunError: it is damaged, locked by another program, or the disk is full.
     """
-    Store.read(folder).close()
+    _check_run(folder)
     if not (os.access(folder, os.W_OK) and os.access(folder / DATABASE, os.W_OK)):
         raise InputError(f"{folder} cannot be written, but reviews are kept in it; review a copy")
-    with Store(folder / DATABASE) as store:
+    with Store(folder / DATABASE)._checked() as store:
         store.add_review(review)
+
+
+def _check_run(folder: Path) -> None:
+    """Check that a folder has the files of a run.
+
+    Raises:
+        InputError: it has not, or one leads elsewhere.
+    """
+    try:
+        found = (folder / DATABASE).is_file()
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read: {error.strerror}") from error
+    if not found:
+        reason = f"is not the folder of a run: it has no {DATABASE}" if folder.exists() else "does not exist"
+        raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
+    check_links(folder)
 
 
 def _attempt(number: int, chunks: str, wanted: str, state: Any, result: str, vector: bytes | None) -> Attempt:

@@ -56,9 +56,8 @@ def account(run: Run) -> list[str]:
     return lines
 
 
-def shortage(run: Run, quotas: Mapping[str, int]) -> str:
+def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:
     """Return why a run ended with fewer samples than were asked for."""
-    made = run.record["evolutions"]
     missing = {name: share - made.get(name, 0) for name, share in quotas.items() if share > made.get(name, 0)}
     return f"nothing is left to ask in these chunks, missing{_counts(missing)}; add documents or lower --size"
 

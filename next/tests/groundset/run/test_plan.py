@@ -10,7 +10,9 @@ from groundset.run.plan import Plan, Task, in_turn, quotas
 from groundset.run.store import Attempt, Result
 from programs.types import Chunk, Reject, Retrieval, Sample
 
-PASSAGES = {f"c{n}": f"If it rains, mill {n} stands still. It has two wheels. It was built long ago." for n in range(12)}
+PASSAGES = {
+    f"c{n}": f"If it rains, mill {n} stands still. It has two wheels. It was built long ago." for n in range(12)
+}
 MIX = {"simple": 0.5, "reasoning": 0.25, "conditional": 0.25}
 
 
@@ -110,7 +112,9 @@ def test_a_chunk_in_flight_is_not_asked_again() -> None:
 
 def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:
     pairs = {"c0": [("c1",)], "c1": []}
-    plan = Plan({"c0": "x", "c1": "x"}, size=9, mix={"simple": 2, "multi_context": 1}, rounds=5, partners=pairs.__getitem__)
+    plan = Plan(
+        {"c0": "x", "c1": "x"}, size=9, mix={"simple": 2, "multi_context": 1}, rounds=5, partners=pairs.__getitem__
+    )
     attempts = []
     while (task := plan.next()) is not None:
         attempts.append(task)

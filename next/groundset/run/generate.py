@@ -1,0 +1,347 @@
+"""`groundset generate`: documents in, an evaluation set out; a run that was stopped or killed goes on."""
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from groundset import __version__
+from groundset.corpus.corpus import Corpus, read_corpus
+from groundset.corpus.find import find_documents
+from groundset.models.cache import file_sha256
+from groundset.models.open import Model, open_model
+from groundset.options import option_name
+from groundset.printing import say
+from groundset.progress import Progress
+from groundset.retrieval.embed import Embedder, open_embedder
+from groundset.run.attempts import Attempts
+from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled
+from groundset.run.engine import Ending, Engine, Gate
+from groundset.run.folder import holds_run
+from groundset.run.options import GenerateOptions, prices
+from groundset.run.pairs import Pairs
+from groundset.run.plan import Plan, quotas
+from groundset.run.preparing import Preparing
+from groundset.run.recipes import Material
+from groundset.run.record import library_versions, write_files
+from groundset.run.run import Run, open_run
+from groundset.run.store import Store
+from groundset.run.summary import shortage, summary
+from programs.errors import GroundsetError, RunError, StateError, TrackingError
+from programs.heads import HeadJudge
+from programs.judges import Verdict, verdict
+from programs.outcome import RefusedError, call
+from programs.step import STEPS, step
+from programs.text import plain
+from programs.types import Chunk, Hit
+
+_STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
+_SIGNALLED = 128
+
+
+def generate(options: GenerateOptions) -> int:
+    """Make the run, or go on with it, and return the exit status.
+
+    Raises:
+        InputError: the input or an option is wrong.
+        GroundsetError: the run cannot go on; what was finished is kept.
+    """
+    ending, gate, has_ended = _generate(options, hard=True)
+    run = Run(options.out)
+    for line in [] if options.quiet else summary(run):
+        say(line)
+    if options.track:
+        _track(options, run)
+    status = _STATUS[ending] if gate.signal is None or ending != "interrupted" else _SIGNALLED + gate.signal
+    if not has_ended:  # a normal exit would crash the runtime of a model in the middle of a call
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
+
+
+def make_run(options: GenerateOptions) -> Run:
+    """Make the run, or go on with it, and return it; its ``status`` says how it ended.
+
+    Raises:
+        InputError: the input or an option is wrong.
+        GroundsetError: the run cannot go on; what was finished is kept.
+    """
+    _generate(options, hard=False)
+    if options.track:
+        _track(options, Run(options.out))
+    return open_run(options.out)
+
+
+class _Models(NamedTuple):
+    lm: Model
+    critic: Model | None
+    embedder: Embedder
+
+    def record(self) -> dict[str, dict[str, Any]]:
+        """Return the names and hashes of the models by role."""
+        found = {"lm": self.lm, "critic_lm": self.critic, "embedder": self.embedder}
+        return {role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each}
+
+
+def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bool]:
+    started = time.monotonic()
+    with ExitStack() as stack:
+        progress = stack.enter_context(Progress(quiet=options.quiet))
+        store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
+        documents = _documents_digest(options)
+        gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
+        models = _open_models(options, gate, progress, stack)
+        options = options.resolved(models.lm.guided if options.guided is None else options.guided)
+        compiled = load_compiled(options.compiled, models.lm.name)
+        identity = {
+            "version": __version__,
+            "documents": documents,
+            **{role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in models.record().items()},
+            "compiled": compiled.digest,
+            **options.compared(),
+        }
+        if store is None:
+            progress.phase("Reading documents")
+            corpus = read_corpus(
+                options,
+                notify=progress.note,
+                engine=options.engine,
+                embedder=models.embedder,
+                on_file=progress.advance,
+            )
+            store = stack.enter_context(_begun(options, corpus, models, compiled, identity))
+        else:
+            _check_same(options.out, store.meta("identity"), identity)
+            corpus = Corpus.read(options.out)
+        gate.attach(store)
+        store.set_meta("price", prices(options.price) if options.price else None)
+        with gate.stopping_on_signals(progress.note, hard=hard):
+            ending, has_ended = _run(options, corpus, models, compiled, store, gate, progress, started)
+        if not has_ended:  # a model cannot be freed in the middle of a call, whose response may still be kept
+            progress.close()
+            stack.pop_all()
+        return ending, gate, has_ended
+
+
+def _run(
+    options: GenerateOptions,
+    corpus: Corpus,
+    models: _Models,
+    compiled: Compiled,
+    store: Store,
+    gate: Gate,
+    progress: Progress,
+    started: float,
+) -> tuple[Ending, bool]:
+    row, chunks = options.row, {chunk.chunk_id: chunk for chunk in corpus.chunks}
+    by_head = row.judges_chunks and options.chunk_critic == "head"
+    head = _head("chunk", compiled, models.embedder) if by_head else None
+    order = corpus.order(options.seed)
+    progress.phase("Preparing chunks")
+    preparing = Preparing(corpus, order, models.embedder, head, store, gate.check)
+    judge = preparing.verdict if by_head else _reading(compiled, models) if row.judges_chunks else None
+    sizes = (options.min_chunks, options.max_chunks) if options.recipe == "multi" else (2, 2)
+    pairs = Pairs(
+        chunks,
+        lambda chunk_id, limit: preparing.index().nearest(chunk_id, limit),
+        is_usable=(lambda chunk_id: preparing.verdict(chunks[chunk_id]).good) if by_head else lambda _: True,
+        sizes=sizes,
+        across_documents=options.across_documents,
+    )
+    asked = [corpus.chunks[place] for place in order]
+    asked = [chunk for chunk in asked if "copy_of" not in chunk.metadata]
+    if row.size is None:
+        asked = [chunk for chunk in asked if len(chunk.text) > options.longer_than]
+    size = options.size or row.size or len(asked)
+    plan = Plan(
+        {chunk.chunk_id: plain(chunk.text) for chunk in asked},
+        size=size,
+        mix=options.mix,
+        kinds=options.kinds,
+        seed=options.seed,
+        rounds=row.rounds,
+        once=row.once,
+        partners=pairs.partners,
+    )
+    attempts = Attempts(
+        options,
+        chunks,
+        before=corpus.before,
+        verdict=judge,
+        programs=_programs(options, models, compiled, _searching(options, corpus, preparing)),
+        lm=models.lm.lm,
+        index=preparing.index,
+        encode=models.embedder.encode,
+        hear=progress.step,
+    )
+    engine = Engine(store, plan, attempts, gate, progress=progress, workers=options.workers, started=started)
+    store.set_meta("asked", max(size, plan.accepted.total()))
+    progress.start(size, accepted=plan.accepted.total(), answers_from=models.lm.name, usage=models.lm.usage)
+    status: str = "failed"
+    reason: str | None = None
+    try:
+        ending = engine.run()
+        status, reason = ending, f"the budget ({gate.ended_by}) ended the run" if gate.ended_by else None
+        if ending == "short":
+            reason = shortage(quotas(size, options.mix), plan.accepted)
+        return ending, engine.has_ended
+    except GroundsetError as error:
+        reason = str(error)
+        raise
+    finally:
+        store.set_meta("status", status)
+        store.set_meta("reason", reason)
+        write_files(store)
+
+
+def _open_models(options: GenerateOptions, gate: Gate, progress: Progress, stack: ExitStack) -> _Models:
+    own = Path(options.compiled).expanduser()
+    adapters: bool | dict[str, Path] = options.compiled == SHIPPED
+    if options.compiled not in (SHIPPED, NONE) and own.is_dir():
+        adapters = {file.stem: file for file in own.glob("*.gguf")}
+    progress.phase(f"Opening {options.lm}")
+
+    def opened(spec: str, adapters: bool | Mapping[str, Path]) -> Model:
+        model = open_model(
+            spec,
+            journal=gate,
+            workers=options.workers,
+            timeout=options.timeout,
+            retries=options.retries,
+            adapters=adapters,
+            verbose=options.verbose,
+            notify=progress.note,
+        )
+        return stack.enter_context(model)
+
+    critic = opened(options.critic_lm, False) if options.critic_lm else None
+    return _Models(opened(options.lm, adapters), critic, open_embedder(options.embedder, notify=progress.note))
+
+
+def _begun(
+    options: GenerateOptions, corpus: Corpus, models: _Models, compiled: Compiled, identity: Mapping[str, Any]
+) -> Store:
+    """Begin a run with its corpus, which is written first, so that a run that exists has one."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    corpus.write(options.out)
+    record = {
+        "configuration": options.model_dump(mode="json"),
+        "models": models.record(),
+        "compiled": {"which": options.compiled, "steps": sorted(compiled.states), "sha256": compiled.digest},
+        "documents": len(corpus.documents),
+        "chunks": len(corpus.chunks),
+        "skipped": [skipped._asdict() for skipped in corpus.skipped],
+        "dropped": dict(corpus.dropped),
+        "versions": library_versions(),
+    }
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    return Store.create(options.out, {"identity": identity, "record": record, "started": begun, "status": "running"})
+
+
+def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[str, Any]) -> None:
+    """Check that a run can go on.
+
+    Raises:
+        RunError: it was made of something else; the message names the first difference.
+    """
+    other = "; name another --out"
+    if stored is None:
+        raise RunError(f"--out {out}: the run there was saved or imported, and cannot go on{other}")
+    for name, new in identity.items():
+        if (old := stored.get(name)) == new:
+            continue
+        if name == "documents":
+            raise RunError(f"--out {out}: the documents are others than those of the run there{other}")
+        if name == "version":
+            raise RunError(f"--out {out}: the run there was made by groundset {old}{other}")
+        if name == "compiled":
+            raise RunError(f"--out {out}: the run there used other compiled states (--compiled){other}")
+        spelled = option_name(GenerateOptions, name)
+        raise RunError(
+            f"--out {out}: the run there has {spelled} {old}, not {new}; give the same, or name another --out"
+        )
+
+
+def _documents_digest(options: GenerateOptions) -> str:
+    """Return a hash of the files that are read, whatever they are called outside their folder."""
+    digest = hashlib.sha256()
+    files = [(found.path, found.file) for found in find_documents(options.documents)[0]]
+    for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
+        if file.is_file():
+            digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _head(name: str, compiled: Compiled, embedder: Embedder) -> HeadJudge:
+    if name not in compiled.heads:
+        raise StateError(f"there are no heads of the step {name} in data/compiled/head; let a language model judge")
+    return HeadJudge(name, compiled.heads[name], embedder)
+
+
+def _reading(compiled: Compiled, models: _Models) -> Callable[[Chunk], Verdict]:
+    """Return the judge of chunks that a language model is."""
+    judge = step("chunk")
+    if state := compiled.states.get("chunk"):
+        state.apply(judge)
+    judge.lm = models.critic.lm if models.critic else None
+
+    def decide(chunk: Chunk) -> Verdict:
+        try:
+            return verdict(call(judge, topic=chunk.topic, passage=plain(chunk.text)))
+        except RefusedError as refused:
+            return Verdict(False, None, refused.reject.reason)
+
+    return decide
+
+
+def _searching(options: GenerateOptions, corpus: Corpus, preparing: Preparing) -> Callable[[str, int], list[Hit]]:
+    """Return the search of programs; for clues, with the neighbours of what is found."""
+    places = {chunk.chunk_id: place for place, chunk in enumerate(corpus.chunks)}
+
+    def search(query: str, limit: int) -> list[Hit]:
+        hits = preparing.index().search(query, limit)
+        if options.recipe != "profiled" or not options.neighbours:
+            return hits
+        found = {hit.chunk_id: hit for hit in hits}
+        for hit in hits:
+            here, first = places[hit.chunk_id], corpus.chunks[places[hit.chunk_id]]
+            for chunk in corpus.chunks[max(0, here - options.neighbours) : here + options.neighbours + 1]:
+                if chunk.doc_id == first.doc_id:
+                    found.setdefault(
+                        chunk.chunk_id, Hit(chunk.chunk_id, plain(chunk.text), chunk.topic, hit.similarity)
+                    )
+        return sorted(found.values(), key=lambda hit: places[hit.chunk_id])
+
+    return search
+
+
+def _programs(
+    options: GenerateOptions, models: _Models, compiled: Compiled, search: Callable[[str, int], list[Hit]]
+) -> dict[str, Any]:
+    """Return the programs of the recipe with their compiled states, judges and critic."""
+    programs = options.row.build(Material(options, search))
+    compiled.apply(programs.values())
+    for program in programs.values():
+        if options.critic == "head":
+            program.judge = _head("judge", compiled, models.embedder)
+        for _, predictor in program.named_predictors():
+            if models.critic is not None and predictor.name in STEPS and STEPS[predictor.name].judges:
+                predictor.lm = models.critic.lm
+    return programs
+
+
+def _track(options: GenerateOptions, run: Run) -> None:
+    from groundset.tracking import Tracking
+
+    try:
+        line = Tracking(options.tracking, texts=options.track_texts).log_run(run)
+    except TrackingError as error:
+        line = f"not logged in MLflow: {error}"
+    if not options.quiet:
+        say(line, err=True)

@@ -1,0 +1,158 @@
+"""Whole runs with a model that answers from a script, and documents that it knows."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+from scripted import ScriptedEngine
+
+from groundset.models.journal import Engine
+from groundset.models.open import Model
+from groundset.run.generate import make_run
+from groundset.run.options import GenerateOptions
+from groundset.run.run import Run
+
+_BUILT = re.compile(r"The mill of (\w+) was built in (\d+)")
+_PLACES = ["Arden", "Birk", "Calder", "Dunmore", "Ebbing", "Farley", "Gower", "Hexham", "Irwell", "Jarrow", "Kelso", "Lorton", "Malton", "Norham", "Otley", "Penrith", "Quorn", "Ripon", "Selby", "Tarn"]  # fmt: skip
+
+
+_OWN = ["field", "ford", "gate", "hill", "lane", "lea", "mere", "moor", "port", "stead", "ton", "vale", "wick", "worth"]
+
+
+def sections(place: str) -> str:
+    """A section about a mill: half of its words are its own."""
+    own = " ".join(place.lower() + end for end in _OWN)
+    return (
+        f"The mill of {place} was built in {1700 + 7 * _PLACES.index(place)} by the carpenters of the valley. If the river "
+        f"is low, it stands still until rain falls on the hills. Its flour went to {own}. The miller kept a third of it."
+    )
+
+
+def write_documents(folder: Path, documents: int = 4) -> Path:
+    """Write documents about five mills each."""
+    folder.mkdir(exist_ok=True)
+    for number in range(documents):
+        parts = [f"## {place}\n\n{sections(place)}" for place in _PLACES[5 * number : 5 * number + 5]]
+        (folder / f"mills-{number}.md").write_text(f"# Mills {number}\n\n" + "\n\n".join(parts))
+    return folder
+
+
+def write_chunks(file: Path) -> Path:
+    """Write the same texts as chunks of one's own, which are read in no time."""
+    rows = (
+        {"chunk_id": f"m{n}", "doc_id": f"mills-{n // 5}", "text": sections(place)} for n, place in enumerate(_PLACES)
+    )
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def _ask(prompt: str) -> str:
+    place, year = _BUILT.findall(prompt)[0]
+    form = re.findall(r"(\w+): ask", prompt)[0]
+    question = f"When did {place} get its mill, {place.lower()}wheel and {place.lower()}race?"
+    if question in prompt:
+        return "Question: none\nAnswer: all was asked"
+    return (
+        f"Form: {form}\nKind: fact\nQuestion: {question}\nAnswer: {year}\n"
+        f"Evidence: The mill of {place} was built in {year}"
+    )
+
+
+def _combine(prompt: str) -> str:
+    built = _BUILT.findall(prompt)
+    (first, _), (second, _) = built[:2]
+    oldest = min(built, key=lambda row: row[1])[0]
+    evidence = " | ".join(f"The mill of {place} was built in {year}" for place, year in built)
+    question = f"Which mill is older, that of {first} or that of {second}?"
+    return f"Kind: comparison\nQuestion: {question}\nAnswer: that of {oldest}\nEvidence: {evidence}"
+
+
+def _judge(prompt: str) -> str:
+    built = dict(_BUILT.findall(prompt))
+    question = prompt.rpartition("Question:")[2]
+    asked = [place for place in _PLACES if place in question]
+    answer, good = "not stated", all(place in built for place in asked)
+    if good:
+        oldest = min(asked, key=lambda place: built[place])
+        answer = built[asked[0]] if len(asked) == 1 else f"that of {oldest}"
+    clear = "no" if "Calder" in question else "yes"
+    yes = "yes" if good else "no"
+    return f"Reason: as said\nAnswer: {answer}\nIndependent: yes\nClear: {clear}\nAnswerable: {yes}\nConfidence: 90"
+
+
+ANSWERS = {
+    "chunk": lambda prompt: "Reason: ok\nContent: yes\nSelf contained: {}\nConfidence: 80".format(
+        "no" if "Irwell" in prompt else "yes"
+    ),
+    "keyphrases": "none",
+    "ask": _ask,
+    "combine": _combine,
+    "judge": _judge,
+    "compare": "Reason: ok\nHolds: yes",
+    "revise": lambda prompt: "New question: none",
+}
+SHA256 = "ab" * 32
+
+
+class Script(ScriptedEngine):
+    """A script that can be closed, like a model."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def _parquet_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Read a file that is known to be harmless in this process, which starts no other."""
+    yield from ((str(file), row) for row in parquet.read_table(file).to_pylist())
+
+
+class Opened:
+    """Stands for the models of a run: what they were asked, and how to make runs with them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, encoder: Any, data: Path) -> None:
+        self.script = Script(ANSWERS)
+        self.encoder = encoder
+        (data / "compiled" / "head").mkdir(parents=True)
+        head = {"weights": {}, "bias": 2.0}
+        heads = {
+            "chunk": ("fit", "content", "self_contained"),
+            "judge": ("fit", "independent", "clear", "answerable"),
+        }
+        for step, outputs in heads.items():
+            state = {
+                "step": step, "embedder": encoder.sha256, "threshold": 0.5, "heads": dict.fromkeys(outputs, head),
+            }  # fmt: skip
+            (data / "compiled" / "head" / f"{step}.json").write_text(json.dumps(state))
+        monkeypatch.setattr("groundset.run.compiled.data_path", data.joinpath)
+        monkeypatch.setattr("groundset.run.generate.open_model", self._open_model)
+        monkeypatch.setattr("groundset.run.generate.open_embedder", lambda spec, notify: encoder)
+        monkeypatch.setattr("groundset.rows.parquet_rows", _parquet_rows)
+
+    def _open_model(self, spec: str, *, journal: Any, **options: Any) -> Model:
+        if spec == "changed":
+            return Model(Engine(spec, self.script, journal), "local/b", "scripted", "cd" * 32, guided=False)
+        return Model(Engine(spec, self.script, journal), "local/a", "scripted", SHA256, guided=False)
+
+    def options(self, **options: Any) -> GenerateOptions:
+        """Return options of a small run."""
+        return GenerateOptions.parse({"size": 6, "quiet": True, "track": False, "chunk_size": 500, **options})
+
+    def run(self, **options: Any) -> Run:
+        """Make a run."""
+        return make_run(self.options(**options))
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[..., Any], tmp_path: Path) -> Iterator[Opened]:
+    """The models of a run."""
+    return Opened(monkeypatch, word_encoder(), tmp_path / "data")
+
+
+@pytest.fixture
+def chunks(tmp_path: Path) -> Path:
+    """Twenty chunks about mills, in four documents."""
+    return write_chunks(tmp_path / "mills.jsonl")

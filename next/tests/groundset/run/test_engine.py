@@ -1,0 +1,261 @@
+"""The engine: attempts, decisions, budgets, stops, failures, kills."""
+
+import os
+import random
+import resource
+import signal
+import threading
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from dspy.utils.exceptions import ContextWindowExceededError
+from run_parts import CHUNKS, Scripted, sample
+
+from groundset.progress import Progress
+from groundset.run.engine import Engine, Gate, Made, RunStoppedError
+from groundset.run.plan import Plan, Task
+from groundset.run.store import Result, Store
+from programs.errors import GroundsetError, ModelError, RunError
+
+PASSAGES = {f"c{n}": "If it rains, the mill stands still. It has two wheels. It is old." for n in range(30)}
+
+
+def plan(size: int = 10) -> Plan:
+    return Plan(PASSAGES, size=size, mix={"simple": 0.6, "reasoning": 0.4}, rounds=3)
+
+
+def engine(store: Store, attempt: object, gate: Gate, size: int = 10, workers: int = 1) -> Engine:
+    gate.attach(store)
+    progress = Progress(quiet=True)
+    return Engine(store, plan(size), attempt, gate, progress=progress, workers=workers)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "run", {})
+
+
+def states(store: Store) -> Counter[str]:
+    return Counter(attempt.state for attempt in store.attempts())
+
+
+def rows(store: Store) -> list[tuple[object, ...]]:
+    return [(each.number, each.chunks, each.state, each.result) for each in store.attempts()]
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_a_run_makes_what_is_asked_for(store: Store, workers: int) -> None:
+    gate = Gate()
+    assert engine(store, Scripted(gate), gate, workers=workers).run() == "complete"
+    found = Counter(each.result.sample.evolution for each in store.attempts() if each.state == "accepted")
+    assert found == {"simple": 6, "reasoning": 4}
+    assert states(store)["refused"] > 0
+
+
+def test_one_worker_repeats_itself(store: Store, tmp_path: Path) -> None:
+    again = Store.create(tmp_path / "again", {})
+    for each in (store, again):
+        gate = Gate()
+        engine(each, Scripted(gate), gate).run()
+    assert rows(store) == rows(again)
+
+
+def test_a_larger_size_goes_on_and_pays_for_nothing_twice(store: Store, tmp_path: Path) -> None:
+    gate = Gate()
+    first = Scripted(gate)
+    engine(store, first, gate, workers=4).run()
+    before = rows(store)
+    gate = Gate()
+    second = Scripted(gate)
+    assert engine(store, second, gate, size=16).run() == "complete"
+    assert [row[:2] for row in rows(store)[: len(before)]] == [row[:2] for row in before]
+    assert not set(first.paid) & set(second.paid)
+    assert states(store)["accepted"] == 16
+
+
+def test_a_run_that_cannot_be_completed_is_short(store: Store) -> None:
+    gate = Gate()
+    assert engine(store, Scripted(gate), gate, size=500).run() == "short"
+    assert len(store.attempts()) == 90  # each chunk was visited in each round
+
+
+@pytest.mark.parametrize(("limits", "calls"), [({"calls": 7}, 7), ({"tokens": 30}, 3)])
+def test_a_budget_ends_the_run_and_a_larger_one_goes_on(store: Store, limits: dict[str, int], calls: int) -> None:
+    gate = Gate(**limits)
+    scripted = Scripted(gate)
+    assert engine(store, scripted, gate).run() == "budget"
+    assert (len(scripted.paid), store.usage()["calls"]) == (calls, calls)
+    assert gate.ended_by == f"--budget-{next(iter(limits))} {next(iter(limits.values()))}"
+    gate = Gate(calls=100)
+    assert engine(store, Scripted(gate), gate).run() == "complete"
+
+
+def test_repeated_questions_are_refused(store: Store) -> None:
+    gate = Gate()
+    scripted = Scripted(gate)
+
+    def attempt(task: Task) -> Made:
+        made = scripted(task)
+        if made.result.sample is None:
+            return made
+        same = made.result.sample.model_copy(update={"question": "When was the weir built?"})
+        return Made(made.result.model_copy(update={"sample": same}), made.vector)
+
+    engine(store, attempt, gate).run()
+    assert states(store)["accepted"] == 1
+    reasons = {
+        reject.reason for each in store.attempts() for reject in each.result.rejects if reject.step == "duplicate"
+    }
+    assert reasons == {"repeats a question of the run: 'When was the weir built?'"}
+
+
+def test_five_failures_of_a_kind_in_a_row_end_the_run(store: Store) -> None:
+    def attempt(task: Task) -> Made:
+        raise KeyError("passage")
+
+    with pytest.raises(GroundsetError, match="5 attempts in a row failed with KeyError: 'passage'"):
+        engine(store, attempt, Gate()).run()
+    assert [each.result.rejects[0].step for each in store.attempts()] == ["failure"] * 4
+
+
+def test_a_model_that_fails_ends_the_run_at_once(store: Store) -> None:
+    def attempt(task: Task) -> Made:
+        try:
+            raise ModelError("the server is gone")
+        except ModelError as error:
+            raise RuntimeError from error
+
+    with pytest.raises(ModelError, match="the server is gone"):
+        engine(store, attempt, Gate(), workers=3).run()
+    assert store.attempts() == []
+
+
+def test_a_passage_that_is_too_long_is_not_asked_about_again(store: Store) -> None:
+    def attempt(task: Task) -> Made:
+        raise ContextWindowExceededError(message="too long")
+
+    assert engine(store, attempt, Gate()).run() == "short"
+    assert len(store.attempts()) == len(PASSAGES)
+
+
+def test_ctrl_c_stops_after_the_running_call(store: Store) -> None:
+    gate = Gate()
+    scripted = Scripted(gate)
+
+    def attempt(task: Task) -> Made:
+        if len(scripted.paid) >= 6:
+            os.kill(os.getpid(), signal.SIGINT)
+            while not gate.is_stopped:
+                time.sleep(0.01)
+        return scripted(task)
+
+    said: list[str] = []
+    with gate.stopping_on_signals(said.append, hard=False):
+        assert engine(store, attempt, gate).run() == "interrupted"
+    assert gate.signal == signal.SIGINT
+    assert said == ["stopping after the running call; once more to quit at once"]
+    assert len(store.attempts()) == 3
+    gate = Gate()
+    assert engine(store, Scripted(gate), gate).run() == "complete"
+
+
+def test_a_stop_does_not_wait_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundset.run.engine.GRACE_SECONDS", 0.3)
+    gate, hanging = Gate(), threading.Event()
+
+    def attempt(task: Task) -> Made:
+        gate.stop()
+        hanging.wait(20)
+        raise RunStoppedError
+
+    stopped = engine(store, attempt, gate)
+    assert stopped.run() == "interrupted"
+    assert not stopped.has_ended
+    hanging.set()
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path, store: Store) -> None:
+    gate = Gate()
+    running = engine(store, Scripted(gate), gate, size=500)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, before[1]))
+    try:
+        with pytest.raises(RunError, match=r"run\.sqlite: the disk is full") as error:
+            running.run()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert error.value.exit_code == 2
+    assert "\n" not in str(error.value)
+    store.close()
+    with Store.open(tmp_path / "run") as again:
+        assert again.attempts()
+        gate = Gate()
+        assert engine(again, Scripted(gate), gate).run() == "complete"
+
+
+class Paying(Scripted):
+    """Notes paid calls in a file, which survives the process."""
+
+    def __init__(self, gate: Gate, file: Path) -> None:
+        super().__init__(gate)
+        self.file = file
+
+    def pay(self, key: str) -> None:
+        time.sleep(0.002)
+
+    def call(self, key: str) -> str:
+        text = super().call(key)
+        with self.file.open("a") as stream:  # finished: it must not be made again
+            stream.write(f"{key}\n")
+        return text
+
+
+def run_in_child(folder: Path, paid: Path) -> int:
+    """Run the engine in a forked process, and return its id."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the other threads of the tests are not used
+        child = os.fork()
+    if child == 0:
+        try:
+            store = Store.open(folder) if (folder / "run.sqlite").exists() else Store.create(folder, {})
+            with store:
+                gate = Gate()
+                engine(store, Paying(gate, paid), gate, size=20).run()
+        finally:
+            os._exit(0)
+    return child
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, store: Store) -> None:
+    gate = Gate()
+    engine(store, Scripted(gate), gate, size=20).run()
+    chance, killed, accepted = random.Random(5), 0, set()
+    folder, paid = tmp_path / "killed", tmp_path / "paid.txt"
+    store_of = folder / "run.sqlite"
+    for _ in range(8):
+        child = run_in_child(folder, paid)
+        time.sleep(chance.uniform(0.01, 0.12))
+        os.kill(child, signal.SIGKILL)
+        killed += os.waitpid(child, 0)[1] == signal.SIGKILL
+        if store_of.exists() and store_of.stat().st_size:
+            with Store.read(folder) as reader:
+                found = {each.result.sample.id for each in reader.attempts() if each.result.sample}
+            assert accepted <= found
+            accepted = found
+    os.waitpid(run_in_child(folder, paid), 0)
+    assert killed >= 4
+    with Store.read(folder) as reader:
+        assert rows(reader) == rows(store)
+        calls = reader.usage()["calls"]
+    finished = Counter(paid.read_text().split("\n")[:-1])
+    assert calls == len(finished)
+
+
+def test_the_question_of_a_chunk_twice_is_one_result(store: Store) -> None:
+    result = Result(sample=sample(1, chunks=CHUNKS))
+    assert Result.model_validate_json(result.model_dump_json()) == result

@@ -1,0 +1,135 @@
+"""`groundset judge` and its function: rows in, rows with decisions out."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scripted import ScriptedEngine, scripted_lm
+
+import groundset
+from groundset.models import open as opening
+from groundset.run.judging import JudgeOptions, judge
+from programs.errors import InputError
+
+ROWS = [
+    {"id": 1, "question": "When does the ferry leave Tollvik?", "passage": "The ferry leaves Tollvik at nine.",
+     "answer": "at nine", "tags": ["a", {"b": None}]},
+    {"question": "What does it say?", "contexts": [{"text": "Clocks are *small*.", "title": "Clocks"},
+                                                   {"text": "🛶\u2028 “x”"}], "answer": "x", "id": "y"},
+]  # fmt: skip
+GOOD = "Reason: it is fine\nAnswer: at nine\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
+BAD = "Reason: it points at a text\nAnswer: not stated\nIndependent: no\nClear: yes\nAnswerable: no\nConfidence: 20"
+Scripted = Callable[[dict[str, Any]], ScriptedEngine]
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    """Open a model that answers from a script."""
+
+    def script(answers: dict[str, Any]) -> ScriptedEngine:
+        lm, engine = scripted_lm(answers)
+
+        @contextmanager
+        def open_model(spec: str, **options: Any) -> Iterator[Any]:
+            yield SimpleNamespace(lm=lm, name=spec)
+
+        monkeypatch.setattr(opening, "open_model", open_model)
+        return engine
+
+    return script
+
+
+def write(file: Path, rows: list[dict[str, Any]]) -> Path:
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def run_command(kind: str, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
+    judge(JudgeOptions.parse({"kind": kind, "file": file, "out": out, "quiet": True, **options}))
+    return [json.loads(line) for line in out.read_text(encoding="utf-8").split("\n") if line]
+
+
+def test_a_language_model_judges_the_rows_of_a_file(
+    scripted: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = scripted({"judge": lambda prompt: GOOD if "ferry" in prompt.rpartition("Passage:")[2] else BAD})
+    file = write(tmp_path / "in.jsonl", ROWS)
+    first, second = run_command("questions", file, tmp_path / "out.jsonl", critic_lm="tiny", workers=2)
+    assert first == {
+        **ROWS[0], "probability": 0.9, "verdict": "good", "reason": "it is fine",
+        "criteria": {"independent": True, "clear": True, "answerable": True},
+    }  # fmt: skip
+    assert (second["verdict"], second["probability"]) == ("bad", 0.2)
+    assert second["reason"] == "not independent: it points at a text"
+    assert list(second) == [*ROWS[1], "probability", "verdict", "reason", "criteria"]
+    prompts = ["".join(part.text for part in request.messages[-1].parts) for _, request in engine.requests]
+    assert any("[1] Clocks\nClocks are small." in prompt for prompt in prompts), "contexts are one passage"
+    assert capsys.readouterr().out == "Judged 2 questions: 1 good, 1 bad.\n"
+
+
+def test_what_cannot_be_read_is_bad(scripted: Scripted) -> None:
+    scripted({"judge": "I am sorry, I cannot."})
+    (row,) = groundset.judge("questions", ROWS[:1], critic_lm="tiny", quiet=True)
+    assert (row["verdict"], row["probability"]) == ("bad", None)
+    assert "cannot be read" in row["reason"]
+
+
+def test_a_panel_decides_by_majority(scripted: Scripted) -> None:
+    yes, no = "Reason: it is right\nApproved: yes", "Reason: the answer is wrong\nApproved: no"
+    scripted({"review": [no, no, no, yes]})
+    first, second = groundset.judge("questions", ROWS, critic_lm="tiny", panel=True, quiet=True)
+    assert (first["verdict"], second["verdict"]) == ("bad", "good")
+    assert first["reason"].startswith("3 of 3 reviewers refused: accuracy: the answer is wrong")
+
+
+@pytest.mark.model
+def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
+    (row,) = groundset.judge("questions", [{**ROWS[0], "question": "What does it say about it?"}], quiet=True)
+    assert row["verdict"] == "bad"
+    assert 0 <= row["probability"] < 0.5
+    assert row["reason"].startswith("not ")
+    chunks = [
+        {"text": "The ferry leaves Tollvik at nine and reaches Osthavn at ten. It carries 40 cars."},
+        {"text": "x"},
+    ]
+    judged = run_command("chunks", write(tmp_path / "c.jsonl", chunks), tmp_path / "o.jsonl")
+    assert judged[0]["probability"] > judged[1]["probability"]
+    assert judged[1]["criteria"].keys() == {"content", "self_contained"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "options", "message"),
+    [
+        ("recipes", ROWS, {}, "kind recipes: choose chunks or questions"),
+        ("chunks", [{"text": "a"}, {"txt": "b"}], {}, r"rows\[1\]: `text` is missing, empty or not a text"),
+        ("questions", [{"question": "a?"}], {}, r"rows\[0\]: `passage` is missing"),
+        ("questions", [{"question": "a?", "contexts": [{"text": 3}]}], {}, r"rows\[0\]: `passage` is missing"),
+        ("questions", [{"question": " ", "passage": "b"}], {}, r"rows\[0\]: `question` is missing"),
+        ("questions", [{"question": "a?" * 600_000, "passage": "b"}], {}, "`question` is longer than 1,000,000"),
+        ("questions", ROWS, {"panel": True}, r"panel: needs a language model \(critic_lm\)"),
+        ("questions", [{**ROWS[0], "answer": None}], {"panel": True, "critic_lm": "t"}, "`answer` is missing"),
+        ("chunks", [{"text": "a"}], {"panel": True, "critic_lm": "t"}, "panel: reviews questions"),
+    ],
+)
+def test_wrong_rows_and_options(kind: Any, rows: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        groundset.judge(kind, rows, **options)
+
+
+def test_wrong_files(tmp_path: Path) -> None:
+    empty, file = write(tmp_path / "empty.jsonl", []), write(tmp_path / "in.jsonl", [{"text": ""}])
+    for given, out, message in (
+        (tmp_path / "none", tmp_path / "out", "cannot read .*none: No such file"),
+        (empty, tmp_path / "out", "holds no rows"),
+        (file, file, "is the input; name another file"),
+        (file, tmp_path, "it is a folder"),
+        (file, tmp_path / "out", r"in\.jsonl, line 1: `text` is missing"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run_command("chunks", given, out)
+    assert not (tmp_path / "out").exists()
+    assert groundset.judge("chunks", []) == []

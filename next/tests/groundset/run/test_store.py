@@ -1,0 +1,135 @@
+"""The database of a run: what is kept, and what happens when it cannot be used."""
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from run_parts import CHUNKS, response, sample
+
+from groundset.run.store import Attempt, Result, Review, Store, add_review
+from programs.errors import InputError, RunError
+from programs.types import Reject
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    run = tmp_path / "run"
+    with Store.create(run, {"asked": 3}) as store:
+        store.put("k", response("text"))
+        store.add_attempt(
+            Attempt(1, ("c0",), ("simple",), "accepted", Result(sample=sample(1)), np.ones(3, np.float32))
+        )
+        reject = Reject(step="judge", reason="not clear", question="What?", chunk_id="c1")
+        store.add_attempt(Attempt(2, ("c1",), ("simple",), "refused", Result(rejects=(reject,), exhausted=True)))
+        store.add_attempt(Attempt(3, ("c1",), ("simple",), "surplus", Result(sample=sample(3, chunks=CHUNKS[1:]))))
+    return run
+
+
+def test_what_was_kept_is_read_again(folder: Path) -> None:
+    with Store.open(folder) as store:
+        assert store.get("k") == response("text")
+        assert store.get("other") is None
+        assert store.meta("asked") == 3
+        assert store.usage() == {
+            "calls": 1, "prompt_tokens": 10, "cached_tokens": 4, "generated_tokens": 2, "seconds": 0.5,
+        }  # fmt: skip
+        first, second, third = store.attempts()
+        assert first.result.sample == sample(1)
+        assert first.vector is not None
+        assert first.vector.tolist() == [1, 1, 1]
+        assert second.result.exhausted
+        store.promote([third.number])
+        assert [attempt.state for attempt in store.attempts()] == ["accepted", "refused", "accepted"]
+
+
+def test_a_transaction_is_kept_whole_or_not(folder: Path) -> None:
+    with Store.open(folder) as store:
+        with pytest.raises(ZeroDivisionError), store.transaction():
+            store.set_meta("asked", 9)
+            raise ZeroDivisionError
+        assert store.meta("asked") == 3
+
+
+def test_reviews_can_be_added_while_a_process_works_on_the_run(folder: Path) -> None:
+    with Store.open(folder) as driver:
+        add_review(folder, Review(sample_id="s001", reviewer="Ada", verdict="refused", reasons=("vague",), note="why?"))
+        (review,) = driver.reviews()
+    assert (review.sample_id, review.verdict, review.reasons, review.note) == ("s001", "refused", ("vague",), "why?")
+
+
+def test_only_one_process_works_on_a_run(folder: Path) -> None:
+    with Store.open(folder):
+        with pytest.raises(RunError, match=f"another process is working on {folder}"):
+            Store.open(folder)
+        with Store.read(folder) as reader:
+            assert len(reader.attempts()) == 3
+    Store.open(folder).close()
+
+
+def test_a_closed_run_can_be_read_where_nothing_can_be_written(folder: Path) -> None:
+    folder.chmod(0o500)
+    try:
+        with Store.read(folder) as store:
+            assert len(store.attempts()) == 3
+    finally:
+        folder.chmod(0o700)
+
+
+def damage_a_page(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[4096:4196] = b"\xff" * 100
+    file.write_bytes(data)
+
+
+def run_sql(*statements: str) -> object:
+    def change(file: Path) -> None:
+        connection = sqlite3.connect(file)
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda file: file.write_bytes(file.read_bytes()[:5000]), "is damaged"),
+        (lambda file: file.write_bytes(b"no database at all" * 100), "is damaged"),
+        (damage_a_page, "is damaged"),
+        (run_sql("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM calls; END"), "other tables"),
+        (run_sql("DROP TABLE calls", "CREATE VIEW calls AS SELECT 1"), "other tables"),
+        (run_sql("UPDATE attempts SET result = '{}' WHERE number = 1"), "a stored value is invalid"),
+        (run_sql("UPDATE attempts SET result = '[' WHERE number = 1"), "a stored value is invalid"),
+        (run_sql("UPDATE attempts SET state = 'won'"), "a stored value is invalid"),
+        (run_sql("UPDATE attempts SET vector = x'00'"), "a stored value is invalid"),
+        (run_sql("UPDATE attempts SET chunks = CAST(x'ff22' AS TEXT)"), "is damaged"),
+        (run_sql("PRAGMA user_version = 2"), "was made by groundset 0.1"),
+        (run_sql("PRAGMA user_version = 21"), "was made by a later version of groundset"),
+        (run_sql("PRAGMA application_id = 1"), "was not made by groundset"),
+    ],
+)
+def test_a_damaged_or_foreign_file_is_refused_in_one_line(folder: Path, change: object, message: str) -> None:
+    change(folder / "run.sqlite")  # type: ignore[operator]
+    with pytest.raises(InputError, match=message) as error, Store.open(folder) as store:
+        store.attempts()
+    assert "\n" not in str(error.value)
+    assert error.value.exit_code == 2
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no run\.sqlite; name a folder made by"):
+        Store.read(tmp_path)
+    with pytest.raises(InputError, match="does not exist"):
+        Store.read(tmp_path / "none")
+
+
+@pytest.mark.parametrize("name", ["run.sqlite-wal", ".lock", "corpus", "vectors.npy"])
+def test_links_out_of_the_folder_are_not_followed(folder: Path, tmp_path: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=f"{name} is a symbolic link"):
+        Store.open(folder)
+    assert not (tmp_path / "elsewhere").exists()

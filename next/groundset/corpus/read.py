@@ -1,6 +1,7 @@
 """Read files into documents and cut them, each in a child process with limits; bad ones are skipped with a reason."""
 
 import hashlib
+import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -70,8 +71,8 @@ def read_files(files: Sequence[FoundFile], cut: Cut | None, engine: str) -> Iter
     if engine != "local":
         from groundset.corpus.ray import mapped
 
-        rows = mapped(engine, Reader, (), [{"request": request} for request in requests])
-        yield from (_of(row["answer"]) for row in rows)
+        rows = mapped(engine, Reader, (), [{"request": json.dumps(request)} for request in requests])
+        yield from (_of(json.loads(row["answer"])) for row in rows)
         return
     count = max(1, min(len(files), usable_processors(), _MAX_PROCESSES))
     readers: SimpleQueue[Reader] = SimpleQueue()
@@ -105,7 +106,7 @@ class Reader:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Read the file of a row of Ray Data."""
-        return {"answer": self.read(row["request"])}
+        return {"answer": json.dumps(self.read(json.loads(row["request"])))}
 
     def read(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the document in a file, its chunks, and the reason if it is skipped, as JSON."""

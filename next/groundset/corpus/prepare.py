@@ -1,0 +1,117 @@
+"""Prepare chunks: embed each once, and judge it with a head on the same vector."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundset.bounded import usable_processors
+from groundset.corpus.corpus import Corpus
+from programs.judges import Verdict, verdict
+from programs.text import plain
+
+if TYPE_CHECKING:
+    from groundset.retrieval.embed import Embedder
+    from programs.heads import HeadJudge
+
+Vectors = NDArray[np.float32]
+_FIRST_BATCH, _BATCH = 32, 64  # chunks; attempts on the first ones begin while the others are prepared
+_AHEAD = 2  # batches for each thread that are begun before the first is taken
+
+
+class Batch(NamedTuple):
+    """Prepared chunks.
+
+    Attributes:
+        places: their indexes in the corpus.
+        vectors: a row for each.
+        verdicts: of the head on each; none without a head.
+    """
+
+    places: Sequence[int]
+    vectors: Vectors
+    verdicts: list[Verdict]
+
+
+def prepare_batches(
+    corpus: Corpus,
+    embedder: "Embedder",
+    head: "HeadJudge | None",
+    order: Sequence[int] | None = None,
+    *,
+    engine: str = "local",
+    workers: int | None = None,
+) -> Iterator[Batch]:
+    """Yield the chunks of a corpus in small batches, prepared.
+
+    Args:
+        corpus: the documents and chunks.
+        embedder: embeds what prompts show of a chunk.
+        head: judges chunks.
+        order: the indexes of the chunks in the order in which they are wanted.
+        engine: ``local``: by threads that share the weights; or ``ray``, ``ray=ADDRESS``.
+        workers: the number of threads, by default that of the processors; one beside a language model in this process.
+
+    Raises:
+        InputError: the cluster does not answer.
+        StateError: the head was fitted with another embedder.
+    """
+    order = range(len(corpus.chunks)) if order is None else order
+    edges = [0, *range(_FIRST_BATCH, len(order), _BATCH), len(order)]
+    batches = [order[start:end] for start, end in pairwise(edges) if start < end]
+    texts = ([plain(corpus.chunks[place].text) for place in batch] for batch in batches)
+    if engine == "local":
+        embedded = _embedded_here(embedder, texts, min(len(batches), workers or usable_processors()))
+    else:
+        from groundset.corpus.ray import mapped
+
+        rows = mapped(engine, _Embed, (embedder,), [{"texts": batch} for batch in texts])
+        embedded = (np.stack(row["vectors"]).astype(np.float32) for row in rows)
+    for places, vectors in zip(batches, embedded, strict=True):
+        chunks = [corpus.chunks[place] for place in places]
+        inputs = [{"topic": chunk.topic, "passage": plain(chunk.text)} for chunk in chunks]
+        yield Batch(places, vectors, list(map(verdict, head.batch(inputs, vectors))) if head else [])
+
+
+class _Embed:
+    """Embeds batches of texts in a process of a cluster."""
+
+    def __init__(self, embedder: "Embedder") -> None:
+        self._embedder = embedder
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {"vectors": self._embedder.encode(list(row["texts"]))}
+
+
+def _embedded_here(embedder: "Embedder", batches: Iterator[list[str]], count: int) -> Iterator[Vectors]:
+    """Yield the vectors of each batch, by threads with a replica of the embedder each."""
+    if count <= 1:
+        yield from map(embedder.encode, batches)
+        return
+    idle: SimpleQueue[Embedder] = SimpleQueue()
+    for each in (embedder, *(embedder.replica() for _ in range(count - 1))):
+        idle.put(each)
+
+    def embed(texts: list[str]) -> Vectors:
+        own = idle.get()
+        try:
+            return own.encode(texts)
+        finally:
+            idle.put(own)
+
+    threads = ThreadPoolExecutor(count)
+    waiting: deque[Future[Vectors]] = deque()
+    try:
+        for texts in batches:
+            waiting.append(threads.submit(embed, texts))
+            if len(waiting) > _AHEAD * count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        threads.shutdown(cancel_futures=True)

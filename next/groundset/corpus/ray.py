@@ -1,0 +1,178 @@
+"""Work on a Ray cluster, or on one that is started on this machine, by Ray Data."""
+
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, chdir, contextmanager
+from pathlib import Path
+from typing import Any
+
+from groundset.bounded import usable_processors
+from groundset.files import working_folder
+from programs.errors import GroundsetError, InputError
+
+# Ray reads these when it is imported. Without clusters of several machines it listens on the loopback address only.
+# With a token it refuses other users of this machine; one from the environment is not written to the user's home.
+_LOCAL_ONLY = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+}
+_ALWAYS = {
+    "PYTHONSAFEPATH": "1",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # else it prints the deaths of actors to standard output
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+_STORE_BYTES = 256 << 20  # results wait there until they are taken; larger ones are moved to the disk
+_TEMPORARY = Path("/tmp")  # names of sockets are short, TMPDIR may not be
+_CONNECT_SECONDS = 5.0
+_ROWS_EACH = 4  # of a block; results are taken by blocks
+
+_is_local = False  # whether this process imported Ray with the variables of `_LOCAL_ONLY`
+
+
+def mapped(engine: str, work: type[Any], arguments: Sequence[Any], rows: list[dict[str, Any]]) -> Iterator[Any]:
+    """Yield what ``work(*arguments)``, built once in each process of a cluster, returns for each row, in their order.
+
+    Args:
+        engine: ``ray`` for a cluster on this machine, or ``ray=ADDRESS``.
+        work: a class whose objects take and return a row.
+        arguments: of its constructor.
+        rows: what to work on.
+
+    Raises:
+        InputError: Ray is not installed, or the cluster does not answer.
+        GroundsetError: the work failed there.
+    """
+    with _connected(engine):
+        import ray
+        import ray.data
+
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # what fails is raised
+        context = ray.data.DataContext.get_current()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = False
+        count = max(1, min(len(rows), int(ray.cluster_resources().get("CPU", 1))))
+        data = ray.data.from_items(rows, override_num_blocks=-(-len(rows) // _ROWS_EACH)).map(
+            work,
+            fn_constructor_args=arguments,
+            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=count),
+            num_cpus=1,
+        )
+        try:
+            yield from data.iter_rows()
+        except ray.exceptions.RayError as error:
+            raise GroundsetError(f"--engine {engine}: {_reason(error)}") from error
+
+
+@contextmanager
+def _connected(engine: str) -> Iterator[None]:
+    """Connect to a cluster for the block."""
+    name, equals, address = engine.partition("=")
+    if name != "ray" or (equals and not address):
+        raise InputError(f"--engine {engine}: choose local, ray or ray=HOST:PORT")
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
+    with ExitStack() as stack:
+        stack.enter_context(_environment(_ALWAYS))
+        folder = stack.enter_context(working_folder(_TEMPORARY))  # private
+        if address:
+            _check_address(engine, address)
+            options["address"] = address
+        else:
+            _refuse_imported()
+            stack.enter_context(_environment(_LOCAL_ONLY))
+            options |= {
+                "address": "local",
+                "num_cpus": usable_processors(),
+                "object_store_memory": _STORE_BYTES,
+                "include_dashboard": False,
+                "_temp_dir": str(folder),
+            }
+        try:
+            import ray
+        except ImportError as error:
+            raise InputError(f"--engine {engine}: needs Ray; install it with `pip install 'groundset[ray]'`") from error
+        try:
+            with _starting(folder):
+                ray.init(**options)
+        except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
+            raise InputError(f"--engine {engine}: cannot connect: {_reason(error)}") from error
+        stack.callback(ray.shutdown)
+        yield
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    missing = [line for line in lines if line.startswith("ModuleNotFoundError")]
+    return (missing or lines)[0].rstrip(".:")
+
+
+def _check_address(engine: str, address: str) -> None:
+    """Check that something listens at an address; Ray itself tries for minutes, and prints lines of its own.
+
+    Raises:
+        InputError: nothing does.
+    """
+    host, _, port = address.rpartition(":")
+    if "://" in address:
+        raise InputError(f"--engine {engine}: is for Ray Client; join this machine to the cluster, and name HOST:PORT")
+    if not (host and port.isdecimal()):
+        return  # Ray knows more forms, such as `auto`, and refuses others at once
+    try:
+        socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(f"--engine {engine}: no cluster answers there ({cause})") from error
+
+
+def _refuse_imported() -> None:
+    """Refuse to start a cluster if Ray was imported without the variables above.
+
+    Raises:
+        InputError: it was.
+    """
+    global _is_local
+    if "ray" in sys.modules and not _is_local:
+        raise InputError("--engine ray: Ray was imported before and would listen on all networks; name ray=ADDRESS")
+    _is_local = True
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables in the block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _starting(folder: Path) -> Iterator[None]:
+    """Keep Ray, in the block, from the working folder, which its processes would import from, and from this process.
+
+    It writes a line to standard error, and replaces the handler of SIGTERM.
+    """
+    is_main = threading.current_thread() is threading.main_thread()  # others may not set handlers
+    handler = signal.getsignal(signal.SIGTERM)
+    errors = os.dup(2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    try:
+        with chdir(folder):
+            yield
+    finally:
+        os.dup2(errors, 2)
+        os.close(errors)
+        if is_main:
+            signal.signal(signal.SIGTERM, handler)

@@ -9,6 +9,7 @@
 Models are untrusted files: code in them is not run, and pickles are not executed.
 """
 
+import copy
 import hashlib
 import json
 import logging
@@ -68,6 +69,11 @@ class Embedder:
     def __reduce__(self) -> tuple[Any, ...]:
         """Send only the name to another process, which loads the same weights itself."""
         return _open_same, (self.name, self.sha256)
+
+    def replica(self) -> "Embedder":
+        """Return an embedder that shares the weights, to be used by another thread at the same time."""
+        shared = {id(tensor): tensor for tensor in (*self._model.parameters(), *self._model.buffers())}
+        return Embedder(self.name, self.sha256, copy.deepcopy(self._model, shared))
 
     def encode(self, texts: Sequence[str], *, on_done: Callable[[int], object] = lambda _: None) -> Vectors:
         """Return one float32 row of length one for each text; text beyond the model's window is ignored.

@@ -55,7 +55,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 _GROUPS = {"labels": "Check labels, and make them from reviews.", "models": "List known models and download them."}
 _PROGRAM = "groundset"
 _BROKEN_PIPE = 141
-_SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+_SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": _CONTEXT}
 
 
 class _InterruptedError(GroundsetError):

@@ -80,6 +80,6 @@ def test_only_the_printing_module_prints():
     ]:
         for node in ast.walk(ast.parse(path.read_bytes())):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            if called in PRINTERS and path.name != "printing.py":
+            if called in PRINTERS and path.name not in ("printing.py", "progress.py"):  # the latter escapes its line
                 raw.append(f"{path.name}:{node.lineno}")
     assert raw == []

@@ -1,0 +1,268 @@
+"""Evaluation sets of other tools become runs, and go out as they came in."""
+
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from evaluation_sets import saved, two_documents
+
+import groundset
+from groundset import cli
+from groundset.retrieval import embed
+from groundset.run.run import Run
+from programs.errors import InputError
+from programs.types import Sample
+
+TIME = datetime(2024, 5, 6, 7, 8, 9)
+QA = [
+    {
+        "qid": "one",
+        "query": "When does the ferry leave?",
+        "retrieval_gt": [["c2", "c1"], ["c3"]],
+        "generation_gt": ["at nine", "nine o'clock"],
+        "difficulty": 3,
+    },
+    {
+        "qid": "two",
+        "query": "Who cast the clock?",
+        "retrieval_gt": [["c3"]],
+        "generation_gt": ["Brenn"],
+        "difficulty": 1,
+    },
+]
+
+
+def corpus_row(name: str, text: str, **changes: Any) -> dict[str, Any]:
+    metadata = {"last_modified_datetime": TIME, "prev_id": None, "next_id": None, **changes.pop("metadata", {})}
+    return {"doc_id": name, "contents": text, "path": "town.md", "start_end_idx": None, "metadata": metadata, **changes}
+
+
+CORPUS = [
+    corpus_row("c1", "The ferry leaves at nine."),
+    corpus_row("c2", "At nine the ferry leaves."),
+    corpus_row("c3", "Brenn cast the clock.", path="clock.md"),
+]
+
+
+def write_tables(folder: Path, qa: list[dict[str, Any]] = QA, corpus: list[dict[str, Any]] = CORPUS) -> Path:
+    folder.mkdir(exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(qa), folder / "qa.parquet")
+    pq.write_table(pa.Table.from_pylist(corpus), folder / "corpus.parquet")
+    return folder
+
+
+def write_lines(file: Path, *rows: object) -> Path:
+    lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(autouse=True)
+def embedder(word_encoder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Words(word_encoder):  # type: ignore[misc, valid-type]
+        def encode(self, texts: list[str], *, on_done: Callable[[int], object] = lambda count: None) -> Any:
+            on_done(len(texts))
+            return super().encode(texts)
+
+    monkeypatch.setattr(embed, "open_embedder", lambda spec: Words())
+
+
+def imported(*files: Path, out: Path, format: str = "autorag") -> Run:
+    return groundset.import_files(files, out=out, format=format, quiet=True)
+
+
+def test_command_imports_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write_tables(tmp_path / "foreign")
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["import", str(source), "--format", "autorag", "--out", str(tmp_path / "run")])
+    assert leaving.value.code == 0
+    assert capsys.readouterr().out == f"2 samples on 3 chunks of 2 documents: {tmp_path / 'run'}\n"
+    one, two = groundset.open_run(tmp_path / "run")
+    assert (one.answer, one.metadata["answer_variants"]) == ("at nine", ["nine o'clock"])
+    assert one.metadata["imported"] == {"difficulty": 3}
+    assert [chunk.chunk_id for chunk in one.contexts] == ["c2", "c3"]
+    assert (one.evolution, one.language, one.probability) == ("imported", "en", None)
+    assert (two.retrieval.rank, two.retrieval.retrieved_id) == (1, "c3")
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["source"] == {"format": "autorag", "files": ["foreign"]}
+    assert record["models"]["embedder"]["name"] == "all-minilm-l6-v2"
+    assert str(tmp_path) not in json.dumps(record)
+
+
+def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Import a set and export it; its rows are returned, and the texts of its documents were checked."""
+    run = imported(source, out=folder / "run")
+    assert all(run.documents[each.doc_id].text[each.start : each.end] == each.text for each in run.chunks.values())
+    groundset.export(run, format="autorag", out=folder / "out")
+    qa, corpus = (pq.read_table(folder / "out" / f"{name}.parquet").to_pylist() for name in ("qa", "corpus"))
+    return qa, corpus
+
+
+def test_autorag_export_of_an_import_is_identical(tmp_path: Path) -> None:
+    run = saved(tmp_path / "run")
+    groundset.export(run, format="autorag", out=tmp_path / "out")
+    again = imported(tmp_path / "out", out=tmp_path / "again")
+    assert list(again.chunks.values()) == list(run.chunks.values()), "places, titles and all"
+    texts = [[document.text for document in each.documents.values()] for each in (again, run)]
+    assert texts[0] == texts[1]
+    for name in ("id", "question", "answer", "contexts", "retrieval_gt"):
+        assert [getattr(each, name) for each in again] == [getattr(each, name) for each in run], name
+
+
+def test_autorag_keeps_rows_offsets_and_metadata(tmp_path: Path) -> None:
+    more = [
+        {"lang": "en", "page": 3, "tags": ["a", "b"], "box": {"x": 1.5, "y": None}},
+        {"lang": "no\u2028\x1b[31m<script>", "page": None, "tags": []},
+        {"lang": "de", "page": 5, "seen": datetime(2020, 1, 2), "big": 2**62},
+    ]
+    given = [{**row, "metadata": {**row["metadata"], **each}} for row, each in zip(CORPUS, more, strict=True)]
+    qa, corpus = there_and_back(tmp_path, write_tables(tmp_path / "foreign", corpus=given))
+    assert qa == [{name: value for name, value in row.items() if name != "difficulty"} for row in QA]
+    for row, before in zip(corpus, CORPUS, strict=True):
+        for name in ("doc_id", "contents", "path", "start_end_idx"):
+            assert row[name] == before[name]
+    first, second, third = (row["metadata"] for row in corpus)
+    assert (first["tags"], first["box"]["x"], first["page"]) == (["a", "b"], 1.5, 3)
+    assert (second["lang"], second["page"]) == (more[1]["lang"], None)
+    assert (third["seen"], third["big"], third["page"]) == ("2020-01-02T00:00:00", 2**62, 5)
+
+
+def test_autorag_rebuilds_documents_from_offsets_that_fit(tmp_path: Path) -> None:
+    text = "First line.\nSecond line.\n\nThird."
+    spans = [(0, 11), (6, 24), (26, 32)]
+    rows = [corpus_row(f"c{n}", text[slice(*span)], start_end_idx=list(span)) for n, span in enumerate(spans, 1)]
+    _, corpus = there_and_back(tmp_path, write_tables(tmp_path / "foreign", corpus=rows))
+    assert [row["start_end_idx"] for row in corpus] == [list(span) for span in spans]
+    [document] = groundset.open_run(tmp_path / "run").documents.values()
+    assert document.text == text
+    far = [{**rows[0], "start_end_idx": [10**12, 10**12 + 11]}, *rows[1:]]
+    (tmp_path / "far").mkdir()
+    _, corpus = there_and_back(tmp_path / "far", write_tables(tmp_path / "far" / "foreign", corpus=far))
+    assert [row["start_end_idx"] for row in corpus] == [[10**12, 10**12 + 11], *map(list, spans[1:])], "as they came"
+
+
+def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) -> None:
+    qa = [
+        {"qid": 1, "query": "When?", "retrieval_gt": ["c1", "c2"], "generation_gt": "nine", "chunk_ids": None},
+        {"qid": 2, "query": "Why?", "retrieval_gt": [], "generation_gt": "unknown", "chunk_ids": ["c1"]},
+        {"qid": 3, "query": "Who?", "retrieval_gt": [], "generation_gt": "unknown", "chunk_ids": None},
+    ]
+    corpus = [{"doc_id": name, "contents": f"Text {name}."} for name in ("c1", "c2")]
+    first, second = imported(write_tables(tmp_path / "foreign", qa, corpus), out=tmp_path / "run")
+    assert (first.id, first.answer, first.retrieval_gt) == ("1", "nine", (("c1", "c2"),))
+    assert (second.retrieval_gt, [chunk.chunk_id for chunk in second.contexts]) == ((), ["c1"])
+    assert first.contexts[0].path == "foreign"
+
+
+@pytest.mark.parametrize(
+    ("qa", "corpus", "message"),
+    [
+        ({"generation_gt": []}, {}, r"qa.parquet, row 2: question two has no answer"),
+        ({"generation_gt": [" "]}, {}, "row 2: question two has no answer"),
+        ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone in .*corpus.parquet"),
+        ({"retrieval_gt": [["c1"], []]}, {}, "row 2, column retrieval_gt: must be lists of chunk ids"),
+        ({"qid": "one"}, {}, "row 2: question one is also in .*row 1"),
+        ({"query": ""}, {}, "row 2, column query: is empty"),
+        ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: chunk c1 is in the table twice"),
+        ({}, {"contents": " "}, "row 3, column contents: is empty"),
+        ({}, {"contents": None}, "row 3: column contents is missing"),
+        ({}, {"start_end_idx": [1, 2, 3]}, "row 3, column start_end_idx: must be two whole numbers"),
+        ({}, {"metadata": {"score": float("nan")}}, "row 3, column metadata: a number is not finite"),
+    ],
+)
+def test_wrong_autorag_rows_are_named(tmp_path: Path, qa: dict[str, Any], corpus: dict[str, Any], message: str) -> None:
+    write_tables(tmp_path / "foreign", [QA[0], {**QA[1], **qa}], [*CORPUS[:2], {**CORPUS[2], **corpus}])
+    with pytest.raises(InputError, match=message) as error:
+        imported(tmp_path / "foreign", out=tmp_path / "run")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_wrong_files_are_named(tmp_path: Path) -> None:
+    good, out = write_tables(tmp_path / "good"), tmp_path / "run"
+    (tmp_path / "empty").mkdir()
+    broken = write_tables(tmp_path / "broken")
+    (broken / "corpus.parquet").write_bytes(b"PAR1 no more")
+    far = write_tables(tmp_path / "far")
+    time = pa.array([2**62], pa.timestamp("us"))
+    pq.write_table(pa.table({"doc_id": ["c1"], "contents": ["Later."], "seen": time}), far / "corpus.parquet")
+    text = write_lines(tmp_path / "notes.txt", "mine")
+    for files, format_, message in (
+        ([tmp_path / "no.jsonl"], "jsonl", "cannot read .*no.jsonl: No such file"),
+        ([text], "excel", "format excel: choose one of autorag, jsonl"),
+        ([text], "jsonl", "notes.txt, line 1: not JSON"),
+        ([write_lines(tmp_path / "none.jsonl")], "jsonl", "there is no question"),
+        ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
+        ([good / "qa.parquet", good / "corpus.parquet", text], "autorag", "autorag is two files"),
+        ([broken], "autorag", "is not a parquet file"),
+        ([far], "autorag", "corpus.parquet, after row 0: date value out of range"),
+    ):
+        with pytest.raises(InputError, match=message) as error:
+            imported(*files, out=out, format=format_)
+        assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="holds other files"):
+        imported(good, out=good)
+    assert not out.exists()
+
+
+def test_import_from_a_folder_that_is_not_utf8(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    write_tables(tmp_path / "foreign").rename(odd)
+    assert [sample.id for sample in imported(odd, out=tmp_path / "run")] == ["one", "two"]
+
+
+def test_samples_of_a_run_come_back_whole(tmp_path: Path) -> None:
+    pair, single = two_documents().samples[1], two_documents().samples[0]
+    samples = [
+        pair.model_copy(update={"metadata": {"imported": {"difficulty": 3}, "kind": "time"}}),
+        single.model_copy(update={"retrieval_gt": ()}),
+    ]
+    run = saved(tmp_path / "run", samples)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "samples.jsonl").read_text().splitlines()]
+    file = write_lines(tmp_path / "rows.jsonl", {**rows[0], "author": "ann"}, rows[1])
+    again = imported(file, out=tmp_path / "again", format="jsonl")
+    assert again[0].metadata == {"imported": {"difficulty": 3, "author": "ann"}, "kind": "time"}
+    assert again[1].retrieval_gt == (), "unanswerable"
+    same = set(Sample.model_fields) - {"metadata", "retrieval", "contexts"}
+    assert [each.model_dump(include=same) for each in again] == [each.model_dump(include=same) for each in run]
+    for mine, theirs in zip(again, run, strict=True):
+        assert [chunk.text for chunk in mine.contexts] == [chunk.text for chunk in theirs.contexts]
+
+
+def test_jsonl_rows(tmp_path: Path) -> None:
+    rows: list[Any] = [
+        {"question": "When?", "answer": "nine", "contexts": ["The ferry leaves at nine."], "author": "ann"},
+        "",
+        {"id": 7, "question": "Who?", "answer": "Brenn", "passage": "Brenn cast the clock.", "language": "en"},
+        {
+            "question": "And?",
+            "answer": "both",
+            "contexts": ["The ferry leaves at nine.", {"text": "Brenn cast the clock."}],
+        },
+    ]
+    run = imported(write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run", format="jsonl")
+    assert len(run.chunks) == 2
+    assert [len(sample.retrieval_gt) for sample in run] == [1, 1, 2]
+    assert (run[0].metadata["imported"], run[1].id) == ({"author": "ann"}, "7")
+    row = {"question": "When?", "answer": "nine", "contexts": [{"text": "a", "chunk_id": "x"}]}
+    for bad, message in (
+        ({**row, "contexts": []}, r"line 2, column contexts: must be a list"),
+        ({**row, "contexts": None}, r"line 2, column contexts: must be a list"),
+        ({**row, "contexts": [3]}, r"line 2, contexts: must be texts"),
+        ({**row, "contexts": [{"text": "b", "chunk_id": "x"}]}, r"line 2, contexts: chunk x has another .*line 1"),
+        ({**row, "contexts": [{"text": "a", "headings": "I"}]}, "line 2, contexts, column headings: must be a list"),
+        ({**row, "contexts": [{"text": "a", "start": 2**70, "end": 2**71}]}, "a number does not fit 64 bits"),
+        ({**row, "answer": " "}, "line 2: question .* has no answer"),
+        ({**row, "question": None}, "line 2: column question is missing"),
+        ({**row, "metadata": {"size": 2**63}}, "line 2, column metadata: a number does not fit 64 bits"),
+        ({**row, "size": 2**63}, "line 2, column metadata: a number does not fit 64 bits"),
+        (row, "line 2: question .* is also in"),
+    ):
+        with pytest.raises(InputError, match=message):
+            imported(write_lines(tmp_path / "bad.jsonl", row, bad), out=tmp_path / "none", format="jsonl")

@@ -143,8 +143,17 @@ def _run(
     by_head = row.judges_chunks and options.chunk_critic == "head"
     head = _head("chunk", compiled, models.embedder) if by_head else None
     order = corpus.order(options.seed)
-    progress.phase("Preparing chunks")
-    preparing = Preparing(corpus, order, models.embedder, head, store, gate.check)
+    progress.phase("Preparing chunks", len(chunks))
+    preparing = Preparing(
+        corpus,
+        order,
+        models.embedder,
+        head,
+        engine=options.engine,
+        store=store,
+        progress=progress,
+        check=gate.check,
+    )
     judge = preparing.verdict if by_head else _reading(compiled, models) if row.judges_chunks else None
     sizes = (options.min_chunks, options.max_chunks) if options.recipe == "multi" else (2, 2)
     pairs = Pairs(

@@ -5,9 +5,8 @@ or by an earlier process. With one attempt at a time the plan is a function of t
 """
 
 import hashlib
-import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from groundset.run.store import Attempt, State
@@ -227,23 +226,6 @@ class Plan:
             self._done[chunk_id] |= set(self._quotas)
         if not refused and MULTI not in wanted:
             self._done[first] |= set(self._quotas) - {MULTI} if wanted & _FROM_SIMPLE else wanted
-
-
-def in_turn(chunks: Iterable[tuple[str, str]], seed: int) -> list[str]:
-    """Return chunk ids in a random order in which documents take turns.
-
-    Args:
-        chunks: ids of chunks and of their documents.
-        seed: decides the order.
-    """
-    by_document: dict[str, list[str]] = defaultdict(list)
-    for chunk_id, doc_id in chunks:
-        by_document[doc_id].append(chunk_id)
-    chance = random.Random(seed)
-    documents = chance.sample(list(by_document.values()), len(by_document))
-    shuffled = [chance.sample(ids, len(ids)) for ids in documents]
-    longest = max(map(len, shuffled), default=0)
-    return [ids[place] for place in range(longest) for ids in shuffled if place < len(ids)]
 
 
 def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:

@@ -2,21 +2,20 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from groundset.corpus.corpus import Corpus
+from groundset.corpus.prepare import prepare_batches
+from groundset.progress import Progress
+from groundset.retrieval.embed import Embedder
 from groundset.retrieval.index import Index
-from groundset.run.folder import VECTORS
-from groundset.run.run import write_vectors
+from groundset.run.run import read_vectors, write_vectors
 from groundset.run.store import Store
-from programs.judges import Verdict, verdict
-from programs.text import plain
+from programs.heads import HeadJudge
+from programs.judges import Verdict
 from programs.types import Chunk
 
-_BATCH = 64
 _TICK_SECONDS = 0.25
 
 
@@ -27,7 +26,16 @@ class Preparing:
     """
 
     def __init__(
-        self, corpus: Corpus, order: Sequence[int], embedder: Any, head: Any, store: Store, check: Callable[[], None]
+        self,
+        corpus: Corpus,
+        order: Sequence[int],
+        embedder: Embedder,
+        head: HeadJudge | None,
+        *,
+        engine: str,
+        store: Store,
+        progress: Progress,
+        check: Callable[[], None],
     ) -> None:
         """Begin to prepare, unless an earlier process has.
 
@@ -35,24 +43,23 @@ class Preparing:
             corpus: the documents and chunks.
             order: the places of the chunks in the order in which they are asked about.
             embedder: embeds them.
-            head: the ``HeadJudge`` of chunks; None if no head judges them.
+            head: judges the chunks, if a head does.
+            engine: where; see :func:`groundset.corpus.prepare.prepare_batches`.
             store: keeps the judgements; the vectors lie beside it.
+            progress: shows how many are prepared.
             check: called while something is waited for; raises if the run stops.
         """
-        self._corpus, self._embedder, self._head, self._store = corpus, embedder, head, store
-        self._check = check
-        self._folder: Path = store.path.parent
+        self._corpus, self._embedder, self._head = corpus, embedder, head
+        self._store, self._progress, self._check = store, progress, check
         self._verdicts: dict[str, Verdict] = {}
         self._index: Index | None = None
         self._changed = threading.Condition()
         self._error: BaseException | None = None
-        stored = store.meta("chunk_verdicts")
-        if stored is not None and (self._folder / VECTORS).exists():
+        if (stored := store.meta("verdicts")) is not None:
             self._verdicts = {chunk_id: Verdict(*values) for chunk_id, values in stored.items()}
-            vectors = np.load(self._folder / VECTORS, mmap_mode="r", allow_pickle=False)
-            self._index = Index(vectors, corpus.chunks, embedder)
+            self._index = Index(read_vectors(store.path.parent), corpus.chunks, embedder)
         else:
-            threading.Thread(target=self._prepare, args=(order,), daemon=True).start()
+            threading.Thread(target=self._prepare, args=(order, engine), daemon=True).start()
 
     def verdict(self, chunk: Chunk) -> Verdict:
         """Return whether a chunk is fit to ask about, once it is known."""
@@ -73,24 +80,19 @@ class Preparing:
                 self._check()
                 self._changed.wait(_TICK_SECONDS)
 
-    def _prepare(self, order: Sequence[int]) -> None:
+    def _prepare(self, order: Sequence[int], engine: str) -> None:
+        chunks = self._corpus.chunks
+        vectors = np.zeros((len(chunks), self._embedder.dimension), dtype=np.float32)
         try:
-            chunks = self._corpus.chunks
-            vectors = np.zeros((len(chunks), self._embedder.dimension), dtype=np.float32)
-            for start in range(0, len(order), _BATCH):
-                places = order[start : start + _BATCH]
-                batch = [chunks[place] for place in places]
-                texts = [plain(chunk.text) for chunk in batch]
-                vectors[places] = self._embedder.encode(texts)
-                rows = [{"topic": chunk.topic, "passage": text} for chunk, text in zip(batch, texts, strict=True)]
-                judged = self._head.batch(rows, vectors[places]) if self._head else []
+            for batch in prepare_batches(self._corpus, self._embedder, self._head, order, engine=engine):
+                vectors[batch.places] = batch.vectors
+                ids = (chunks[place].chunk_id for place in batch.places)
+                self._progress.advance(len(batch.places))
                 with self._changed:
-                    self._verdicts |= {
-                        chunk.chunk_id: verdict(each) for chunk, each in zip(batch, judged, strict=False)
-                    }
+                    self._verdicts |= dict(zip(ids, batch.verdicts, strict=False))
                     self._changed.notify_all()
-            write_vectors(self._folder, vectors)
-            self._store.set_meta("chunk_verdicts", self._verdicts)
+            write_vectors(self._store.path.parent, vectors)
+            self._store.set_meta("verdicts", self._verdicts)
             index = Index(vectors, chunks, self._embedder)
             with self._changed:
                 self._index = index

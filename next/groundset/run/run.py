@@ -88,15 +88,9 @@ class Run(Sequence[Sample]):
         Raises:
             RunError: the run has none, or the file is damaged.
         """
-        file = self.folder / VECTORS
-        try:
-            rows: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
-        except FileNotFoundError as error:
-            raise RunError(f"{self.folder} has no {VECTORS}: its chunks were not embedded") from error
-        except (OSError, ValueError, EOFError) as error:
-            raise RunError(f"{file} is damaged; keep a copy and begin again in another folder") from error
-        if rows.dtype != np.float32 or rows.ndim != 2 or len(rows) != len(self.chunks):
-            raise RunError(f"{file} does not fit the chunks of its run; keep a copy and begin again in another folder")
+        rows = read_vectors(self.folder)
+        if len(rows) != len(self.chunks):
+            raise RunError(f"{self.folder / VECTORS} is damaged; keep a copy and begin again in another folder")
         return rows
 
     @property
@@ -248,6 +242,24 @@ def write_vectors(folder: Path, vectors: np.ndarray) -> None:
 
     with whole_file(folder / VECTORS, follow=False) as aside, aside.open("wb") as stream:
         np.save(stream, np.ascontiguousarray(vectors, np.float32), allow_pickle=False)
+
+
+def read_vectors(folder: Path) -> np.ndarray:
+    """Return the embeddings of the chunks of a run, mapped from the file.
+
+    Raises:
+        RunError: the run has none, or the file is damaged.
+    """
+    file = folder / VECTORS
+    try:
+        rows: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError as error:
+        raise RunError(f"{folder} has no {VECTORS}: its chunks were not embedded") from error
+    except (OSError, ValueError, EOFError) as error:
+        raise RunError(f"{file} is damaged; keep a copy and begin again in another folder") from error
+    if rows.dtype != np.float32 or rows.ndim != 2:
+        raise RunError(f"{file} is damaged; keep a copy and begin again in another folder")
+    return rows
 
 
 def _finished(samples: Sequence[Sample], rejects: Iterable[Reject]) -> Iterator[Attempt]:

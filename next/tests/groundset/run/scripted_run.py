@@ -17,7 +17,10 @@ from groundset.run.options import GenerateOptions
 from groundset.run.run import Run
 
 _BUILT = re.compile(r"The mill of (\w+) was built in (\d+)")
-_PLACES = ["Arden", "Birk", "Calder", "Dunmore", "Ebbing", "Farley", "Gower", "Hexham", "Irwell", "Jarrow", "Kelso", "Lorton", "Malton", "Norham", "Otley", "Penrith", "Quorn", "Ripon", "Selby", "Tarn"]  # fmt: skip
+_PLACES = (
+    *("Arden", "Birk", "Calder", "Dunmore", "Ebbing", "Farley", "Gower", "Hexham", "Irwell", "Jarrow", "Kelso"),
+    *("Lorton", "Malton", "Norham", "Otley", "Penrith", "Quorn", "Ripon", "Selby", "Tarn"),
+)
 
 
 _OWN = ["field", "ford", "gate", "hill", "lane", "lea", "mere", "moor", "port", "stead", "ton", "vale", "wick", "worth"]
@@ -26,9 +29,10 @@ _OWN = ["field", "ford", "gate", "hill", "lane", "lea", "mere", "moor", "port", 
 def sections(place: str) -> str:
     """A section about a mill: half of its words are its own."""
     own = " ".join(place.lower() + end for end in _OWN)
+    year = 1700 + 7 * _PLACES.index(place)
     return (
-        f"The mill of {place} was built in {1700 + 7 * _PLACES.index(place)} by the carpenters of the valley. If the river "
-        f"is low, it stands still until rain falls on the hills. Its flour went to {own}. The miller kept a third of it."
+        f"The mill of {place} was built in {year} by the carpenters of the valley. If the river is low, it stands "
+        f"still until rain falls on the hills. Its flour went to {own}. The miller kept a third of it."
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_run import Opened, chunks, opened, write_chunks, write_documents  # noqa: F401
+from scripted_run import Opened, write_documents
 
 import groundset.rows
 from groundset.run.generate import generate
@@ -101,7 +101,7 @@ def test_too_few_chunks_end_with_status_3(
 def test_a_model_that_fails_keeps_what_was_finished(opened: Opened, chunks: Path, tmp_path: Path) -> None:
     before = opened.script.answers["judge"]
     opened.script.answers["judge"] = lambda prompt: 1 / 0
-    with pytest.raises(GroundsetError, match="the language model failed .*division by zero"):
+    with pytest.raises(GroundsetError, match=r"the language model failed .*division by zero"):
         opened.run(chunks=chunks, out=tmp_path / "run")
     assert open_run(tmp_path / "run").status == "failed"
     opened.script.answers["judge"] = before

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from groundset.run.plan import Plan, Task, in_turn, quotas
+from groundset.run.plan import Plan, Task, quotas
 from groundset.run.store import Attempt, Result
 from programs.types import Chunk, Reject, Retrieval, Sample
 
@@ -189,15 +189,6 @@ def test_a_plan_goes_on_where_another_one_was_killed(seed: int) -> None:
         assert [(each.number, each.chunks, each.wanted, each.state) for each in whole[cut:]] == [
             (each.number, each.chunks, each.wanted, each.state) for each in rest
         ]
-
-
-def test_documents_take_turns_in_a_seeded_order() -> None:
-    chunks = [(f"{doc}{n}", doc) for doc in "abc" for n in range(3)] + [("d0", "d")]
-    order = in_turn(chunks, seed=1)
-    assert sorted(order) == sorted(chunk for chunk, _ in chunks)
-    assert sorted(name[0] for name in order[:4]) == ["a", "b", "c", "d"]
-    assert sorted(name[0] for name in order[4:7]) == ["a", "b", "c"]
-    assert order == in_turn(chunks, seed=1) != in_turn(chunks, seed=2)
 
 
 @pytest.mark.parametrize(

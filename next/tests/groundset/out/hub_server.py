@@ -1,0 +1,276 @@
+"""A server on this machine that speaks the Hugging Face Hub's protocol for datasets, as its own client uses it.
+
+Files are in git by their blob id, Parquet files by LFS. It remembers what it was asked, and fails when it is told to.
+"""
+
+import base64
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import yaml
+
+TOKEN = "hf_secret-of-the-tests"
+_LARGE = ".parquet"
+
+
+@dataclass
+class Repo:
+    """A dataset: commits hold files by path, each a blob id, or an LFS hash."""
+
+    private: bool
+    commits: dict[str, dict[str, str]] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+    head: str = ""
+
+    def commit(self, files: dict[str, str], message: str) -> str:
+        self.head = hashlib.sha1(json.dumps([len(self.messages), message, files]).encode()).hexdigest()
+        self.commits[self.head] = files
+        self.messages.append(message)
+        return self.head
+
+
+class HubServer(ThreadingHTTPServer):
+    """Serves datasets of the owner ``you``.
+
+    Attributes:
+        repos: by ``owner/name``.
+        asked: method and path of every request, in order.
+        failing: answers to come for requests whose method and path hold a text: a status, or 0 to hang up.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.repos: dict[str, Repo] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self.failing: list[tuple[str, int]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def create(self, name: str, *, private: bool = False) -> Repo:
+        self.repos[name] = repo = Repo(private)
+        repo.commit({".gitattributes": self.keep(b"*.parquet filter=lfs\n")}, "initial commit")
+        return repo
+
+    def keep(self, content: bytes, *, large: bool = False) -> str:
+        oid = hashlib.sha256(content).hexdigest() if large else _blob_id(content)
+        self.blobs[oid] = content
+        return oid
+
+    def put(self, name: str, path: str, content: bytes) -> None:
+        """Commit a file, as a person would on the site."""
+        repo = self.repos[name]
+        oid = self.keep(content, large=path.endswith(_LARGE))
+        repo.commit({**repo.commits[repo.head], path: oid}, f"Change {path}")
+
+    def files(self, name: str) -> dict[str, bytes]:
+        repo = self.repos[name]
+        return {path: self.blobs[oid] for path, oid in repo.commits[repo.head].items()}
+
+    def count(self, text: str) -> int:
+        return sum(text in each for each in self.asked)
+
+
+def _blob_id(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class _AnswerError(Exception):
+    def __init__(self, status: int, body: Any = None, code: str = "", headers: dict[str, str] | None = None) -> None:
+        self.status, self.body, self.headers = status, body, headers or {}
+        if code:
+            self.headers["X-Error-Code"] = code
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: HubServer
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def _serve(self) -> None:
+        parts = urlsplit(self.path)
+        asked = f"{self.command} {self.path}"
+        self.server.asked.append(asked)
+        body = self._body()
+        for place, (text, status) in enumerate(self.server.failing):
+            if text in asked:
+                del self.server.failing[place]
+                if status == 0:
+                    self.close_connection = True
+                    self.connection.shutdown(2)
+                    return
+                return self._send(_AnswerError(status, {"error": f"told to fail with {status}; {TOKEN}"}))
+        try:
+            self._route([unquote(part) for part in parts.path.strip("/").split("/")], parse_qs(parts.query), body)
+        except _AnswerError as answer:
+            self._send(answer)
+
+    def _body(self) -> bytes:
+        if "chunked" in self.headers.get("Transfer-Encoding", ""):
+            received = b""
+            while size := int(self.rfile.readline(), 16):
+                received += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+            return received
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def _send(self, answer: _AnswerError) -> None:
+        raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/octet-stream" if answer.body is raw else "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(raw)
+
+    def _route(self, path: list[str], query: dict[str, list[str]], body: bytes) -> None:
+        if path[0] == "lfs":
+            self._store(path[1], query, body)
+        if path[:2] == ["api", "validate-yaml"]:
+            self._check_card(json.loads(body)["content"])
+        if path[:3] == ["api", "repos", "create"]:
+            self._create(json.loads(body))
+        if path[:2] == ["api", "datasets"]:
+            self._api("/".join(path[2:4]), path[4:], body)
+        if path[0] == "datasets" and path[3:] == ["info", "lfs", "objects", "batch"]:
+            self._batch(json.loads(body))
+        if path[0] == "datasets" and path[3] == "resolve":
+            self._resolve("/".join(path[1:3]), path[4], "/".join(path[5:]))
+        raise _AnswerError(404, {"error": "no such page"})
+
+    def _needs_token(self) -> None:
+        if self.headers.get("Authorization") != f"Bearer {TOKEN}":
+            raise _AnswerError(401, {"error": "Invalid credentials in Authorization header"})
+
+    def _repo(self, name: str) -> Repo:
+        repo = self.server.repos.get(name)
+        if repo is None or (repo.private and self.headers.get("Authorization") != f"Bearer {TOKEN}"):
+            raise _AnswerError(404, {"error": "Repository not found"}, "RepoNotFound")
+        return repo
+
+    def _files(self, repo: Repo, revision: str) -> tuple[str, dict[str, str]]:
+        sha = repo.head if revision == "main" else revision
+        if sha not in repo.commits:
+            raise _AnswerError(404, {"error": "Invalid rev id"}, "RevisionNotFound")
+        return sha, repo.commits[sha]
+
+    def _create(self, asked: dict[str, Any]) -> None:
+        self._needs_token()
+        name = f"{asked['organization']}/{asked['name']}"
+        if asked["organization"] != "you":
+            raise _AnswerError(403, {"error": "You don't have the rights to create a dataset under this namespace"})
+        known = name in self.server.repos
+        if not known:
+            self.server.create(name, private=asked.get("visibility") == "private")
+        raise _AnswerError(409 if known else 200, {"url": f"{self.server.url}/datasets/{name}"})
+
+    def _check_card(self, content: str) -> None:
+        front = yaml.safe_load(content.split("---")[1])
+        if not isinstance(front.get("license"), str) or not all(isinstance(code, str) for code in front["language"]):
+            raise _AnswerError(400, {"errors": [{"message": '"license" must be a string'}], "warnings": []})
+        raise _AnswerError(200, {"errors": [], "warnings": []})
+
+    def _api(self, name: str, path: list[str], body: bytes) -> None:
+        repo = self._repo(name)
+        what, revision = path[0] if path else "revision", path[1] if len(path) > 1 else "main"
+        sha, files = self._files(repo, revision)
+        if what == "revision":
+            siblings = [{"rfilename": each} for each in files]
+            about = {"id": name, "sha": sha, "private": repo.private, "gated": False, "disabled": False, "tags": []}
+            raise _AnswerError(
+                200, {"_id": "1", "author": "you", **about, "downloads": 0, "likes": 0, "siblings": siblings}
+            )
+        if what == "tree":
+            below = f"{'/'.join(path[2:])}/" if path[2:] else ""
+            raise _AnswerError(200, [self._entry(each, files[each]) for each in files if each.startswith(below)])
+        if what == "paths-info":
+            wanted = json.loads(body)["paths"] if body[:1] == b"{" else parse_qs(body.decode())["paths"]
+            raise _AnswerError(200, [self._entry(each, files[each]) for each in wanted if each in files])
+        self._needs_token()
+        if what == "preupload":
+            raise _AnswerError(200, {"files": [self._mode(each["path"], files) for each in json.loads(body)["files"]]})
+        if what == "commit":
+            made = self._commit(repo, sha, dict(files), [json.loads(line) for line in body.splitlines()])
+            url = f"{self.server.url}/datasets/{name}/commit/{made}"
+            raise _AnswerError(200, {"success": True, "commitOid": made, "commitUrl": url})
+
+    def _entry(self, path: str, oid: str) -> dict[str, Any]:
+        size = len(self.server.blobs[oid])
+        entry = {"type": "file", "path": path, "size": size, "oid": oid}
+        if not path.endswith(_LARGE):
+            return entry
+        return {**entry, "oid": _blob_id(oid.encode()), "lfs": {"oid": oid, "size": size, "pointerSize": 130}}
+
+    def _mode(self, path: str, files: dict[str, str]) -> dict[str, Any]:
+        mode = "lfs" if path.endswith(_LARGE) else "regular"
+        return {"path": path, "uploadMode": mode, "shouldIgnore": False, "oid": files.get(path)}
+
+    def _commit(self, repo: Repo, sha: str, files: dict[str, str], lines: list[dict[str, Any]]) -> str:
+        header = lines[0]["value"]
+        if header.get("parentCommit") not in (None, sha):
+            raise _AnswerError(412, {"error": "A commit has happened since. Please refresh and try again."})
+        for line in lines[1:]:
+            value = line["value"]
+            if line["key"] == "deletedFile":
+                del files[value["path"]]
+            elif line["key"] == "file":
+                files[value["path"]] = self.server.keep(base64.b64decode(value["content"]))
+            elif line["key"] == "lfsFile":
+                assert value["oid"] in self.server.blobs
+                files[value["path"]] = value["oid"]
+        return repo.commit(files, header["summary"])
+
+    def _batch(self, asked: dict[str, Any]) -> None:
+        self._needs_token()
+        objects = []
+        for each in asked["objects"]:
+            href = f"{self.server.url}/lfs/{each['oid']}"
+            actions = {"upload": {"href": href}, "verify": {"href": f"{href}?verify=1"}}
+            known = each["oid"] in self.server.blobs
+            objects.append({"oid": each["oid"], "size": each["size"], **({} if known else {"actions": actions})})
+        raise _AnswerError(200, {"transfer": "basic", "objects": objects})
+
+    def _store(self, oid: str, query: dict[str, list[str]], body: bytes) -> None:
+        if "verify" in query:
+            raise _AnswerError(200 if oid in self.server.blobs else 404, {})
+        assert self.server.keep(body, large=True) == oid, "other bytes than were announced"
+        raise _AnswerError(200, {})
+
+    def _resolve(self, name: str, revision: str, path: str) -> None:
+        sha, files = self._files(self._repo(name), revision)
+        if path not in files:
+            raise _AnswerError(404, {"error": "Entry not found"}, "EntryNotFound")
+        headers = {"ETag": f'"{files[path]}"', "X-Repo-Commit": sha}
+        raise _AnswerError(200, self.server.blobs[files[path]], headers=headers)
+
+
+@contextmanager
+def serving() -> Iterator[HubServer]:
+    """Serve until the block ends."""
+    server = HubServer()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

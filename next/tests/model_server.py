@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's protocol, on this machine: it answers as a test says, and remembers what it was asked."""
+"""A server that speaks the protocol of OpenAI: it answers as a test says, and remembers what it was asked."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ Answer = str | dict[str, Any] | tuple[int, Any]
 def wrote(text: str | None, *, finish: str = "stop", **message: Any) -> dict[str, Any]:
     """Return a completion as servers send it; ``message`` are further fields of the message."""
     choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text, **message}}
-    usage = {"prompt_tokens": 12, "completion_tokens": 6, "total_tokens": 18}
+    usage = {"prompt_tokens": 12, "completion_tokens": 16, "total_tokens": 28}
     return {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice], "usage": usage}
 
 

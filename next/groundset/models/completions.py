@@ -13,6 +13,7 @@ _TAG = r"(?:think|thinking|thought|seed:think)"
 # A template may open the thought itself, so that the completion only closes it; a limit may cut it off before its end.
 _CLOSED = re.compile(rf"\A.*(?:</{_TAG}>|\[/THINK\])", re.DOTALL | re.IGNORECASE)
 _OPEN = re.compile(rf"(?:<{_TAG}>|\[THINK\]).*", re.DOTALL | re.IGNORECASE)
+_HIDDEN = 8  # tokens without a text that only a thought can be
 
 
 class ThinkingError(AnswerError, LMError):
@@ -28,10 +29,11 @@ def completion_text(response: Response) -> str:
     parts = response.message.parts
     written = "\n".join(part.text for part in parts if part.type == "text")
     text = _OPEN.sub("", _CLOSED.sub("", written)).strip()
-    has_thought = thinks(response)
-    if text or not (has_thought or (response.finish_reason == "length" and response.usage.output_tokens)):
+    has_thought, tokens = thinks(response), response.usage.output_tokens or 0
+    is_cut_off = response.finish_reason == "length" and tokens >= _HIDDEN
+    if text or not (has_thought or (is_cut_off and not written)):
         return text if has_thought else written
-    spent = f" in {response.usage.output_tokens} tokens" if response.usage.output_tokens else ""
+    spent = f" in {tokens} tokens" if tokens else ""
     raise ThinkingError(
         f"the model has only thought and written nothing{spent}; name a model that does not think (tagged instruct), "
         "or turn its thinking off (vLLM, SGLang: --default-chat-template-kwargs '{\"enable_thinking\": false}'; "

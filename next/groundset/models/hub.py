@@ -4,6 +4,7 @@ A file in the cache needs no request; a run records the SHA-256 of its weights, 
 unnoticed.
 """
 
+import hashlib
 import os
 import re
 import sys
@@ -32,17 +33,11 @@ _SECONDS = 15.0
 
 
 class HubFile(NamedTuple):
-    """A GGUF file of the Hub: ``owner/name`` of the repository, the path in it, and a branch, tag or commit."""
+    """A file of the Hub: ``owner/name`` of the repository, the path in it, and a branch, tag or commit."""
 
     repo: str
     file: str
     revision: str
-
-    @property
-    def folder(self) -> Path:
-        """Return the cache folder of this revision of the repository."""
-        revision = "" if self.revision == _MAIN else f"@{quote(self.revision, safe='')}"
-        return cache_home() / "models" / "hf" / f"{self.repo}{revision}"
 
 
 def parse_name(text: str) -> HubFile:
@@ -70,9 +65,10 @@ def pull_file(name: str, notify: Callable[[str], object]) -> Path:
         UnknownModelError: there is no such repository, revision or file, or it is not a GGUF file.
         ModelError: it cannot be downloaded.
     """
-    repo, file, revision = named = parse_name(name)
-    path = named.folder / file
-    lock = f"hf-{quote(name, safe='')}"[:200]
+    repo, file, revision = parse_name(name)
+    at = "" if revision == _MAIN else f"@{quote(revision, safe='')}"
+    path = cache_home() / "models" / "hf" / f"{repo}{at}" / file
+    lock = f"hf-{hashlib.sha256(name.encode()).hexdigest()[:32]}"
     with model_lock(lock, lambda: notify(f"waiting for another process that pulls {name}")):
         if path.is_file():
             return path
@@ -82,16 +78,11 @@ def pull_file(name: str, notify: Callable[[str], object]) -> Path:
         endpoint = os.environ.get("HF_ENDPOINT")
         with online():
             try:
-                told = get_hf_file_metadata(
-                    hf_hub_url(repo, file, revision=revision, endpoint=endpoint), timeout=_SECONDS
-                )
+                url = hf_hub_url(repo, file, revision=revision, endpoint=endpoint)
+                told = get_hf_file_metadata(url, timeout=_SECONDS)
                 # In a folder of its own until it is verified; the client resumes what it finds there.
-                partial = cache_home() / "partial" / lock
-                fetched = Path(
-                    hf_hub_download(
-                        repo, file, revision=told.commit_hash or revision, local_dir=partial, endpoint=endpoint
-                    )
-                )
+                partial, commit = cache_home() / "partial" / lock, told.commit_hash or revision
+                fetched = Path(hf_hub_download(repo, file, revision=commit, local_dir=partial, endpoint=endpoint))
             except Exception as error:
                 raise explained(f"{repo}/{file}", revision, error) from error
         with fetched.open("rb") as stream:

@@ -36,23 +36,20 @@ _GUIDED_BELOW = 1_300_000_000  # bytes: two billion weights with four and a half
 _LOG = logging.getLogger("dspy.clients.lm")
 
 
-class ServedModel(NamedTuple):
-    """A model on a server: its name there, and the base URL, empty for a provider that DSPy knows."""
+class Spec(NamedTuple):
+    """What a specification names.
 
-    model: str
-    base_url: str = ""
-
-    @property
-    def name(self) -> str:
-        """Return the name without the address, which does not affect completions."""
-        return f"openai/{self.model}@server" if self.base_url else self.model
-
-
-class LocalModel(NamedTuple):
-    """A model for this process: its name, and its file unless it is pulled by name."""
+    Attributes:
+        name: the model without the address of its server, which does not affect completions.
+        path: the file of local weights; others are pulled by name.
+        served: the name of the model on a server, or at a provider that DSPy knows; empty for weights.
+        base_url: the address of the server; empty for a provider.
+    """
 
     name: str
     path: Path | None = None
+    served: str = ""
+    base_url: str = ""
 
 
 class Model:
@@ -127,10 +124,10 @@ def open_model(
         ModelError: the weights cannot be downloaded or verified.
     """
     found = parse_spec(spec)
-    if isinstance(found, ServedModel):
+    if found.served:
         from groundset.models.server import Server
 
-        server = Server(found.model, found.base_url, timeout=timeout, retries=retries, notify=notify)
+        server = Server(found.served, found.base_url, timeout=timeout, retries=retries, notify=notify)
         server.check()
         return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None, guided=False)
     from groundset.models.llama import LlamaModel
@@ -154,7 +151,7 @@ def shipped_adapters(name: str) -> dict[str, Path]:
     return {file.stem: file for file in sorted(data_path("compiled", name).glob("*.gguf"))} if name in CATALOGUE else {}
 
 
-def parse_spec(text: str) -> LocalModel | ServedModel:
+def parse_spec(text: str) -> Spec:
     """Parse a specification, without downloads or requests.
 
     Raises:
@@ -162,23 +159,23 @@ def parse_spec(text: str) -> LocalModel | ServedModel:
     """
     text = text.strip()
     if text in CATALOGUE:
-        return LocalModel(get_entry(text, "generator").name)
+        return Spec(get_entry(text, "generator").name)
     if text.startswith(hub.PREFIX):
         hub.parse_name(text)
-        return LocalModel(text)
+        return Spec(text)
     if server := _SERVER.fullmatch(text):
-        return ServedModel(server["model"], _base_url(server["url"]))
+        return Spec(f"openai/{server['model']}@server", None, server["model"], _base_url(server["url"]))
     if text.startswith("openai/") and "@" in text:
         raise UnknownModelError(f"{text!r}: the base URL must start with http:// or https://")
     if text.lower().endswith(".gguf"):
         path = Path(text).expanduser().absolute()
         if not path.is_file():
             raise UnknownModelError(f"{path}: there is no such file")
-        return LocalModel(path.name, path)
+        return Spec(path.name, path)
     if text.startswith((".", "/", "~")) or (0 < len(text) < _MAX_FILE_NAME and Path(text).exists()):
         raise UnknownModelError(f"{text!r}: not a path to a .gguf file")
     if _HOSTED.fullmatch(text):
-        return ServedModel(text)
+        return Spec(text, served=text)
     raise UnknownModelError(
         f"unknown model {text!r}{near_matches(text)}; use a name from `groundset models list`, "
         f"a path to a .gguf file, {hub.FORM}, openai/<model>@<base url> or provider/model"

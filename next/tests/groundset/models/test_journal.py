@@ -1,0 +1,132 @@
+"""Each call is paid for once, and what DSPy asks for on purpose is asked for."""
+
+import dataclasses
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Config, Message, Request, Response, ServerError, Usage
+
+from groundset.models.journal import AsyncEngine, Engine, MemoryJournal, Variants
+
+
+class Counting:
+    """Answers with the number of the call, and its seed."""
+
+    def __init__(self) -> None:
+        self.seeds: list[int | None] = []
+        self.error: Exception | None = None
+        self.text = "answer"
+        self.delay = 0.0
+
+    def complete(self, request: Request) -> Response:
+        time.sleep(self.delay)
+        if self.error:
+            raise self.error
+        self.seeds.append(request.config.seed)
+        usage = Usage(input_tokens=40, output_tokens=3, total_tokens=43, cache_read_tokens=30)
+        message = Message.assistant(f"{self.text} {len(self.seeds)}")
+        return Response(id="1", model=request.model, message=message, finish_reason="stop", usage=usage)
+
+    def close(self) -> None:
+        pass
+
+
+def ask(text: str = "Hello", **config: Any) -> Request:
+    return Request(model="local/x", messages=(Message.user(text),), config=Config(**config))
+
+
+def test_a_finished_call_is_answered_from_the_journal() -> None:
+    journal, model = MemoryJournal(), Counting()
+    model.text = "The ferry \ud83d"
+    first = Engine("x", model, journal).complete(ask())
+    again = Engine("x", model, journal)
+    assert again.complete(ask()) == first
+    assert first.message.text == "The ferry \ufffd 1"  # what no file can hold is replaced
+    again.complete(ask("Other"))
+    usage = again.usage()
+    assert 0 < usage.pop("seconds") < 1
+    assert usage == {"calls": 1, "replayed": 1, "prompt_tokens": 40, "cached_tokens": 30, "generated_tokens": 3}
+    assert json.loads(next(iter(journal.values())))["prompt_tokens"] == 40
+
+
+def test_a_call_made_twice_at_the_same_time_is_paid_once() -> None:
+    model = Counting()
+    model.delay = 0.1
+    engine = Engine("x", model)
+    with ThreadPoolExecutor(8) as pool:
+        texts = {answer.message.text for answer in pool.map(engine.complete, [ask()] * 8)}
+    assert texts == {"answer 1"}
+    assert engine.usage()["replayed"] == 7
+
+
+def test_a_failure_is_not_stored_and_reaches_all_who_wait() -> None:
+    model = Counting()
+    model.error, model.delay = ServerError("down"), 0.05
+    engine, failures = Engine("x", model), []
+
+    def complete() -> None:
+        try:
+            engine.complete(ask())
+        except ServerError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=complete) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(failures) == 3
+    model.error = None
+    assert engine.complete(ask()).message.text == "answer 1"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [ask("Other"), ask(seed=2), ask(temperature=0.5), ask(max_tokens=9), ask(stop=("\n",)),
+     ask(extensions={"adapter": "sound"}), dataclasses.replace(ask(), model="local/y"),
+     dataclasses.replace(ask(), system="Be brief.")],
+)  # fmt: skip
+def test_another_request_is_another_call(other: Request) -> None:
+    engine = Engine("x", Counting())
+    engine.complete(ask())
+    engine.complete(other)
+    assert engine.usage()["calls"] == 2
+
+
+def test_other_weights_of_an_adapter_are_another_call() -> None:
+    journal, model = MemoryJournal(), Counting()
+    for sha256 in ("a" * 64, "b" * 64, "a" * 64):
+        Engine("x", model, journal, {"sound": sha256}).complete(ask(extensions={"adapter": "sound"}))
+    assert len(model.seeds) == 2
+
+
+def test_candidates_and_rollouts_are_calls_of_their_own() -> None:
+    model = Counting()
+    engine = Engine("x", model)
+    lm = dspy.LM("local/x", engine=engine, async_engine=AsyncEngine(engine), cache=False, callbacks=[Variants()])
+    assert lm("Hello", n=2) == ["answer 1", "answer 2"]
+    assert lm("Hello", n=2) == ["answer 1", "answer 2"]
+    assert lm("Hello") == ["answer 1"]
+    assert lm("Hello", rollout_id=1, temperature=1.0) == lm("Hello", rollout_id=1, temperature=1.0) == ["answer 3"]
+    assert lm.copy(rollout_id=2, temperature=1.0)("Hello") == ["answer 4"]
+    lm("Hello", n=3, seed=5)
+    assert model.seeds == [None] * 4 + [5, 6, 7]
+    assert engine.complete(ask()).message.text == "answer 1"
+
+
+async def _acall(lm: Any) -> list[str]:
+    return list(await lm.acall("Hello"))
+
+
+def test_asynchronous_calls() -> None:
+    import asyncio
+
+    engine = Engine("x", Counting())
+    lm = dspy.LM("local/x", engine=engine, async_engine=AsyncEngine(engine), cache=False)
+    assert asyncio.run(_acall(lm)) == lm("Hello") == ["answer 1"]
+    assert [event.type for event in engine.stream(ask())][-1] == "end"

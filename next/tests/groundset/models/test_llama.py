@@ -1,0 +1,132 @@
+"""llama.cpp in this process, with the smallest model."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dspy.lm15 import Config, ContextLengthError, InvalidRequestError, Message, Request
+
+from groundset.models.control_tokens import COMMON_TOKENS, ControlTokens
+from groundset.models.gguf import special_tokens
+from groundset.models.llama import LlamaModel
+from programs.errors import ModelError, UnknownModelError
+
+pytestmark = pytest.mark.model
+LONG_SYSTEM = "You answer questions about harbours, bridges and ferries in one short sentence. " * 8
+
+
+def ask(text: str, **config: Any) -> Request:
+    options = {"max_tokens": 8, "temperature": 0.8, "seed": 1, **config}
+    return Request(model="local/x", messages=(Message.user(text),), system=LONG_SYSTEM, config=Config(**options))
+
+
+def test_a_text_depends_on_the_seed_but_not_on_earlier_calls(llama: LlamaModel) -> None:
+    texts = [f"Name ferry number {i}." for i in range(3)]
+    # Rounding depends on how many tokens are evaluated at once, so the prefix is evaluated first.
+    llama.complete(ask("Name a ferry."))
+    forward = {text: llama.complete(ask(text)).message.text for text in texts}
+    backward = {text: llama.complete(ask(text)).message.text for text in reversed(texts)}
+    assert forward == backward
+    assert {llama.complete(ask(texts[0], seed=seed)).message.text for seed in (2, 3)} != {forward[texts[0]]}
+
+
+def test_the_prefix_stays_warm_and_limits_hold(llama: LlamaModel) -> None:
+    llama.complete(ask("What is a quay?"))
+    answer = llama.complete(ask("Count from one to fifty.", max_tokens=5))
+    assert answer.usage.cache_read_tokens > 0.8 * answer.usage.input_tokens > 80
+    assert (answer.usage.output_tokens, answer.finish_reason) == (5, "length")
+    letter = llama.complete(ask("Say hello.", temperature=0.0)).message.text[3]
+    assert letter not in llama.complete(ask("Say hello.", temperature=0.0, stop=(letter,))).message.text
+
+
+def test_what_cannot_be_answered(llama: LlamaModel, tmp_path: Path) -> None:
+    with pytest.raises(ContextLengthError, match="context"):
+        llama.complete(ask("word " * 2000))
+    with pytest.raises(InvalidRequestError):
+        llama.complete(ask("Hello", extensions={"grammar": "root ::= ("}))
+    with pytest.raises(InvalidRequestError, match="the model has no adapter sound; it has none"):
+        llama.complete(ask("Hello", extensions={"adapter": "sound"}))
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF" + b"\0" * 64)
+    with pytest.raises(ModelError, match=r"broken\.gguf: llama\.cpp cannot load"):
+        LlamaModel(broken)
+    broken.write_bytes(b"GGUF" + b"\xff" * 64)
+    with pytest.raises(UnknownModelError, match="is not a usable GGUF file: 18,446,744,073,709,551,615 named values"):
+        special_tokens(broken)
+
+
+def test_several_workers(smollm2: Path) -> None:
+    model = LlamaModel(smollm2, workers=3, context_tokens=512)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(model.complete, [ask(f"Name harbour {i}.", max_tokens=6) for i in range(4)]))
+    model.close()
+    assert all(answer.usage.output_tokens for answer in answers)
+
+
+def test_the_log_is_printed_only_if_asked_for_and_closing_at_once_returns(smollm2: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from groundset.models.llama import LlamaModel\n"
+        "for _ in range(2): LlamaModel(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] == 'v').close()"
+    )
+    command = [sys.executable, "-c", code, str(smollm2)]
+    quiet, verbose = (subprocess.run([*command, flag], capture_output=True, check=True) for flag in "qv")
+    assert quiet.stdout + quiet.stderr == b""
+    assert b"model" in verbose.stderr
+
+
+def test_control_tokens_of_the_model_are_ordinary_text(llama: LlamaModel, smollm2: Path) -> None:
+    def count(text: str, complete: Any) -> int:
+        turn = Request(model="local/x", messages=(Message.user(text),), config=Config(max_tokens=1))
+        return int(complete(turn).usage.input_tokens)
+
+    special = special_tokens(smollm2)
+    assert {"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<repo_name>"} <= set(special)
+    plain = count("Turns:", llama.complete)
+    for token in special[:3]:
+        text = "Turns:" + token * 8
+        assert count(text, llama._complete) == plain + 8
+        assert count(text, llama.complete) >= plain + 16, token
+
+
+NAMED = (
+    "<|im_end|>",
+    "<｜end▁of▁sentence｜>",
+    "<|START_OF_TURN_TOKEN|>",
+    "[|endofturn|]",
+    "]~b]",
+    "<seed:eos>",
+    "<turn|>",
+)
+
+
+@pytest.mark.parametrize("token", [*NAMED, *COMMON_TOKENS])
+def test_tokens_are_escaped_and_restored(token: str) -> None:
+    text = f"The turn ends with {token}{token}, they say."
+    seen: list[str] = []
+
+    def echo(request: Request) -> Any:
+        seen.extend([str(request.system), *(str(message.text) for message in request.messages)])
+        return answer(request.messages[-1].text or "")
+
+    asked = Request(model="x", system=f"Say {token}", messages=(Message.user(text), Message.assistant(text)))
+    assert ControlTokens().guard(asked, echo).message.text == text
+    assert all(token not in prompt and f"{token[0]} {token[1:]}" in prompt for prompt in seen)
+
+
+def test_nested_tokens_and_ordinary_text() -> None:
+    tokens = ControlTokens(["<a><b>", "a><b>", "<b>", "<<|x|>>", "  ", "▁▁", "x", ""])
+    for text in ("<a><b>", "<<|x|>>", "<|<|im_end|>|>", "<tool_<tool_call>call>"):
+        escaped = tokens.escape(text)
+        assert tokens.escape(escaped) == escaped != text
+    text = "a  b\n\n<i>bold</i> 1 <2> |> <|> <| x |> [1] x▁▁y a|b|c [x](y)"
+    assert tokens.escape(text) == text
+
+
+def answer(text: str) -> Any:
+    from dspy.lm15 import Response, Usage
+
+    usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return Response(id=None, model="x", message=Message.assistant(text), finish_reason="stop", usage=usage)

@@ -1,0 +1,230 @@
+"""Models on servers: thoughts are cut, what is refused is left out, and failures say what to do."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Config, Message, Request
+from dspy.utils.exceptions import LMInvalidRequestError
+from model_server import Answer, ModelServer, serving, wrote
+
+from groundset.models import server as served
+from groundset.models.open import open_model
+from groundset.models.server import NoAnswerError
+from programs.errors import AnswerError, InputError, UnreachableModelError
+
+ERROR = {"error": {"message": "no", "type": "invalid_request_error"}}
+PROBE = "Hi"
+
+
+def ask(
+    answer: Callable[[dict[str, Any]], Answer] | Answer, text: str = "What is a quay?", **options: Any
+) -> tuple[str, dict[str, Any], list[str]]:
+    """Ask once; return what was written, the last request and what was said about it."""
+    said: list[str] = []
+    with serving(answer) as server, open_model(server.spec, notify=said.append, timeout=5, **options) as model:
+        config = Config(max_tokens=20, temperature=0.0, stop=("\n",), extensions={"adapter": "sound"})
+        request = Request(model=model.lm.model, system="Be brief.", messages=(Message.user(text),), config=config)
+        written = model.lm(request).message.text
+        return written, server.bodies[-1], [line.replace(f"127.0.0.1:{server.server_port}", "HOST") for line in said]
+
+
+def after_check(answer: Answer) -> Callable[[dict[str, Any]], Answer]:
+    """Answer the check, and everything else as said."""
+    return lambda body: "Hello" if body["messages"][-1]["content"] == PROBE else answer
+
+
+def test_a_request_as_every_server_takes_it() -> None:
+    written, body, said = ask("It is < |eot_id|>.\nMore", "What is <|eot_id|>?")
+    assert written == "It is <|eot_id|>."
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is < |eot_id|>?"}]
+    assert body == {"model": "tiny", "messages": messages, "max_tokens": 20, "temperature": 0.0, "stop": ["\n"]}
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        wrote("verdict good", reasoning_content="The user wants a verdict, so I check each criterion."),
+        wrote("verdict good", reasoning="The user wants a verdict."),
+        "<think>\nIs it?\nyes, 95\n</think>\n\nverdict good",
+        "so it is good\n</think>\nverdict good",
+        "[THINK]so it is[/THINK]verdict good\nmore",
+    ],
+)
+def test_thoughts_are_cut_and_get_room(answer: Answer) -> None:
+    written, body, said = ask(answer)
+    assert written == "verdict good"
+    # The limit of a step is for its answer; a stop sequence would end the thought.
+    assert (body["max_tokens"], "stop" in body) == (20 + 4096, False)
+    assert said == ["HOST: tiny thinks before it answers; each call may take 4096 tokens more"]
+
+
+def test_a_model_that_begins_to_think_later_gets_room() -> None:
+    def think(body: dict[str, Any]) -> Answer:
+        long_enough = body["max_tokens"] > 100 or body["messages"][-1]["content"] == PROBE
+        return "Paris" if long_enough else wrote(None, finish="length", reasoning="The capital")
+
+    assert ask(think)[0] == "Paris"
+
+
+@pytest.mark.parametrize(
+    "answer", [wrote(None, reasoning_content="Hm"), wrote("", finish="length"), wrote("<think>Hm", finish="length")]
+)
+def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
+    with pytest.raises(AnswerError, match=r"only thought and written nothing.*turn its thinking off.*more") as caught:
+        ask(answer)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("refused", "message", "said", "left"),
+    [
+        ("temperature", "Unsupported parameter: 'temperature'", "temperature; it is left out", {"max_tokens", "stop"}),
+        ("stop", "stop is not supported with this model", "stop; it is left out", {"max_tokens", "temperature"}),
+        (
+            "max_tokens",
+            "'max_tokens' is not supported, use max_completion_tokens",
+            "max_tokens; it is sent as max_completion_tokens",
+            {"max_completion_tokens", "stop", "temperature"},
+        ),
+    ],
+)
+def test_a_refused_parameter_is_left_out(refused: str, message: str, said: str, left: set[str]) -> None:
+    written, body, lines = ask(lambda body: (400, {"error": {"message": message}}) if refused in body else "A\nB")
+    assert written == "A"  # a stop sequence that is left out ends the text all the same
+    assert body.keys() - {"model", "messages"} == left
+    assert lines == [f"HOST refuses {said} from now on"]
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(400, "System role not supported"), (500, "Conversation roles must alternate"), (422, "Unexpected role 'system'")],
+)  # fmt: skip
+def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: int, message: str) -> None:
+    written, body, said = ask(
+        lambda body: (status, {"detail": message}) if body["messages"][0]["role"] == "system" else "A quay."
+    )
+    assert written == "A quay."
+    assert body["messages"] == [{"role": "user", "content": "Be brief.\n\nWhat is a quay?"}]
+    assert said == ["HOST refuses system; it is put before the first question from now on"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((401, ERROR), "HOST needs an API key; set GROUNDSET_API_KEY"),
+        ((402, ERROR), "HOST has no credit left for this API key"),
+        ((404, {"error": {"message": "no route"}}), r"HOST has no chat completions .*\(no route\); most base URLs end"),
+        ((422, {"detail": "too strict"}), r'HOST answers 422: {"detail": "too strict"}'),
+        ((500, ERROR), "HOST answers 500: no"),
+        ((302, ERROR), "HOST redirects to another address"),
+        ((200, {"hello": 1}), "HOST does not answer like a model server; check the address"),
+        ((200, [1]), "HOST does not answer like a model server"),
+        ((200, {**wrote("x"), "padding": "x" * (9 << 20)}), "HOST answers with more than 8 MB"),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(answer: Answer, message: str) -> None:
+    with serving(answer) as server, pytest.raises(UnreachableModelError, match=message.replace("HOST ", r"^\S+ ")):
+        open_model(server.spec, notify=print, timeout=5)
+    assert server.bodies == []
+
+
+def test_another_model_than_the_server_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        serving((404, ERROR)) as server,
+        pytest.raises(UnreachableModelError, match=r"has no model other; it has tiny$"),
+    ):
+        open_model(server.spec.replace("tiny", "other"), notify=print)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(UnreachableModelError, match="openai needs an API key; set OPENAI_API_KEY"):
+        open_model("openai/gpt-4o-mini", notify=print)
+
+
+def test_nobody_listens() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        spec = f"openai/tiny@http://127.0.0.1:{bound.getsockname()[1]}/v1"
+        with pytest.raises(UnreachableModelError, match="does not answer; check that the server is running"):
+            open_model(spec)
+    with pytest.raises(UnreachableModelError, match=r"nowhere\.invalid is an unknown host"):
+        open_model("openai/tiny@http://nowhere.invalid/v1", notify=print)
+
+
+def test_the_key_goes_to_the_named_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
+    with serving() as server:
+        open_model(server.spec).close()
+        assert server.keys == ["Bearer secret"]
+        server.answer = lambda body: (401, ERROR)
+        with pytest.raises(UnreachableModelError, match="refuses the API key in GROUNDSET_API_KEY"):
+            open_model(server.spec)
+        monkeypatch.setenv("GROUNDSET_API_KEY", "sécret")
+        with pytest.raises(InputError, match="GROUNDSET_API_KEY contains characters"):
+            open_model(server.spec)
+
+
+def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    answers: list[Answer] = [(429, ERROR), (503, ERROR)]
+    written, _, said = ask(lambda body: answers.pop() if answers and len(body["messages"]) > 1 else "Yes")
+    assert (written, pauses) == ("Yes", [2.0, 4.0])
+    assert said == [
+        "HOST answers 503: no; trying again in 2 s",
+        "HOST limits the rate of requests (429); trying again in 4 s",
+    ]
+    with pytest.raises(NoAnswerError, match="limits the rate"):
+        ask(after_check((429, ERROR)), retries=0)
+    with pytest.raises(LMInvalidRequestError):  # only this request is refused
+        ask(after_check((400, ERROR)))
+
+
+def test_a_slow_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "_SLOW_SECONDS", 0.1)
+    awake, said = threading.Event(), []
+    with serving(lambda body: "Hello" if awake.wait(5) else "late") as server:
+        host = f"127.0.0.1:{server.server_port}"
+        with pytest.raises(UnreachableModelError, match=r"did not answer within 0\.3 seconds \(--timeout\)"):
+            open_model(server.spec, notify=said.append, timeout=0.3)
+        assert said == [f"waiting for the first answer of {host} since 0 s (--timeout 0.3)"]
+        awake.set()
+
+
+def test_an_answer_in_single_bytes_and_one_that_breaks_off() -> None:
+    def trickle(handler: Any) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        while not handler.server.closing.wait(0.02):
+            handler.wfile.write(b" ")
+
+    with serving() as server, open_model(server.spec, timeout=0.5, retries=0) as model:
+        server.closing = threading.Event()
+        server.fault = trickle
+        with pytest.raises(NoAnswerError, match="did not answer within"):
+            model.lm("Hello")
+        server.closing.set()
+        server.fault = lambda handler: handler.connection.shutdown(socket.SHUT_RDWR)
+        with pytest.raises(NoAnswerError, match="closed the connection before it had answered"):
+            model.lm("Hello again")
+
+
+def test_dspy_sees_one_call(tmp_path: Any) -> None:
+    class Seen(dspy.utils.callback.BaseCallback):
+        calls = 0
+
+        def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+            Seen.calls += 1
+
+    with serving("[[ ## answer ## ]]\nParis\n\n[[ ## completed ## ]]") as server, open_model(server.spec) as model:
+        with dspy.context(lm=model.lm, callbacks=[Seen()], track_usage=True):
+            prediction = dspy.Predict("question -> answer")(question="What is the capital of France?")
+        assert prediction.answer == "Paris"
+        assert prediction.get_lm_usage()[model.lm.model]["total_tokens"] == 28
+        assert Seen.calls == 1
+        assert len(model.lm.history) == 1
+        assert model.usage()["calls"] == 1
+    assert isinstance(server, ModelServer)

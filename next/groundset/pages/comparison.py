@@ -23,12 +23,9 @@ _Measured = tuple[Values, Sequence[str]]
 
 
 class Measure(NamedTuple):
-    """One measure.
+    """One measure: ``of`` returns its values in a run, given the size of the smaller run; None if the run lacks them.
 
-    Attributes:
-        is_share: whether its values are 0 and 1.
-        of: returns the values of a run, given the size of the smaller one; None if the run lacks them.
-        search: whether it depends on embedder and chunks, which must then be the same in both runs.
+    Those of a share are 0 and 1. A ``search`` depends on embedder and chunks, which must be the same in both runs.
     """
 
     name: str
@@ -121,11 +118,10 @@ def _conclusion(rows: Sequence[Figures]) -> str:
 def _documents_in_common(run: Run, against: Run) -> str:
     new, old = ({_digest(document.text) for document in each.documents.values()} for each in (run, against))
     if new == old:
-        same = _chunk_texts(run) == _chunk_texts(against)
-        return f"Both runs have the same documents, with {'the same' if same else 'different'} chunks."
-    if not new & old:
-        return "The runs share no document; differences may be due to the documents."
-    return f"The runs share {counted(len(new & old), 'document')}, of {len(new)} and {len(old)}."
+        same = "the same" if _chunk_texts(run) == _chunk_texts(against) else "different"
+        return f"Both runs have the same documents, with {same} chunks."
+    shared = f"{counted(len(new & old), 'document')}, of {len(new)} and {len(old)}"
+    return f"The runs share {shared}; differences may be due to the others."
 
 
 def _search(run: Run) -> Any:
@@ -147,7 +143,8 @@ def _passages(samples: Sequence[Sample]) -> list[str]:
 
 
 def _attempts(run: Run, _: int) -> _Measured | None:
-    kept, attempts = len(run), run.record.get("attempts") or 0
+    """Count the good questions of attempts, also those that were more than asked for."""
+    kept, attempts = len(run) + (run.record.get("surplus") or 0), run.record.get("attempts") or 0
     return (np.array([1.0] * kept + [0.0] * (attempts - kept)), ()) if attempts >= max(kept, 1) else None
 
 

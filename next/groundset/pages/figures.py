@@ -98,6 +98,7 @@ def _made(run: Run) -> Figures:
     verdicts = signed(run)
     refused = [reject for reject in run.rejects if reject.question is not None]
     skipped = [reject for reject in run.rejects if reject.question is None]
+    barren = {reject.chunk_id for reject in skipped}
     used = {chunk.chunk_id for sample in run.samples for chunk in sample.contexts}
     chunks = Counter(chunk.doc_id for chunk in run.chunks.values())
     made = Counter(doc_id for sample in run.samples for doc_id in {chunk.doc_id for chunk in sample.contexts})
@@ -109,12 +110,8 @@ def _made(run: Run) -> Figures:
         "attempts": run.record.get("attempts"),
         "kept": share(len(run.samples), len(run.samples) + len(refused)),
         "signed": share(sum(verdicts.values()), len(verdicts)),
-        "documents": {"used": len(made.keys() & run.documents.keys()), "of": len(run.documents)},
-        "chunks": {
-            "used": len(used & run.chunks.keys()),
-            "refused": len({reject.chunk_id for reject in skipped} - used),
-            "of": len(run.chunks),
-        },
+        "documents": {"used": len(made), "of": len(run.documents)},
+        "chunks": {"used": len(used), "refused": len(barren - used), "of": len(run.chunks)},
         "questions_refused": _reasons(refused),
         "chunks_refused": _reasons(skipped),
         "by_document": [
@@ -130,13 +127,9 @@ def _reasons(rejects: Sequence[Reject]) -> list[Figures]:
     groups: dict[tuple[str, str], list[Reject]] = defaultdict(list)
     for reject in rejects:
         groups[reject.step, reject.reason.split(":")[0]].append(reject)  # after a colon come details of one question
+    fields = {"question", "reason", "chunk_id"}
     return [
-        {
-            "step": step,
-            "reason": reason,
-            "count": len(found),
-            "example": found[0].model_dump(include={"question", "reason", "chunk_id"}),
-        }
+        {"step": step, "reason": reason, "count": len(found), "example": found[0].model_dump(include=fields)}
         for (step, reason), found in sorted(groups.items(), key=lambda group: -len(group[1]))
     ]
 

@@ -28,7 +28,7 @@ class LabelsFromOptions(Options):
     unanswerable questions, and questions over several documents.
     """
 
-    runs: tuple[Path, ...] = option(..., "Folders of reviewed runs.", metavar="RUN...", argument=True)
+    runs: tuple[Path, ...] = option(..., "Folders of reviewed runs.", metavar="RUN", argument=True)
     out: Path = option(..., "The file of the labels; - is standard output.", metavar="FILE.jsonl")
 
 
@@ -44,35 +44,24 @@ def labels_from(options: LabelsFromOptions) -> None:
     reasons = ", ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
     if not rows:
         named = ", ".join(map(str, options.runs))
-        raise InputError(f"{named}: {reasons or 'no reviews yet; run `groundset review` first'}")
+        raise InputError(f"{named}: no label; {reasons or 'run `groundset review` first'}")
     write_rows(options.out, rows.values())
     good = sum(row["label"] == "good" for row in rows.values())
-    on_stream = is_stream(options.out)
-    say(f"{counted(len(rows), 'label')}, {good} good: {options.out}.", err=on_stream)
-    if left_out:
-        say(f"Left out: {reasons}.", err=on_stream)
+    counts = f"{counted(len(rows), 'label')}, {good} good" + (f"; left out: {reasons}" if reasons else "")
+    say(f"{counts}: {options.out}", err=is_stream(options.out))
 
 
-def labels_of(run: Run, left_out: "Counter[str] | None" = None) -> list[dict[str, Any]]:
+def labels_of(run: Run, left_out: Counter[str] | None = None) -> list[dict[str, Any]]:
     """Return the reviewed questions of a run as rows of question labels; see data/README.md.
 
-    The split of a row is that of its document, which readers of labels derive from the name.
-
-    Args:
-        run: the run.
-        left_out: counts the reviewed samples that become no label, by reason.
+    The split of a row is that of its document, which readers of labels derive from the name. ``left_out`` counts the
+    reviewed samples that become no label, by reason.
     """
-    left_out = Counter() if left_out is None else left_out
     latest = latest_reviews(run.reviews)
-    rows = []
-    for sample in run.samples:
-        if reviews := list(latest[sample.id].values()):
-            row = _label(run, sample, reviews)
-            if isinstance(row, str):
-                left_out[row] += 1
-            else:
-                rows.append(row)
-    return rows
+    labels = [_label(run, each, list(latest[each.id].values())) for each in run.samples if each.id in latest]
+    if left_out is not None:
+        left_out.update(label for label in labels if isinstance(label, str))
+    return [label for label in labels if not isinstance(label, str)]
 
 
 def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any] | str:
@@ -91,7 +80,7 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
     passage = plain_passage(chunk.text for chunk in sample.contexts)
     digest = hashlib.sha256(f"{sample.question}\0{passage}".encode()).hexdigest()
     said = "; ".join(dict.fromkeys(review.note for review in reviews if review.note))
-    row = {
+    row: dict[str, Any] = {
         "id": f"review-{digest[:16]}",
         "document": Path(paths[0]).stem,
         "topic": plain(sample.contexts[0].topic),
@@ -103,8 +92,9 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
         "origin": ((run.record.get("models") or {}).get("lm") or {}).get("name", "unknown"),
         "language": sample.language,
     }
-    answers = {answer for _, answer in reasons}
-    return row | ({"answer": {"text": sample.answer, "label": answer}} if answer and len(answers) == 1 else {})
+    if answer and sample.answer.strip() and len({label for _, label in reasons}) == 1:
+        row["answer"] = {"text": sample.answer, "label": answer}
+    return row
 
 
 def _reason(review: Review) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from programs.types import Sample
 
 _Span = tuple[int, int]
+_MAX_TEXT, _MAX_WORDS = 50_000, 5_000  # characters that are read of a passage and of words; time is their product
 _AROUND = 160  # characters of an excerpt on both sides of what is marked
 _WORD, _BETWEEN, _BEFORE, _BEHIND = re.compile(r"[^\W_]+"), r"[\W_]+", r"(?<![^\W_])", r"(?![^\W_])"
 
@@ -61,12 +62,12 @@ def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _find(text: str, words: str, within: _Span) -> _Span | None:
     """Return the first span of some words in a part of a text; whole words, in scripts with spaces."""
-    parts = _WORD.findall(words)
+    parts = _WORD.findall(words[:_MAX_WORDS])
     if not parts:
         return None
     before, behind = (unicodedata.category(letter) != "Lo" for letter in (parts[0][0], parts[-1][-1]))
     pattern = _BEFORE * before + _BETWEEN.join(map(re.escape, parts)) + _BEHIND * behind
-    found = re.compile(pattern, re.IGNORECASE).search(text, *within)
+    found = re.compile(pattern, re.IGNORECASE).search(text, within[0], min(within[1], _MAX_TEXT))
     return found.span() if found else None
 
 

@@ -1,9 +1,9 @@
 """The report of a run: one HTML page with its questions and figures, and a comparison with another run."""
 
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from groundset import __version__
 from groundset.files import check_target, is_stream, json_text, write_text
@@ -11,14 +11,14 @@ from groundset.options import Options, option
 from groundset.pages.comparison import compare
 from groundset.pages.figures import ALIKE, DISAGREEMENT, EARLY, Figures, figures_of
 from groundset.pages.html import render
-from groundset.pages.passages import Piece, evidence_of, excerpt, marked
+from groundset.pages.passages import evidence_of, excerpt, marked
 from groundset.pages.verdicts import latest_reviews
 from groundset.printing import say, say_lines
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from programs.errors import InputError
 from programs.text import plain
-from programs.types import Chunk, Sample
+from programs.types import Sample
 
 NAME, SAMPLES = "report.html", "samples.html"
 _QUESTIONS, _DOCUMENTS, _BARS = 500, 100, 12  # shown at most
@@ -38,12 +38,6 @@ class ReportOptions(Options):
     as_json: bool = option(False, "Print the figures as JSON and write no page.", command_only=True)
 
 
-class _Question(NamedTuple):
-    sample: Sample
-    passages: Sequence[tuple[Chunk, list[Piece]]]
-    reviews: Sequence[Review]
-
-
 def report(options: ReportOptions) -> Path | None:
     """Write the report of a run and return the path of the page.
 
@@ -55,7 +49,7 @@ def report(options: ReportOptions) -> Path | None:
         return None
     page = write_report(options.run, options.out, options.against)
     if not is_stream(page):
-        say(f"Report: {page}.")
+        say(f"report: {page}")
     return page
 
 
@@ -128,11 +122,9 @@ def _opened(run: Run | Path) -> Run:
     return open_run(run) if isinstance(run, Path) else run
 
 
-def _question(sample: Sample, reviews: Mapping[str, Review]) -> _Question:
+def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
     evidence = evidence_of(sample)
     texts = [" ".join(plain(chunk.text).split()) for chunk in sample.contexts]
-    passages = [
-        (chunk, excerpt(marked(text, evidence, sample.answer)))
-        for chunk, text in zip(sample.contexts, texts, strict=True)
-    ]
-    return _Question(sample, passages, list(reviews.values()))
+    shortened = [excerpt(marked(text, evidence, sample.answer)) for text in texts]
+    passages = list(zip(sample.contexts, shortened, strict=True))
+    return {"sample": sample, "passages": passages, "reviews": list(reviews.values())}

@@ -43,9 +43,9 @@ def review(options: ReviewOptions) -> None:
         signal.signal(number, signal.default_int_handler)
     run = open_run(options.run)
     with suppress(KeyboardInterrupt), serving(run, name, options.port) as address:
-        say(f"Open {address} in a browser. Press Ctrl-C to stop.")
+        say(f"open {address} in a browser; Ctrl-C stops it")
         with shown_in_browser(address) if options.open else nullcontext():
             threading.Event().wait()
     for mine in tallies(run.samples, latest_reviews(run.reviews)):
         if mine.reviewer == name:
-            say(f"Reviewed {mine.reviewed} of {len(run)}: {mine.signed} signed.", err=True)
+            say(f"reviewed {mine.reviewed} of {len(run)}, {mine.signed} signed", err=True)

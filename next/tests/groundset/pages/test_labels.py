@@ -1,0 +1,100 @@
+"""Labels made from reviews."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pages_run import PASSAGES, review
+
+from groundset.pages import labels
+from groundset.pages.labels import LabelsFromOptions, labels_from, labels_of
+from groundset.run.run import Run
+from optimizers.labels import read_rows
+from programs.errors import InputError
+
+MakeRun = Callable[..., Run]
+
+
+def test_verdicts_become_labels(make_run: MakeRun) -> None:
+    run = make_run(
+        reviews=[
+            review("s0"),
+            review("s1", "refused", "vague", "incomplete", note="Which bridge?"),
+            review("s2", "refused", "incomplete"),
+            review("s3", "refused", "vague"),
+            review("s3"),  # changed
+        ]
+    )
+    rows = {row["question"]: row for row in labels_of(run)}
+    assert all(row.pop("id").startswith("review-") for row in rows.values())
+    assert rows["When does the ferry leave Tollvik?"] == {
+        "document": "guide",
+        "topic": "Guide g",
+        "passage": PASSAGES[0].replace("*", ""),
+        "question": "When does the ferry leave Tollvik?",
+        "label": "good",
+        "reason": "ok",
+        "explanation": "Sample s0 of the run run.",
+        "origin": "scripted",
+        "language": "en",
+        "answer": {"text": "at nine", "label": "correct"},
+    }
+    vague = rows["Who built the bridge?"]
+    assert (vague["label"], vague["reason"], vague["explanation"]) == ("bad", "vague", "Which bridge?")
+    assert "answer" not in vague
+    incomplete = rows["How high is the tower?"]
+    assert (incomplete["label"], incomplete["answer"]["label"]) == ("good", "incomplete")
+    assert rows["When does the museum open?"]["label"] == "good"
+
+
+def test_what_becomes_no_label(make_run: MakeRun) -> None:
+    run = make_run(
+        reviews=[
+            review("s0"),
+            review("s0", "refused", "vague", reviewer="ben"),
+            review("s1", "refused", "other", note="dull"),
+            review("s2"),
+            review("s3"),
+        ],
+        changes={2: {"retrieval_gt": ()}, 3: {"contexts": _two_documents(make_run("whole"))}},
+    )
+    left_out: Counter[str] = Counter()
+    assert labels_of(run, left_out) == []
+    assert left_out == {
+        "reviewers disagree": 1,
+        "refused for another reason": 1,
+        "unanswerable question": 1,
+        "passages of several documents": 1,
+    }
+
+
+def test_reviewers_of_one_mind(make_run: MakeRun) -> None:
+    reasons = (("ann", "vague"), ("ben", "malformed"), ("eve", "malformed"))
+    run = make_run(reviews=[review("s0", "refused", reason, reviewer=name) for name, reason in reasons])
+    assert [row["reason"] for row in labels_of(run)] == ["malformed"]
+
+
+def test_the_command(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {
+        "one": [review("s0"), review("s1", "refused", "other", note="dull")],
+        "two": [review("s0"), review("s2", "refused", "vague")],
+        "three": [],
+    }
+    runs = {Path(name): make_run(name, reviews=reviews) for name, reviews in given.items()}
+    monkeypatch.setattr(labels, "open_run", runs.__getitem__)
+    out = tmp_path / "labels.jsonl"
+    labels_from(LabelsFromOptions(runs=(Path("one"), Path("two")), out=out))
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [row["label"] for row in rows] == ["good", "bad"], "one question of two runs is one label"
+    assert {(row.split, row.language) for row in read_rows([out])} <= {("train", "en"), ("dev", "en"), ("test", "en")}
+    assert capsys.readouterr().out == f"2 labels, 1 good; left out: refused for another reason (1): {out}\n"
+    with pytest.raises(InputError, match="three: no label; run `groundset review` first"):
+        labels_from(LabelsFromOptions(runs=(Path("three"),), out=out))
+
+
+def _two_documents(run: Run) -> tuple[object, ...]:
+    return run.chunks["c0"], run.chunks["c3"]

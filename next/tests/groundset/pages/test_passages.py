@@ -1,0 +1,55 @@
+"""Evidence and answer in a passage."""
+
+import pytest
+
+from groundset.pages.passages import excerpt, marked
+
+TEXT = "The **MV *Henn Lady*** was delivered in June 1976, eleven weeks late. She sails in July."
+
+
+def shown(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(text, css) for text, css in pieces if css]
+
+
+def test_evidence_and_answer_are_found_in_spite_of_markup_and_case() -> None:
+    found = marked(TEXT, ["the MV Henn Lady was delivered in june 1976, eleven weeks late"], "Eleven weeks")
+    assert "".join(piece.text for piece in found) == TEXT
+    assert shown(found) == [
+        ("The **MV *Henn Lady*** was delivered in June 1976, ", "evidence"),
+        ("eleven weeks", "evidence answer"),
+        (" late", "evidence"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence", "answer", "expected"),
+    [
+        ("It has 19 rooms and 9 doors.", [], "9", [("9", "answer")]),
+        ("It opens at nine. At nine it sails.", ["At nine it sails"], "nine", [("nine", "evidence answer")]),
+        ("It opens.", ["It closes"], "never", []),
+        ("It opens.", ["", "!!"], "", []),
+        ("博物馆在星期天开放。", [], "星期天", [("星期天", "answer")]),
+    ],
+)
+def test_what_is_marked(text: str, evidence: list[str], answer: str, expected: list[tuple[str, str]]) -> None:
+    found = marked(text, evidence, answer)
+    assert [piece for piece in shown(found) if "answer" in piece[1] or not answer] == expected
+    assert "".join(piece.text for piece in found) == text
+
+
+def test_excerpt_keeps_what_is_marked_and_some_words_around_it() -> None:
+    text = f"{'long before ' * 50}the weir broke {'between ' * 60}in 1820 {'afterwards ' * 50}"
+    found = excerpt(marked(text, ["the weir broke", "in 1820"], ""))
+    assert [piece.text for piece in found if piece.css] == ["the weir broke", "in 1820"]
+    whole = "".join(piece.text for piece in found)
+    assert whole.startswith("… ")
+    assert whole.endswith(" …")
+    assert whole.count("…") == 3
+    assert len(whole) < 700
+    assert excerpt(marked("short", [], "")) == [("short", "")]
+    assert excerpt(marked("word " * 200, [], ""))[0].text.endswith("word …")
+
+
+def test_many_near_matches_take_no_time() -> None:
+    text = "a-" * 50_000
+    assert shown(marked(text, ["a " * 300 + "b"], "ab")) == []

@@ -1,0 +1,191 @@
+"""The report of a run: sections, figures, and texts that would do harm."""
+
+import json
+import re
+import webbrowser
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages_run import ASKED, EVIL, EVILS, review
+
+from groundset.pages.figures import likeness
+from groundset.pages.report import ReportOptions, report, report_page, report_record, show_page, write_report
+from groundset.run.run import Run
+from programs.errors import InputError
+
+MakeRun = Callable[..., Run]
+SECTIONS = ["questions", "made", "retrieval", "variety", "cost"]
+
+
+class Page(HTMLParser):
+    """The text, tags and attributes of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(page)
+        self.text = " ".join(self.text.split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] != ["style"]:
+            self.text += f" {data}"
+
+
+def test_sections_of_which_the_first_shows_the_questions(make_run: MakeRun) -> None:
+    run = make_run(reviews=[review("s0"), review("s1", "refused", "wrong_premise", reviewer="ben")])
+    text = report_page(run)
+    page = Page(text)
+    assert [value for name, value in page.attributes if name == "id"] == SECTIONS
+    first = Page(text.split('<section id="made">')[0]).text
+    for question, answer in ASKED:
+        assert question in first
+        assert answer in first
+    assert '<mark class="evidence">The bridge was built by </mark><mark class="evidence answer">Ada Lund</mark>' in text
+    for words in ("rank 7", "not found", "0.43", "signed by ann", "refused by ben: wrong premise"):
+        assert words in first
+    assert "judge: not clear" in page.text
+    assert "chunk: not content" in page.text
+    assert report_page(run) == text, "reports are the same each time"
+
+
+def test_figures(make_run: MakeRun) -> None:
+    costs = {"calls": 20, "prompt_tokens": 8000, "generated_tokens": 400, "seconds": 60.0, "cost": {"total": 0.02}}
+    reviews = [review("s0"), review("s1"), review("s1", "refused", "vague", reviewer="ben"), review("s2")]
+    found = report_record(make_run(reviews=reviews, attempts=8, **costs))
+    made, retrieval, variety = found["made"], found["retrieval"], found["variety"]
+    assert (made["samples"], made["attempts"]) == (4, 8)
+    assert (made["signed"]["part"], made["signed"]["of"]) == (2, 3), "all who reviewed it must sign"
+    assert (made["kept"]["part"], made["kept"]["of"]) == (4, 5)
+    assert made["kept"]["low"] < 0.8 < made["kept"]["high"]
+    [refused] = made["questions_refused"]
+    assert (refused["step"], refused["reason"], refused["count"]) == ("judge", "not clear", 1)
+    assert refused["example"]["reason"] == "not clear: why"
+    assert made["chunks"] == {"used": 4, "refused": 0, "of": 4}
+    assert [(row["path"], row["samples"], row["refused"]) for row in made["by_document"]] == [
+        ("guide.md", 2, 1),
+        ("north.md", 2, 0),
+    ]
+    assert retrieval["ranks"] == {"1": 1, "2": 1, "3": 0, "4 to 5": 0, "6 to 10": 1, "not found": 1}
+    assert (retrieval["first"]["value"], retrieval["early"]["value"]) == (0.25, 0.5)
+    assert retrieval["reciprocal_rank"]["value"] == pytest.approx((1 + 1 / 2 + 1 / 7) / 4)
+    assert variety["first_words"] == {"when": 2, "who": 1, "how": 1}
+    assert variety["question_words"]["value"] == 5
+    assert found["cost"]["per_sample"] == {
+        "calls": 5, "prompt_tokens": 2000, "generated_tokens": 100, "seconds": 15, "price": 0.005,
+    }  # fmt: skip
+
+
+def test_questions_that_share_their_words_are_alike(make_run: MakeRun) -> None:
+    assert likeness(["Who built it?", "Who built it", "Why?", ""]).tolist() == [1, 1, 0, 0]
+    assert likeness([]).tolist() == []
+    repeated = (*ASKED[:2], ("Who built the bridge, then?", "Ada"))
+    assert report_record(make_run(asked=repeated))["variety"]["alike"]["part"] == 2
+
+
+def test_unanswerable_questions_are_left_out_of_retrieval(make_run: MakeRun) -> None:
+    run = make_run(changes={1: {"retrieval_gt": ()}})
+    assert report_record(run)["retrieval"]["questions"] == 3
+    assert "1 unanswerable question left out" in Page(report_page(run)).text
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_report_on_few_samples(make_run: MakeRun, count: int) -> None:
+    page = Page(report_page(make_run(asked=ASKED[:count])))
+    assert page.tags.count("section") == 5
+    assert "nan" not in page.text.lower()
+
+
+@pytest.mark.parametrize("evil", EVILS)
+def test_texts_never_become_markup(make_run: MakeRun, evil: str) -> None:
+    reviews = [review("s0", "refused", f"vague{evil}"[:60], reviewer="<b>")]
+    asked = [(f"{question}{evil}", f"{answer}{evil}") for question, answer in ASKED]
+    changes = {0: {"evolution": evil, "metadata": {"kind": evil, "evidence": evil}}}
+    run = make_run(asked=asked, evil=evil, reviews=reviews, changes=changes, models={"lm": {"name": evil}})
+    text = report_page(run, make_run("other"))
+    page = Page(text)
+    assert {"script", "img", "b", "textarea"}.isdisjoint(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name == "style"]
+    assert [value for name, value in page.attributes if name == "id"] == [*SECTIONS, "comparison"]
+    assert not re.search("[\u202a-\u202e\u2028\x1b\x00]", text)
+    assert "49 ${1}" not in page.text
+    assert len(text) < 200_000
+
+
+def test_the_page_may_load_and_run_nothing(make_run: MakeRun) -> None:
+    text = report_page(make_run())
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert "default-src &#39;none&#39;" in policy
+    assert "unsafe" not in policy
+    assert not re.findall(r"(?:src|href)=\"(?!#|data:,)", text)
+
+
+def test_where_the_page_is_written(make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_run(with_corpus=True)
+    (run.folder / "report.html").symlink_to(tmp_path / "elsewhere")
+    assert write_report(run) == run.folder / "report.html"
+    assert not (tmp_path / "elsewhere").exists()
+    out = tmp_path / "own.html"
+    assert report(ReportOptions(run=run.folder, out=out)) == out
+    assert out.read_text("utf-8") == report_page(run)
+    assert capsys.readouterr().out == f"report: {out}\n"
+    assert report(ReportOptions(run=run.folder, as_json=True)) is None
+    assert json.loads(capsys.readouterr().out) == report_record(run.folder)
+    with pytest.raises(InputError, match=r"^--out .*r\.txt: must end with \.html$"):
+        write_report(run.folder, tmp_path / "r.txt")
+    with pytest.raises(InputError, match="does not exist"):
+        write_report(tmp_path / "nothing")
+
+
+def test_page_of_all_samples(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: bool(opened.append(address)))
+    run = make_run(asked=[*ASKED[:3], (EVIL, EVIL)])
+    page = show_page(run)
+    assert opened == [page.absolute().as_uri()]
+    text = page.read_text("utf-8")
+    assert all(question in Page(text).text for question, _ in ASKED[:3])
+    assert "<script>" not in text
+
+
+WIDER = """() => [...document.querySelectorAll("body *")].filter(each => !each.closest(".wide > *, svg > *")
+  && each.getBoundingClientRect().right > innerWidth + 0.5).map(each => each.tagName)"""
+FAINTEST = """() => {
+  const parts = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(part => {
+    const share = part / 255; return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4; });
+  const light = colour => { const [r, g, b] = parts(colour); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const ground = each => { const own = getComputedStyle(each).backgroundColor;
+    return own === "rgba(0, 0, 0, 0)" ? ground(each.parentElement) : own; };
+  return Math.min(...[...document.querySelectorAll("h1, p, dt, dd, th, td, a, .soft, .chip, mark, cite")].map(each => {
+    const [low, high] = [light(getComputedStyle(each).color), light(ground(each))].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05); }));
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_in_a_browser(make_run: MakeRun, tab: Any, tmp_path: Path, scheme: str) -> None:
+    reviews = [review("s0"), review("s1", "refused", "vague")]
+    run = make_run(asked=[(question + EVIL, answer) for question, answer in ASKED], evil=EVIL, reviews=reviews)
+    address = write_report(run, tmp_path / "report.html", make_run("other")).as_uri()
+    tab.emulate_media(color_scheme=scheme)
+    for width in (360, 1280):
+        tab.set_viewport_size({"width": width, "height": 800})
+        tab.goto(address)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert tab.evaluate(WIDER) == []
+    assert tab.evaluate(FAINTEST) >= 4.5
+    assert tab.title() == "Report on run"
+    assert [line for line in tab.heard if line not in (address, "data:,")] == [], "nothing is requested or said"
+    injected = tmp_path / "injected.html"
+    injected.write_text(Path(tmp_path / "report.html").read_text("utf-8").replace("<main>", f"<main>{EVIL}"), "utf-8")
+    tab.goto(injected.as_uri())
+    assert tab.title() == "Report on run"
+    assert any("Content Security Policy" in line for line in tab.heard)

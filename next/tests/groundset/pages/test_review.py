@@ -1,0 +1,293 @@
+"""The review pages over HTTP: access, verdicts, and what is shown when."""
+
+import html
+import re
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pages_run import ASKED, EVIL, EVILS, review
+
+from groundset.pages import review as command
+from groundset.pages.server import make_app, serving
+from groundset.pages.verdicts import agreements, in_review_order, latest_reviews, tallies
+from groundset.run.run import Run
+from programs.errors import InputError
+
+MakeRun = Callable[..., Run]
+TOKEN = "token"
+
+
+class Pages:
+    """The pages of a reviewer, asked for without a browser; samples have the numbers of their ids."""
+
+    def __init__(self, run: Run, reviewer: str = "ann") -> None:
+        self.run, self.reviewer = run, reviewer
+        self.numbers = {sample.id: number for number, sample in enumerate(in_review_order(run.samples), 1)}
+        self.client = make_app(run, reviewer, TOKEN).test_client()
+
+    def get(self, path: object = "", *, status: int = 200, **options: Any) -> str:
+        answer = self.client.get(f"/{TOKEN}/{path}", follow_redirects=True, **options)
+        assert answer.status_code == status, answer.text
+        return answer.text
+
+    def item(self, name: str) -> str:
+        return self.get(self.numbers[name])
+
+    def submit(self, name: str, verdict: str, *reasons: str, note: str = "", status: int = 200) -> str:
+        form = {"verdict": verdict, "reason": list(reasons), "note": note}
+        answer = self.client.post(f"/{TOKEN}/{self.numbers[name]}", data=form, follow_redirects=True)
+        assert answer.status_code == status, answer.text
+        return answer.text
+
+    def kept(self) -> list[tuple[str, str, tuple[str, ...], str]]:
+        found = Run(self.run.folder).reviews
+        return [(each.sample_id, each.verdict, each.reasons, each.note) for each in found]
+
+
+def heading(page: str) -> str:
+    found = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
+    assert found
+    return html.unescape(found[1])
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/", {}),
+        ("/wrong/", {}),
+        ("/tokentoken/1", {}),
+        ("/token/1", {"Host": "evil.example"}),
+        ("/token/1", {"Host": "evil.example:80"}),
+        ("/token/1", {"Host": "127.0.0.1.evil.example"}),
+        ("/token/1", {"Origin": "https://evil.example"}),
+        ("/token/1", {"Origin": "null"}),
+        ("/token/1", {"Origin": "http://localhost:1"}),
+        ("/token/result", {"Host": "evil.example"}),
+    ],
+)
+def test_token_host_and_origin_are_checked(make_run: MakeRun, path: str, headers: dict[str, str]) -> None:
+    pages = Pages(make_run())
+    for ask in (pages.client.get, pages.client.post):
+        answer = ask(path, headers=headers)
+        assert answer.status_code == 403
+        assert "Tollvik" not in answer.text
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert pages.kept() == []
+
+
+def test_forms_of_other_sites_are_refused(make_run: MakeRun) -> None:
+    pages = Pages(make_run())
+    for origin, status in (("https://evil.example", 403), ("http://localhost", 303)):
+        answer = pages.client.post("/token/1", data={"verdict": "signed"}, headers={"Origin": origin})
+        assert answer.status_code == status
+    assert len(pages.kept()) == 1
+
+
+def test_headers(make_run: MakeRun) -> None:
+    pages = Pages(make_run())
+    for path in ("1", "result"):
+        answer = pages.client.get(f"/token/{path}")
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["Referrer-Policy"] == "same-origin"
+        assert "unsafe" not in answer.headers["Content-Security-Policy"]
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        assert not re.search(r"\sstyle=|\son\w+=", answer.text)
+        links = re.findall(r'(?:href|src|action)="([^"]+)"', answer.text)
+        assert {link.split("/")[1] for link in links if link != "data:,"} == {TOKEN}
+
+
+def test_sign_refuse_and_change(make_run: MakeRun) -> None:
+    pages = Pages(make_run())
+    order = [sample.id for sample in in_review_order(pages.run.samples)]
+    asked = {f"s{number}": question for number, (question, _) in enumerate(ASKED)}
+    assert heading(pages.get()) == asked[order[0]]
+    after = pages.submit(order[0], "signed")
+    assert heading(after) == asked[order[1]]
+    assert f'<span class="chip signed">signed</span> {asked[order[0]]}' in after
+    assert "<strong>1</strong> of 4 reviewed by ann" in after
+    assert "<strong>100 %</strong>" in after
+    pages.submit(order[1], "refused", "vague", "other", note="Which\r\none?\x07")
+    pages.submit(order[0], "refused", "malformed")
+    pages.submit(order[3], "signed", "vague", note="fine")
+    assert heading(pages.get()) == asked[order[2]], "another session goes on where this one stopped"
+    assert heading(pages.submit(order[2], "signed")) == "All samples are reviewed"
+    assert pages.kept() == [
+        (order[0], "signed", (), ""),
+        (order[1], "refused", ("vague", "other"), "Which\none?"),
+        (order[0], "refused", ("malformed",), ""),
+        (order[3], "signed", (), "fine"),
+        (order[2], "signed", (), ""),
+    ]
+    shown = pages.item(order[1])
+    assert re.findall(r'value="(\w+)"[^>]* checked', shown) == ["vague", "other"]
+    assert "\nWhich\none?</textarea>" in shown
+
+
+def test_a_refusal_needs_a_reason(make_run: MakeRun) -> None:
+    pages = Pages(make_run())
+    assert "Choose at least one reason" in pages.submit("s0", "refused", note="dull", status=400)
+    kept = pages.submit("s0", "refused", "vague", "other", status=400)
+    assert "Say in the note" in kept
+    assert re.findall(r'value="(\w+)"[^>]* checked', kept) == ["vague", "other"], "what was chosen is not lost"
+    pages.submit("s0", "refused", "nosuch", status=400)
+    pages.submit("s0", "perhaps", status=400)
+    pages.submit("s0", "signed", note="x" * 200_000, status=413)
+    for path in ("0", "5", "-1", "nosuch", "static/../server.py"):
+        pages.get(path, status=404)
+    assert pages.kept() == []
+
+
+def test_others_and_the_judge_are_hidden_before_the_verdict(make_run: MakeRun) -> None:
+    run = make_run(reviews=[review("s1", "refused", "vague", reviewer="ben")])
+    pages = Pages(run)
+    before = pages.item("s1")
+    assert not re.search(r"ben|0\.43|at rank", before)
+    pages.submit("s1", "signed")
+    after = pages.item("s1")
+    assert "ben refused it" in after
+    assert "0.43" in after
+    assert "at rank 2" in after
+
+
+def test_passages_are_marked_and_stand_in_their_document(make_run: MakeRun) -> None:
+    pages = Pages(make_run(changes={2: {"retrieval_gt": ()}, 3: {"metadata": {"evidence": 7}}}))
+    shown = pages.item("s1")
+    assert (
+        '<mark class="evidence">The bridge was built by </mark><mark class="evidence answer">Ada Lund</mark>' in shown
+    )
+    before = re.search(r"Text before</summary><div[^>]*>(.*?)</div>", shown, re.DOTALL)
+    assert before
+    assert before[1].strip() == "The **ferry** leaves Tollvik at nine, except on Sundays."
+    assert "Text after" not in shown
+    assert "Meant to be unanswerable" in pages.item("s2")
+    assert pages.item("s3").count('class="evidence') == 0, "imported samples may have any value there"
+
+
+@pytest.mark.parametrize("evil", EVILS)
+def test_texts_never_become_markup(make_run: MakeRun, evil: str) -> None:
+    asked = [(f"{question}{evil}", f"{answer}{evil}") for question, answer in ASKED]
+    changes = {0: {"evolution": evil, "metadata": {"kind": evil, "evidence": [evil]}}}
+    run = make_run(asked=asked, evil=evil, changes=changes, reviews=[review("s0", reviewer=f"<b>{evil}")])
+    pages = Pages(run, reviewer="<b>ann</b>")
+    after = pages.submit("s0", "refused", "other", note=f"see: {evil}")
+    for text in (after, pages.item("s0"), pages.get("result")):
+        assert text.count("<script>") == 1, "the page's own"
+        assert "<img" not in text
+        assert "<b>" not in text
+        assert text.count("</textarea>") == text.count("<textarea")
+        assert not re.search("[\u202a-\u202e\u2028\x1b\x00]", text)
+
+
+def test_two_reviewers_and_their_kappa(make_run: MakeRun) -> None:
+    run = make_run(asked=ASKED * 5)
+    ann, ben = Pages(run), Pages(run, reviewer="ben")
+    for number in range(12):
+        ann.submit(f"s{number}", "refused" if number < 4 else "signed", "vague")
+        ben.submit(f"s{number}", "refused" if number < 3 else "signed", "vague")
+    shown = ben.get("result")
+    assert "Result so far" in shown
+    assert re.search(r"<th[^>]*>ann</th><td[^>]*>12</td><td[^>]*>8</td><td>67 % \(39 to 86 %\)", shown)
+    assert "ann and ben agree on 11 of 12 samples: Cohen’s kappa 0.80 (0.15 to 0.96)" in shown
+    samples, verdicts = run.samples, latest_reviews(Run(run.folder).reviews)
+    [agreement] = agreements(samples, verdicts)
+    assert (agreement.both, agreement.same) == (12, 11)
+    assert [(tally.reviewer, tally.signed) for tally in tallies(samples, verdicts)] == [("ann", 8), ("ben", 9)]
+    single = agreements(samples, {"s5": verdicts["s5"]})
+    assert single[0].kappa is None
+    assert "Nobody has reviewed" in Pages(make_run("other")).get("result")
+
+
+def test_samples_come_in_one_random_order(make_run: MakeRun) -> None:
+    samples = make_run(asked=ASKED * 10).samples
+    order = in_review_order(samples)
+    assert order == in_review_order(reversed(samples))
+    assert order != list(samples)
+    assert len(order) == 40
+
+
+def test_run_without_samples(make_run: MakeRun) -> None:
+    assert heading(Pages(make_run(asked=())).get()) == "Result so far"
+
+
+def test_a_damaged_run_is_one_line(make_run: MakeRun) -> None:
+    pages = Pages(make_run())
+    (pages.run.folder / "run.sqlite").write_bytes(b"x" * 10_000)
+    assert "run.sqlite is damaged" in pages.get("1", status=500)
+
+
+def test_the_command_serves_until_it_is_stopped(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(event: threading.Event) -> bool:
+        raise KeyboardInterrupt
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.setattr(threading.Event, "wait", stopped)
+    run = make_run(reviews=[review("s0"), review("s1", "refused", "vague")])
+    monkeypatch.setattr(command, "open_run", lambda _: run)
+    monkeypatch.setattr(command, "serving", lambda *_: _Served())
+    try:
+        command.review(command.ReviewOptions(run=run.folder, reviewer=" ann ", open=False))
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    said = capsys.readouterr()
+    assert said.out == "open http://127.0.0.1:1/t/ in a browser; Ctrl-C stops it\n"
+    assert said.err == "reviewed 2 of 4, 1 signed\n"
+    for name in (" ", "x" * 61, "a\x00b"):
+        with pytest.raises(InputError, match="must have 1 to 60 printable characters"):
+            command.review(command.ReviewOptions(run=run.folder, reviewer=name))
+
+
+class _Served:
+    def __enter__(self) -> str:
+        return "http://127.0.0.1:1/t/"
+
+    def __exit__(self, *exc_info: object) -> None:
+        return None
+
+
+def test_the_port_is_taken(make_run: MakeRun) -> None:
+    run = make_run()
+    with serving(run, "ann") as address:
+        port = int(address.split(":")[2].split("/")[0])
+        with pytest.raises(InputError, match=f"^--port {port}: .*; choose another port$"), serving(run, "ann", port):
+            pass
+
+
+def test_review_in_a_browser(make_run: MakeRun, tab: Any) -> None:
+    run = make_run(asked=[(f"{question}{EVIL}", answer) for question, answer in ASKED], evil=EVIL)
+    first, second, third, _ = (sample.id for sample in in_review_order(run.samples))
+    with serving(run, "ann") as address:
+        tab.goto(address)
+        assert tab.title() == "1 of 4"
+        for key in ("3", "2", "2", "n"):  # a reason, and one that is taken back
+            tab.keyboard.press(key)
+        tab.keyboard.type("says srn 1")
+        tab.keyboard.press("Escape")
+        with tab.expect_navigation():
+            tab.keyboard.press("r")
+        assert tab.title() == "2 of 4"
+        with tab.expect_navigation():
+            tab.get_by_role("button", name="Sign").click()
+        with tab.expect_navigation():
+            tab.keyboard.press("s")
+        with tab.expect_navigation():
+            tab.keyboard.press("u")
+        assert tab.title() == "3 of 4"
+        with tab.expect_navigation():
+            tab.keyboard.press("ArrowLeft")
+        assert tab.title() == "2 of 4"
+        for width in (360, 1280):
+            tab.set_viewport_size({"width": width, "height": 800})
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        tab.goto(f"{address}result")
+        assert tab.locator("li .chip").all_inner_texts() == ["refused", "signed", "signed"]
+    kept = [(each.sample_id, each.verdict, each.reasons, each.note) for each in Run(run.folder).reviews]
+    refused = (first, "refused", ("unanswerable",), "says srn 1")
+    assert kept == [refused, (second, "signed", (), ""), (third, "signed", (), "")]
+    assert [line for line in tab.heard if not line.startswith((address, "data:"))] == []
+    assert not list(run.folder.glob("*-wal"))

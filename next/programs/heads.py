@@ -291,7 +291,7 @@ class HeadJudge(dspy.Module):
         verdict, *parts = step.outputs
         probability = found[verdict]
         fit = probability >= self.heads.threshold
-        weakest = min(set(parts) & found.keys() or {verdict}, key=lambda name: found[name])
+        weakest = min([name for name in parts if name in found] or [verdict], key=lambda name: found[name])
         values: dict[str, Any] = {name: found.get(name, 1.0) >= _UNSURE for name in parts}
         values |= {"answer": ""} if self.name == "judge" else {}
         return dspy.Prediction(

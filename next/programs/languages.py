@@ -32,7 +32,7 @@ _BROKEN_VERB = (
     r"^what (?:is|was|are|were) (?:the |an? )?[^?]*\b\w+ed (?:in|on|at|to|and)\b"
 )
 
-_ENGLISH = Language(
+ENGLISH = Language(
     code="en",
     stemmer="english",
     numerals=True,
@@ -277,7 +277,7 @@ class _Languages(dict[str, Language]):
         return _neutral(code)
 
 
-LANGUAGES = _Languages({language.code: language for language in (_ENGLISH, _GERMAN, _FRENCH, _SPANISH)})
+LANGUAGES = _Languages({language.code: language for language in (ENGLISH, _GERMAN, _FRENCH, _SPANISH)})
 
 
 @cache

@@ -152,7 +152,9 @@ class Progress:
         if not self._attempts or missing <= 0:
             return ""
         share = (self._new + 1) / (self._attempts + 2)
-        return f", about {roughly(waited / self._attempts / share * missing)} left"
+        seconds = waited / self._attempts / share * missing
+        rounded = max(10, round(seconds, -1)) if seconds < 55 else 60 * round(seconds / 60)
+        return f", about {duration(rounded).removesuffix(' 00 s')} left"
 
     def _render(self) -> RenderableType:
         with self._guard:
@@ -184,13 +186,6 @@ class Progress:
 def counted(count: int, noun: str) -> str:
     """Format a count with its noun."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def roughly(seconds: float) -> str:
-    """Format an estimated time, rounded to tens of seconds or to minutes."""
-    if seconds < 55:
-        return duration(max(10, round(seconds, -1)))
-    return duration(60 * round(seconds / 60)).removesuffix(" 00 s")
 
 
 def duration(seconds: float) -> str:

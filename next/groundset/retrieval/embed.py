@@ -11,7 +11,6 @@ Models are untrusted files: code in them is not run, and pickles are not execute
 
 import copy
 import hashlib
-import json
 import logging
 import os
 import pickle
@@ -188,7 +187,7 @@ def _load(spec: str, folder: Path) -> Any:
     """Load a model from untrusted files.
 
     Raises:
-        UnknownModelError: they cannot be loaded; the message names the damaged file if it is known.
+        UnknownModelError: they cannot be loaded.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     with _quiet():
@@ -200,27 +199,9 @@ def _load(spec: str, folder: Path) -> Any:
             raise UnknownModelError(f"{next(iter(sorted(folder.rglob('*.bin'))), folder)}: {_UNSAFE}") from error
         except Exception as error:  # the libraries raise arbitrary exceptions for damaged files
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            if damaged := _damaged_file(folder):
-                raise UnknownModelError(f"{damaged} is damaged: {reason}") from error
             raise UnknownModelError(f"embedder {spec} cannot be loaded: {reason}") from error
     model.eval()
     return model
-
-
-def _damaged_file(folder: Path) -> Path | None:
-    """Return the first damaged file of a model, None without one."""
-    from safetensors import SafetensorError, safe_open
-
-    for file in sorted(folder.rglob("*")):
-        try:
-            if file.suffix == ".safetensors":
-                with safe_open(file, framework="np"):
-                    pass
-            elif file.suffix == ".json" and not isinstance(json.loads(file.read_bytes()), dict | list):
-                return file
-        except (SafetensorError, OSError, ValueError, RecursionError):
-            return file
-    return None
 
 
 @contextmanager

@@ -12,7 +12,6 @@ Intervals resample documents, or questions where there are few documents. All pa
 permutation tests, corrected by Holm's method.
 """
 
-import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from groundset.run.run import Run
 
 _NAMES = "dense, bm25, hybrid"  # retrievers.RETRIEVERS, which would slow down the help
-_SUFFIXES = (".csv", ".jsonl")
 
 
 class RoundtripOptions(Options):
@@ -51,39 +49,35 @@ class RoundtripOptions(Options):
         "A ranking of another system: a TREC run, or .jsonl with `id` and `chunk_ids`. Repeatable.",
         metavar="FILE",
     )
-    out: Path | None = option(None, "Write a row for each question and retriever: .csv or .jsonl.", metavar="FILE")
+    out: Path | None = option(None, "Write a row for each question and retriever.", metavar="FILE.jsonl")
     as_json: bool = option(False, "Print one JSON document.", command_only=True)
     quiet: bool = option(False, "Show no progress.", short="-q")
 
 
-class Measure(NamedTuple):
-    """A measure of a question, from the ranks of its groups; None is the rank of a group that was not found."""
-
-    name: str
-    of: Callable[[Sequence[int | None]], float]
-    is_tested: bool = True
+Ranks = Sequence[int | None]  # of the groups of a question; None if one was not found
 
 
-def _recall(most: int) -> Callable[[Sequence[int | None]], float]:
+def _recall(most: int) -> Callable[[Ranks], float]:
     return lambda ranks: sum(rank is not None and rank <= most for rank in ranks) / len(ranks)
 
 
-def _reciprocal(ranks: Sequence[int | None]) -> float:
+def _reciprocal(ranks: Ranks) -> float:
     return max(1 / rank if rank else 0.0 for rank in ranks)
 
 
-def _gain(ranks: Sequence[int | None]) -> float:
+def _gain(ranks: Ranks) -> float:
     gained = sum(1 / np.log2(1 + rank) for rank in ranks if rank and rank <= 10)
     return float(min(1.0, gained / sum(1 / np.log2(1 + rank) for rank in range(1, min(len(ranks), 10) + 1))))
 
 
-MEASURES = (
-    Measure("recall@1", _recall(1), is_tested=False),
-    Measure("recall@5", _recall(5)),
-    Measure("recall@10", _recall(10), is_tested=False),
-    Measure("MRR", _reciprocal),
-    Measure("nDCG@10", _gain),
-)
+MEASURES: Mapping[str, Callable[[Ranks], float]] = {
+    "recall@1": _recall(1),
+    "recall@5": _recall(5),
+    "recall@10": _recall(10),
+    "MRR": _reciprocal,
+    "nDCG@10": _gain,
+}
+_TESTED = ("recall@5", "MRR", "nDCG@10")
 
 
 class Result(NamedTuple):
@@ -91,11 +85,11 @@ class Result(NamedTuple):
 
     retriever: str
     rankings: "list[Ranking]"
-    ranks: list[list[int | None]]
+    ranks: list[Ranks]
 
-    def values(self, measure: Measure) -> Values:
-        """Return the measure of each question."""
-        return np.array([measure.of(ranks) for ranks in self.ranks], dtype=float)
+    def values(self, measure: str) -> Values:
+        """Return a measure of each question."""
+        return np.array([MEASURES[measure](ranks) for ranks in self.ranks], dtype=float)
 
 
 class Difference(NamedTuple):
@@ -135,7 +129,7 @@ class Comparison:
 
     def estimates(self, result: Result) -> dict[str, Estimate]:
         """Return the measures of a retriever with their intervals."""
-        return {measure.name: bootstrap_mean(result.values(measure), self.units) for measure in MEASURES}
+        return {name: bootstrap_mean(result.values(name), self.units) for name in MEASURES}
 
     def conclusions(self) -> list[str]:
         """Return a sentence for each pair of retrievers with a significant difference, and one for all others."""
@@ -187,7 +181,7 @@ class Comparison:
                     "question": sample.question,
                     "retriever": result.retriever,
                     "rank": max(found) if len(found) == len(ranks) else None,
-                    **{measure.name: round(measure.of(ranks), 6) for measure in MEASURES},
+                    **{name: round(measure(ranks), 6) for name, measure in MEASURES.items()},
                     "retrieved_id": self.chunks[ranking[0]].chunk_id if ranking else "",
                     "retrieved_content": self.chunks[ranking[0]].text if ranking else "",
                 }
@@ -200,7 +194,7 @@ def roundtrip(options: RoundtripOptions) -> None:
         say_lines(json.dumps(found.record(), ensure_ascii=False, indent=2))
         return
     rows = [[result.retriever, *map(str, found.estimates(result).values())] for result in found.results]
-    say_table(["retriever", *(measure.name for measure in MEASURES)], rows)
+    say_table(["retriever", *MEASURES], rows)
     for line in (*found.conclusions(), *found.notes):
         say(line)
 
@@ -212,14 +206,11 @@ def compare(options: RoundtripOptions) -> Comparison:
         InputError: an option or a ranking is wrong, the run's embedder now has other weights, or no question has
             chunks to be found.
     """
-    from groundset.files import check_target, whole_text
+    from groundset.files import check_target, write_rows
     from groundset.run.run import open_run
 
-    out = options.out and expanded(options.out)
-    if out is not None:
-        if out.suffix.lower() not in _SUFFIXES:
-            raise InputError(f"--out {out}: must end with {' or '.join(_SUFFIXES)}")
-        check_target(out)
+    if options.out is not None:
+        check_target(expanded(options.out))
     run = open_run(options.run)
     samples = [sample for sample in run.samples if sample.retrieval_gt]
     if not samples:
@@ -228,9 +219,8 @@ def compare(options: RoundtripOptions) -> Comparison:
     units, _ = resampling_units([sample.contexts[0].doc_id for sample in samples])
     differences = _differences(results, units)
     found = Comparison(samples, list(run.chunks.values()), results, units, differences, _notes(run, samples, results))
-    if out is not None:
-        with whole_text(out) as stream:
-            _write(out.suffix.lower(), list(found.rows()), stream)
+    if options.out is not None:
+        write_rows(expanded(options.out), found.rows())
     return found
 
 
@@ -282,7 +272,7 @@ def _dense(run: "Run", questions: Sequence[str]) -> "list[Ranking]":
 
 def _result(name: str, rankings: "list[Ranking]", run: "Run", samples: Sequence[Sample]) -> Result:
     places = {chunk_id: place for place, chunk_id in enumerate(run.chunks)}
-    ranks = []
+    ranks: list[Ranks] = []
     for sample, ranking in zip(samples, rankings, strict=True):
         rank_of = {place: rank for rank, place in enumerate(ranking, 1)}
         found = [[rank_of.get(places[chunk_id]) for chunk_id in group] for group in sample.retrieval_gt]
@@ -292,17 +282,14 @@ def _result(name: str, rankings: "list[Ranking]", run: "Run", samples: Sequence[
 
 def _differences(results: Sequence[Result], units: Units) -> list[Difference]:
     """Test all pairs of retrievers."""
-    tests = []
-    for one, other in combinations(results, 2):
-        for measure in MEASURES:
-            if measure.is_tested:
-                before, after = one.values(measure), other.values(measure)
-                tests.append((measure.name, one, other, after - before, permutation(before, after, units)))
+    pairs = [(name, *pair) for pair in combinations(results, 2) for name in _TESTED]
+    pvalues = holm([permutation(one.values(name), other.values(name), units) for name, one, other in pairs])
     found = []
-    for (name, one, other, gains, _), p in zip(tests, holm([p for *_, p in tests]), strict=True):
+    for (name, one, other), p in zip(pairs, pvalues, strict=True):
+        gains = other.values(name) - one.values(name)
         better, worse, sign = (other, one, 1) if gains.sum() >= 0 else (one, other, -1)
         gain = bootstrap_mean(sign * gains, units, lowest=-1.0)
-        least = detectable(gain, len(gains), len(tests), counted=False)
+        least = detectable(gain, len(gains), len(pairs), counted=False)
         found.append(Difference(name, better.retriever, worse.retriever, gain, p, least))
     return found
 
@@ -322,17 +309,6 @@ def _notes(run: "Run", samples: Sequence[Sample], results: Sequence[Result]) -> 
             "a run with --max-rank 0 is fair."
         )
     return notes
-
-
-def _write(suffix: str, rows: Sequence[dict[str, Any]], stream: Any) -> None:
-    from groundset.files import json_line
-
-    if suffix == ".jsonl":
-        stream.writelines(json_line(row) for row in rows)
-        return
-    writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
 
 
 def _rounded(estimate: Estimate) -> list[float]:

@@ -24,7 +24,6 @@ _CLOSE = 1e-5  # more than the rounding error of two cosines of float32 rows
 _PROPOSALS = 1000  # of codes
 _PAIRS_AT_ONCE = 4096
 _TRAINING_ROWS = 20_000
-_NOISE = 0.75  # length: queries have a cosine of 0.8 to a row, as questions to their chunk
 
 
 class Encodes(Protocol):
@@ -36,11 +35,7 @@ class Encodes(Protocol):
 
 
 class Index:
-    """Search of all chunks of a run by cosine similarity; safe to share between threads.
-
-    Attributes:
-        recall: the share of the ten nearest rows that the search finds, 1 if it is exact.
-    """
+    """Search of all chunks of a run by cosine similarity; safe to share between threads."""
 
     def __init__(
         self, vectors: Vectors, chunks: Sequence[Chunk], embedder: Encodes, *, exact_rows: int = EXACT_ROWS
@@ -64,7 +59,6 @@ class Index:
         self._places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
         self._lock = threading.Lock()
         self._codes = _codes(vectors) if len(vectors) > exact_rows else None
-        self.recall = 1.0 if self._codes is None else self._measured_recall()
 
     def search(self, query: str, limit: int = SEARCH_DEPTH) -> list[Hit]:
         """Return the chunks most similar to a query, the most similar first."""
@@ -131,19 +125,6 @@ class Index:
             part = slice(start, start + step)
             cosines[part] = (self._rows[places[part]].astype(np.float64) * vectors[part, None, :]).sum(axis=2)
         return np.clip(cosines, -1.0, 1.0)
-
-    def _measured_recall(self) -> float:
-        """Measure the recall against exact search, for rows of a seeded sample with noise as queries."""
-        import faiss
-
-        generator = np.random.default_rng(1)
-        queries = self._rows[np.sort(generator.choice(len(self._rows), 100, replace=False))]
-        noise = generator.standard_normal(queries.shape, dtype=np.float32)
-        queries = queries + _NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)
-        queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-        exact = faiss.knn(queries, self._rows, 10, metric=faiss.METRIC_INNER_PRODUCT)[1]
-        found = self._nearest_rows(queries, 10)[0]
-        return float(np.mean([len({*one} & {*other}) / 10 for one, other in zip(exact, found, strict=True)]))
 
 
 def round_trip(ranking: Sequence[Chunk], groups: Sequence[Sequence[str]]) -> Retrieval:

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from groundset import progress as module
-from groundset.progress import Progress, duration, roughly
+from groundset.progress import Progress, duration
 from programs.types import Reject, StepRecord
 
 REFUSED = Reject(step="judge", reason="not clear: two things are asked", chunk_id="c")
@@ -112,9 +112,5 @@ def test_quiet_prints_nothing(stream: io.StringIO) -> None:
     assert stream.getvalue() == ""
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(3, "10 s"), (44, "40 s"), (56, "1 min"), (100, "2 min"), (3700, "1 h 02 min")]
-)
-def test_roughly_rounds_durations(seconds: float, text: str) -> None:
-    assert roughly(seconds) == text
-    assert duration(75) == "1 min 15 s"
+def test_durations() -> None:
+    assert [duration(seconds) for seconds in (3, 75, 3700)] == ["3 s", "1 min 15 s", "1 h 01 min"]

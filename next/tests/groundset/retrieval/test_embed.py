@@ -172,10 +172,10 @@ def bert(folder):
         ("modules.json", b"[" * 100_000),
     ],
 )
-def test_error_names_the_damaged_file(tmp_path, name, content):
+def test_damaged_files_are_refused(tmp_path, name, content):
     bert(tmp_path)
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UnknownModelError, match=rf"{name} is damaged") as caught:
+    with pytest.raises(UnknownModelError, match="cannot be loaded") as caught:
         open_embedder(str(tmp_path))
     assert caught.value.exit_code == 2
 

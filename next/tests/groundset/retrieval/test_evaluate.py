@@ -1,6 +1,5 @@
 """`groundset roundtrip`: measures, tests and what is printed."""
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -65,12 +64,12 @@ def about_words(count: int = 16) -> list[Sample]:
 
 
 def measures(*ranks: int | None) -> dict[str, float]:
-    return {measure.name: pytest.approx(measure.of(ranks), abs=1e-4) for measure in MEASURES}
+    return {name: pytest.approx(measure(ranks), abs=1e-4) for name, measure in MEASURES.items()}
 
 
 def test_measures_of_groups() -> None:
-    assert measures(1) == dict.fromkeys(("recall@1", "recall@5", "recall@10", "MRR", "nDCG@10"), 1.0)
-    assert measures(None) == dict.fromkeys(("recall@1", "recall@5", "recall@10", "MRR", "nDCG@10"), 0.0)
+    assert measures(1) == dict.fromkeys(MEASURES, 1.0)
+    assert measures(None) == dict.fromkeys(MEASURES, 0.0)
     assert measures(2, 7) == {"recall@1": 0, "recall@5": 0.5, "recall@10": 1, "MRR": 0.5, "nDCG@10": 0.5913}
     assert measures(1, None)["MRR"] == 1
     assert measures(1, 1)["nDCG@10"] == 1, "one chunk may serve two groups"
@@ -114,16 +113,15 @@ def test_two_retrievers_on_one_question(make_run: Any) -> None:
 
 def test_command(make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run(about_words(), max_rank=5)
-    out = tmp_path / "rows.csv"
+    out = tmp_path / "rows.jsonl"
     roundtrip(RoundtripOptions.parse({"run": run, "retriever": "dense, bm25", "out": out}))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["retriever", "recall@1", "recall@5", "recall@10", "MRR", "nDCG@10"]
     assert lines[1].startswith("dense      1.00 (")
     assert lines[-2] == "16 questions about 6 documents; ranks beyond 50 count as not found."
     assert lines[-1].startswith("dense has an advantage: ")
-    with out.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [(row["retriever"], row["rank"]) for row in (rows[0], rows[16])] == [("dense", "1"), ("bm25", "1")]
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [(row["retriever"], row["rank"]) for row in (rows[0], rows[16])] == [("dense", 1), ("bm25", 1)]
     assert rows[0]["retrieved_content"] == "amber stone path"
 
     roundtrip(RoundtripOptions.parse({"run": run, "retriever": "bm25", "as_json": True, "quiet": True}))
@@ -139,7 +137,7 @@ def test_command(make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("options", "message"),
     [
         ({"retriever": "magic"}, "--retriever magic: choose from dense, bm25, hybrid"),
-        ({"out": Path("rows.txt")}, r"--out rows.txt: must end with .csv or .jsonl"),
+        ({"out": Path("/")}, r"cannot write /: it is a folder"),
         ({"ranking": (Path("none.trec"),)}, "--ranking none.trec: No such file"),
     ],
 )

@@ -261,11 +261,11 @@ def _compared(
 def _trained(task: "Task", model: str, options: CompileOptions, progress: Progress) -> Report:
     """Train weights for a step; the measure is the likelihood of what gold rows want."""
     from groundset.models.fetch import pull
-    from groundset.models.open import LocalModel, parse_spec
+    from groundset.models.open import parse_spec
     from optimizers.finetune import Training, finetune, turns_of
 
     found = parse_spec(str(options.lm))
-    if not isinstance(found, LocalModel) or not hasattr(task.program, "demos"):
+    if found.served or not hasattr(task.program, "demos"):
         raise InputError(f"--optimizer {FINETUNE} trains one step of a local model")
     bare = task.program.deepcopy()
     bare.demos, bare.config = [], {**bare.config, "adapter": task.name}

@@ -10,7 +10,7 @@ from rich.padding import Padding
 
 from groundset.files import json_text
 from groundset.options import Options, option
-from groundset.printing import printable, say
+from groundset.printing import printable, say, say_lines
 from groundset.run.record import sample_row
 from groundset.run.run import Run, open_run
 from groundset.run.summary import account
@@ -54,7 +54,7 @@ def show(options: ShowOptions) -> None:
         rows = (
             [_reject_row(run, each) for each in rejects] if options.rejects else [sample_row(each) for each in samples]
         )
-        say(json_text({"run": str(run.folder), "rejects" if options.rejects else "samples": rows}, indent=2))
+        say_lines(json_text({"run": str(run.folder), "rejects" if options.rejects else "samples": rows}, indent=2))
         return
     console = Console(highlight=False, emoji=False)
     if options.rejects:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from groundset import privacy
@@ -32,30 +32,22 @@ _MAGIC = b"GGUF"
 _SECONDS = 15.0
 
 
-class HubFile(NamedTuple):
-    """A file of the Hub: ``owner/name`` of the repository, the path in it, and a branch, tag or commit."""
-
-    repo: str
-    file: str
-    revision: str
-
-
-def parse_name(text: str) -> HubFile:
-    """Parse the name of a file of the Hub.
+def parse_name(text: str) -> tuple[str, str, str]:
+    """Return the repository (``owner/name``), the path in it and the revision of a file of the Hub.
 
     Raises:
         UnknownModelError: it is not the name of a GGUF file.
     """
     match = _NAME.fullmatch(text) if len(text) <= _MAX_NAME and text.isprintable() else None
-    found = HubFile(match["repo"], match["file"], match["revision"] or _MAIN) if match else None
-    if found is None or any(part in ("", ".", "..") for part in f"{found.file}/{found.revision}".split("/")):
+    repo, file, revision = match.groups(default=_MAIN) if match else ("", "", "")
+    if any(part in ("", ".", "..") for part in f"{file}/{revision}".split("/")):
         raise UnknownModelError(
             f"{text[:_MAX_NAME]!r}: not a file of the Hugging Face Hub; use {FORM}, optionally with @<revision>, "
             "or ./hf/… for a local file"
         )
-    if _SPLIT_MODEL.search(found.file):
+    if _SPLIT_MODEL.search(file):
         raise UnknownModelError(f"{text}: one part of a split model; name a model in a single file")
-    return found
+    return repo, file, revision
 
 
 def pull_file(name: str, notify: Callable[[str], object]) -> Path:

@@ -17,7 +17,15 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from dspy._vendor.lm15.serde import request_to_dict
-from dspy.lm15 import Message, Request, Response, Usage, response_to_events
+from dspy.lm15 import (
+    Message,
+    Request,
+    Response,
+    TokenLogprob,
+    TopLogprob,
+    Usage,
+    response_to_events,
+)
 from dspy.utils.callback import BaseCallback
 
 from programs.errors import ModelError
@@ -65,14 +73,7 @@ class Engine:
         journal: Journal | None = None,
         adapters: Mapping[str, str] | None = None,
     ) -> None:
-        """Wrap a model.
-
-        Args:
-            spec: what it was opened with.
-            model: answers the requests; None if it is not open.
-            journal: stores finished calls; in memory by default.
-            adapters: the SHA-256 of adapters by name.
-        """
+        """Wrap a model, None if it is not open; ``adapters`` are the SHA-256 of its adapters by name."""
         self._spec, self._model = spec, model
         self._journal: Journal = MemoryJournal() if journal is None else journal
         self._adapters = dict(adapters or {})
@@ -199,14 +200,23 @@ def _stored(response: Response, seconds: float) -> str:
     usage = response.usage
     tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
     # A lone surrogate cannot be stored. Not replaced by "?", as `encode` does, which turns a sentence into a question.
-    call = {"text": _SURROGATE.sub("\ufffd", response.message.text or ""), "finish_reason": response.finish_reason}
+    call = {"text": response.message.text or "", "finish_reason": response.finish_reason}
     counts = {name: min(max(0, count or 0), _MAX_TOKENS) for name, count in zip(_COUNTS, tokens, strict=True)}
-    return json.dumps({**call, **counts, "seconds": round(seconds, 4)}, ensure_ascii=False)
+    logprobs = [
+        [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]] for each in response.logprobs or ()
+    ]
+    kept = {"logprobs": logprobs} if logprobs else {}
+    stored = json.dumps({**call, **counts, "seconds": round(seconds, 4), **kept}, ensure_ascii=False)
+    return _SURROGATE.sub("\ufffd", stored)
 
 
 def _response(stored: str, model: str) -> Response:
     call = json.loads(stored)
     prompt, cached, generated = (call[name] for name in _COUNTS)
+    logprobs = [
+        TokenLogprob(token, logprob, top=tuple(TopLogprob(*top) for top in tops))
+        for token, logprob, tops in call.get("logprobs", ())
+    ]
     return Response(
         id=None,
         model=model,
@@ -218,4 +228,5 @@ def _response(stored: str, model: str) -> Response:
             total_tokens=prompt + generated,
             cache_read_tokens=cached,
         ),
+        logprobs=tuple(logprobs) or None,
     )

@@ -18,6 +18,8 @@ from dspy.lm15 import (
     ServerError,
     TextPart,
     ThinkingPart,
+    TokenLogprob,
+    TopLogprob,
     UnsupportedFeatureError,
     Usage,
 )
@@ -56,12 +58,8 @@ class LlamaModel:
     ) -> None:
         """Load the weights.
 
-        Args:
-            path: the GGUF file.
-            workers: the maximum number of concurrent calls.
-            context_tokens: the maximum length of prompt and completion, for each call.
-            adapters: files of low-rank adapters by name; the extension ``adapter`` of a call selects one.
-            verbose: print llama.cpp's log to standard error.
+        ``context_tokens`` is the maximum length of prompt and completion of each call. The extension ``adapter`` of a
+        call selects one of the low-rank ``adapters``; ``verbose`` prints llama.cpp's log to standard error.
 
         Raises:
             ModelError: the runtime cannot load the file.
@@ -127,8 +125,8 @@ def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
     """Return a request as llama.cpp's chat completions take it."""
     validate_request(request)
     config = request.config
-    if request.tools or config.logprobs is not None:
-        raise UnsupportedFeatureError("models in this process have no tools and no log-probabilities")
+    if request.tools:
+        raise UnsupportedFeatureError("models in this process have no tools")
     extensions = dict(config.extensions or {})
     adapter = extensions.pop("adapter", None)
     if adapter is not None and adapter not in adapters:
@@ -142,6 +140,8 @@ def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
     messages.extend({"role": message.role, "content": message.text or ""} for message in request.messages)
     options = {name: value for name in (*_SAMPLING, "response_format") if (value := getattr(config, name)) is not None}
     stop = {"stop": list(config.stop)} if config.stop else {}
+    if config.logprobs is not None:
+        options |= {"logprobs": True, "top_logprobs": config.logprobs}
     return {"messages": messages, "cache_prompt": True, **_NO_THOUGHTS, **options, **stop, **extensions}
 
 
@@ -158,6 +158,14 @@ def _response(reply: Mapping[str, Any], model: str) -> Response:
     choice, usage = reply["choices"][0], reply["usage"]
     thought, text = (choice["message"].get(name) or "" for name in ("reasoning_content", "content"))
     parts = [*([ThinkingPart(thought)] if thought else ()), TextPart(text)]
+    logprobs = [
+        TokenLogprob(
+            token["token"],
+            token["logprob"],
+            top=tuple(TopLogprob(top["token"], top["logprob"]) for top in token["top_logprobs"]),
+        )
+        for token in (choice.get("logprobs") or {}).get("content", ())
+    ]
     return Response(
         id=None,
         model=model,
@@ -169,4 +177,5 @@ def _response(reply: Mapping[str, Any], model: str) -> Response:
             total_tokens=usage["total_tokens"],
             cache_read_tokens=(usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0),
         ),
+        logprobs=tuple(logprobs) or None,
     )

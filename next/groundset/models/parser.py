@@ -30,10 +30,6 @@ class Parser:
         self._cache: dict[str, Any] = {}  # the most recently used last
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send only the name to another process, which loads the parser itself."""
-        return open_parser, (self.name,)
-
     def __call__(self, sentence: str) -> Any:
         """Return spaCy's parse of a sentence, which is truncated if it is very long."""
         sentence = sentence[:_MAX_LENGTH]

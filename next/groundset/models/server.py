@@ -55,14 +55,10 @@ class Server:
     def __init__(
         self, model: str, base_url: str, *, timeout: float, retries: int, notify: Callable[[str], object]
     ) -> None:
-        """Make the client; no connection is opened yet.
+        """Make the client of a model, or of ``provider/model`` without an address; no connection is opened yet.
 
-        Args:
-            model: its name on the server, or ``provider/model`` without an address.
-            base_url: the address of the server, empty for a provider.
-            timeout: how many seconds to wait for an answer.
-            retries: how often to ask again after a failure that may pass.
-            notify: called with a line about what is refused, waited for or tried again.
+        A failure that may pass is tried again ``retries`` times; ``notify`` is called with lines about what is refused,
+        waited for or tried again. ``timeout`` is how many seconds to wait for an answer.
         """
         self._model, self._base_url = model, base_url
         self._timeout, self._retries, self._notify = timeout, retries, notify

@@ -11,6 +11,7 @@ from dspy.lm15 import Config, ContextLengthError, InvalidRequestError, Message, 
 
 from groundset.models.control_tokens import COMMON_TOKENS, ControlTokens
 from groundset.models.gguf import special_tokens
+from groundset.models.journal import Engine
 from groundset.models.llama import LlamaModel
 from programs.errors import ModelError, UnknownModelError
 
@@ -42,6 +43,17 @@ def test_the_prefix_stays_warm_and_limits_hold(llama: LlamaModel) -> None:
     assert letter not in llama.complete(ask("Say hello.", temperature=0.0, stop=(letter,))).message.text
 
 
+def test_log_probabilities_pass_through_the_journal(llama: LlamaModel) -> None:
+    asked = ask("Is a quay a wall? Answer yes or no.", max_tokens=1, temperature=0.0, logprobs=5)
+    engine = Engine("x", llama)
+    first = engine.complete(asked)
+    assert len(first.logprobs) == 1
+    assert len(first.logprobs[0].top) == 5
+    assert first.logprobs[0].top[0].logprob == max(top.logprob for top in first.logprobs[0].top) <= 0
+    assert engine.complete(asked) == first
+    assert engine.usage()["replayed"] == 1
+
+
 def test_what_cannot_be_answered(llama: LlamaModel, tmp_path: Path) -> None:
     with pytest.raises(ContextLengthError, match="context"):
         llama.complete(ask("word " * 2000))
@@ -68,7 +80,8 @@ def test_several_workers(smollm2: Path) -> None:
 
 def test_the_log_is_printed_only_if_asked_for_and_closing_at_once_returns(smollm2: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from groundset.models.llama import LlamaModel\n"
+        "import sys; from pathlib import Path; from groundset.models.journal import Engine
+from groundset.models.llama import LlamaModel\n"
         "for _ in range(2): LlamaModel(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] == 'v').close()"
     )
     command = [sys.executable, "-c", code, str(smollm2)]

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import shorten
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from programs.types import Reject, StepRecord
 
 PATIENCE_SECONDS = 0.8  # a phase that takes longer is announced
-LINE_EVERY_SECONDS = 10.0
+LINE_EVERY_SECONDS = 10.0  # after the first minute three times as long
 _TICK_SECONDS = 0.25
-_LONGEST_REASON = 100  # characters
 
 
 class Progress:
@@ -139,7 +139,7 @@ class Progress:
         parts = [f"{self._accepted} of {self._size} samples, {counted(self._attempts, 'attempt')}"]
         if self._refused:
             counts = ", ".join(f"{step} {count}" for step, count in self._refused.most_common())
-            parts.append(f"refused: {counts} (last: {self._reason[:_LONGEST_REASON]})")
+            parts.append(f"refused: {counts} (last: {shorten(self._reason, 100)})")
         if usage:
             tokens = usage.get("prompt_tokens", 0) + usage.get("generated_tokens", 0)
             parts.append(f"{counted(round(usage.get('calls', 0)), 'call')}, {tokens:,.0f} tokens")
@@ -173,7 +173,7 @@ class Progress:
                     continue
                 if self._is_notebook:
                     self._rewrite(state)
-                elif now - self._shown >= LINE_EVERY_SECONDS:
+                elif now - self._shown >= LINE_EVERY_SECONDS * (1 if now - self._since < 60 else 3):
                     self._shown = now
                     print_above(self._console, state)
 

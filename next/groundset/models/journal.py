@@ -16,16 +16,8 @@ from concurrent.futures import Future
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from dspy import lm15
 from dspy._vendor.lm15.serde import request_to_dict
-from dspy.lm15 import (
-    Message,
-    Request,
-    Response,
-    TokenLogprob,
-    TopLogprob,
-    Usage,
-    response_to_events,
-)
 from dspy.utils.callback import BaseCallback
 
 from programs.errors import ModelError
@@ -86,7 +78,7 @@ class Engine:
         with self._lock:
             return dict(self._usage)
 
-    def complete(self, request: Request) -> Response:
+    def complete(self, request: lm15.Request) -> lm15.Response:
         """Answer one request, from the journal if possible."""
         if self._model is None:
             raise ModelError(
@@ -106,7 +98,7 @@ class Engine:
                 self._usage["replayed"] += 1
         return _response(stored, request.model)
 
-    def _call(self, model: "LlamaModel | Server", request: Request, key: str, waited_for: "Future[str]") -> str:
+    def _call(self, model: "LlamaModel | Server", request: lm15.Request, key: str, waited_for: "Future[str]") -> str:
         started = time.perf_counter()
         try:
             stored = _stored(model.complete(request), time.perf_counter() - started)
@@ -125,7 +117,7 @@ class Engine:
                 self._usage[name] += counts[name]
         return stored
 
-    def _keyed(self, request: Request) -> tuple[Request, str]:
+    def _keyed(self, request: lm15.Request) -> tuple[lm15.Request, str]:
         """Return a request, with another seed for another candidate, and the hash of all that its answer depends on."""
         variants = _variants.get()
         variant, seed = next(variants) if variants else 0, request.config.seed
@@ -136,9 +128,9 @@ class Engine:
         asked = {**request_to_dict(request), "adapter_sha256": adapter, "variant": variant}
         return request, hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
-    def stream(self, request: Request) -> Iterator[Any]:
+    def stream(self, request: lm15.Request) -> Iterator[Any]:
         """Answer one request as DSPy's stream events, in one piece."""
-        return iter(response_to_events(self.complete(request)))
+        return iter(lm15.response_to_events(self.complete(request)))
 
     def close(self) -> None:
         """Free the model."""
@@ -167,7 +159,7 @@ class AsyncEngine:
         self._engine = engine
         self.dump_state = engine.dump_state
 
-    async def complete(self, request: Request) -> Response:
+    async def complete(self, request: lm15.Request) -> lm15.Response:
         """Answer one request."""
         return await asyncio.to_thread(self._engine.complete, request)
 
@@ -195,7 +187,7 @@ class Variants(BaseCallback):
         _variants.set(None)
 
 
-def _stored(response: Response, seconds: float) -> str:
+def _stored(response: lm15.Response, seconds: float) -> str:
     """Return a finished call as JSON text."""
     usage = response.usage
     tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
@@ -210,19 +202,19 @@ def _stored(response: Response, seconds: float) -> str:
     return _SURROGATE.sub("\ufffd", stored)
 
 
-def _response(stored: str, model: str) -> Response:
+def _response(stored: str, model: str) -> lm15.Response:
     call = json.loads(stored)
     prompt, cached, generated = (call[name] for name in _COUNTS)
     logprobs = [
-        TokenLogprob(token, logprob, top=tuple(TopLogprob(*top) for top in tops))
+        lm15.TokenLogprob(token, logprob, top=tuple(lm15.TopLogprob(*top) for top in tops))
         for token, logprob, tops in call.get("logprobs", ())
     ]
-    return Response(
+    return lm15.Response(
         id=None,
         model=model,
-        message=Message.assistant(call["text"]),
+        message=lm15.Message.assistant(call["text"]),
         finish_reason=call["finish_reason"],
-        usage=Usage(
+        usage=lm15.Usage(
             input_tokens=prompt,
             output_tokens=generated,
             total_tokens=prompt + generated,

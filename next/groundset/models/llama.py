@@ -7,22 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dspy import lm15
 from dspy.clients.engines.base import validate_request
-from dspy.lm15 import (
-    ContextLengthError,
-    InvalidRequestError,
-    LM15Error,
-    Message,
-    Request,
-    Response,
-    ServerError,
-    TextPart,
-    ThinkingPart,
-    TokenLogprob,
-    TopLogprob,
-    UnsupportedFeatureError,
-    Usage,
-)
 
 from groundset.models.completions import without_thoughts
 from groundset.models.control_tokens import ControlTokens
@@ -93,7 +79,7 @@ class LlamaModel:
         self._server.handle_metrics()
         self._control_tokens = ControlTokens(special_tokens(path))
 
-    def complete(self, request: Request) -> Response:
+    def complete(self, request: lm15.Request) -> lm15.Response:
         """Answer one request, with control tokens in its texts escaped.
 
         Raises:
@@ -103,15 +89,15 @@ class LlamaModel:
         """
         return self._control_tokens.guard(request, self._complete)
 
-    def _complete(self, request: Request) -> Response:
+    def _complete(self, request: lm15.Request) -> lm15.Response:
         body = _body(request, self._adapters)
         with self._gate:
             try:
                 reply = self._server.handle_chat_completions(body)
             except ValueError as error:
-                raise InvalidRequestError(str(error)) from error
+                raise lm15.InvalidRequestError(str(error)) from error
             except RuntimeError as error:
-                raise ServerError(f"llama.cpp crashed: {error}") from error
+                raise lm15.ServerError(f"llama.cpp crashed: {error}") from error
         if "error" in reply:
             raise _error(reply["error"])
         return without_thoughts(_response(reply, request.model))
@@ -121,16 +107,16 @@ class LlamaModel:
         del self._server
 
 
-def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
+def _body(request: lm15.Request, adapters: Sequence[str]) -> dict[str, Any]:
     """Return a request as llama.cpp's chat completions take it."""
     validate_request(request)
     config = request.config
     if request.tools:
-        raise UnsupportedFeatureError("models in this process have no tools")
+        raise lm15.UnsupportedFeatureError("models in this process have no tools")
     extensions = dict(config.extensions or {})
     adapter = extensions.pop("adapter", None)
     if adapter is not None and adapter not in adapters:
-        raise InvalidRequestError(f"the model has no adapter {adapter}; it has {', '.join(adapters) or 'none'}")
+        raise lm15.InvalidRequestError(f"the model has no adapter {adapter}; it has {', '.join(adapters) or 'none'}")
     if adapters:
         extensions["lora"] = [{"id": number, "scale": float(name == adapter)} for number, name in enumerate(adapters)]
     messages = []
@@ -145,33 +131,33 @@ def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
     return {"messages": messages, "cache_prompt": True, **_NO_THOUGHTS, **options, **stop, **extensions}
 
 
-def _error(error: Mapping[str, Any]) -> LM15Error:
+def _error(error: Mapping[str, Any]) -> lm15.LM15Error:
     message = str(error.get("message", error))
     if error.get("type") == "exceed_context_size_error":
-        return ContextLengthError(message)
+        return lm15.ContextLengthError(message)
     if error.get("code", 500) < 500:
-        return InvalidRequestError(message)
-    return ServerError(f"llama.cpp failed: {message}")
+        return lm15.InvalidRequestError(message)
+    return lm15.ServerError(f"llama.cpp failed: {message}")
 
 
-def _response(reply: Mapping[str, Any], model: str) -> Response:
+def _response(reply: Mapping[str, Any], model: str) -> lm15.Response:
     choice, usage = reply["choices"][0], reply["usage"]
     thought, text = (choice["message"].get(name) or "" for name in ("reasoning_content", "content"))
-    parts = [*([ThinkingPart(thought)] if thought else ()), TextPart(text)]
+    parts = [*([lm15.ThinkingPart(thought)] if thought else ()), lm15.TextPart(text)]
     logprobs = [
-        TokenLogprob(
+        lm15.TokenLogprob(
             token["token"],
             token["logprob"],
-            top=tuple(TopLogprob(top["token"], top["logprob"]) for top in token["top_logprobs"]),
+            top=tuple(lm15.TopLogprob(top["token"], top["logprob"]) for top in token["top_logprobs"]),
         )
         for token in (choice.get("logprobs") or {}).get("content", ())
     ]
-    return Response(
+    return lm15.Response(
         id=None,
         model=model,
-        message=Message.assistant(parts),
+        message=lm15.Message.assistant(parts),
         finish_reason="length" if choice["finish_reason"] == "length" else "stop",
-        usage=Usage(
+        usage=lm15.Usage(
             input_tokens=usage["prompt_tokens"],
             output_tokens=usage["completion_tokens"],
             total_tokens=usage["total_tokens"],

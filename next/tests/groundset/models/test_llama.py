@@ -71,17 +71,16 @@ def test_what_cannot_be_answered(llama: LlamaModel, tmp_path: Path) -> None:
 
 
 def test_several_workers(smollm2: Path) -> None:
-    model = LlamaModel(smollm2, workers=3, context_tokens=512)
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(model.complete, [ask(f"Name harbour {i}.", max_tokens=6) for i in range(4)]))
+    model = LlamaModel(smollm2, workers=2, context_tokens=256)
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(model.complete, [ask(f"Name harbour {i}.", max_tokens=3) for i in range(3)]))
     model.close()
     assert all(answer.usage.output_tokens for answer in answers)
 
 
 def test_the_log_is_printed_only_if_asked_for_and_closing_at_once_returns(smollm2: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from groundset.models.journal import Engine
-from groundset.models.llama import LlamaModel\n"
+        "import sys; from pathlib import Path; from groundset.models.llama import LlamaModel\n"
         "for _ in range(2): LlamaModel(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] == 'v').close()"
     )
     command = [sys.executable, "-c", code, str(smollm2)]

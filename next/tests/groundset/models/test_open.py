@@ -11,6 +11,7 @@ import dspy
 import pytest
 from model_server import serving
 
+from groundset.bounded import BoundedProcess
 from groundset.files import data_path
 from groundset.models import open as opening
 from groundset.models import weight_check
@@ -139,17 +140,19 @@ def test_weights_of_strangers_are_tested_first(
     monkeypatch.undo()
 
 
-@pytest.mark.model
-def test_what_passed_is_not_tested_again(crafted: Callable[[str], Path], home: Path) -> None:
+def test_what_passed_is_not_tested_again(
+    smollm2: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tested: list[list[str]] = []
+    monkeypatch.setattr(BoundedProcess, "__call__", lambda self, files, seconds: tested.append(files) or "")
+    adapter = tmp_path / "adapter.gguf"
+    adapter.write_bytes(b"GGUF")
     said: list[str] = []
-    harmless = crafted("{% for message in messages %}{{ message['content'] }}{% endfor %}")
     for _ in range(2):
-        check_weights(harmless, None, said.append)
-    assert said == ["testing crafted.gguf in a separate process: it is not in the catalogue"]
-    adapter = harmless.with_name("adapter.gguf")
-    adapter.write_bytes(b"GGUF" + bytes(32))
-    with pytest.raises(UnknownModelError, match=r"adapter\.gguf: llama\.cpp cannot use this file: "):
-        check_weights(harmless, adapter, said.append)
+        check_weights(adapter, None, said.append)
+        check_weights(smollm2, adapter, said.append)
+    assert tested == [[str(adapter), ""], [str(smollm2), str(adapter)]]
+    assert said == ["testing adapter.gguf in a separate process: it is not in the catalogue"] * 2
 
 
 def test_what_is_shipped_is_not_tested(smollm2: Path, monkeypatch: pytest.MonkeyPatch) -> None:

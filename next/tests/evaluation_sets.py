@@ -111,3 +111,40 @@ def saved(folder: Path, samples: Sequence[Sample] | None = None, **changes: Any)
     run = run_of(whole.samples if samples is None else samples, **changes)
     parts = {name: getattr(run, name) for name in ("samples", "vectors", "record", "reviews")}
     return save_run(folder, documents=run.documents.values(), chunks=run.chunks.values(), **parts)
+
+
+# The record of a run, with what must not be published: all that is called secret.
+RECORD = {
+    "status": "complete",
+    "attempts": 9,
+    "rejects": 4,
+    "reason": "/home/me/secret",
+    "tracked": {"store": "/home/me/secret/mlruns"},
+    "skipped": [{"path": "secret-plan.pdf", "reason": "encrypted"}],
+    "source": "secret-folder",
+    "models": {
+        "lm": {"name": "/home/me/secret/tiny.gguf", "sha256": "a" * 64},
+        "critic_lm": {"name": "openai/big@http://secret.example/v1", "sha256": None},
+        "embedder": {"name": "owner/embedder", "sha256": "b" * 64},
+    },
+    "configuration": {
+        "recipe": "evolved",
+        "documents": ["/home/me/secret/docs"],
+        "lm": "/home/me/secret/tiny.gguf",
+        "kinds": {"fact": 1.0},
+        "personas": ["a secret persona"],
+        "like": ["a secret query"],
+        "profile_file": "/home/me/secret/profiles.json",
+        "profiles": {"secret": ["x"]},
+        "engine": "ray=secret:10001",
+        "embedder": "owner/embedder",
+        "size": 2,
+    },
+}
+
+
+def private_run(*samples: Sample, **parts: Any) -> Run:
+    """Return the run of two documents in memory, or its documents with other samples, with a private record."""
+    found = two_documents()
+    record = RECORD | parts.pop("record", {})
+    return run_of(samples or found.samples, list(found.documents.values()), record=record, **parts)

@@ -10,6 +10,7 @@ metadata of a chunk is kept under its name; `start_end_idx` of an imported chunk
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from programs.types import Chunk, Sample
 
 QA_FILE, CORPUS_FILE = "qa.parquet", "corpus.parquet"
 SOURCES = "chunk_ids"
+_UNKNOWN = "1970-01-01"  # AutoRAG requires a time; that of a run is known unless it was imported
 OFFSETS = "start_end_idx"
 OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
@@ -26,7 +28,8 @@ def write_autorag(found: EvaluationSet, folder: Path, *, flat: Literal["and", "o
     """Write both tables; see :func:`qa_table` for ``flat``."""
     import pyarrow.parquet as pq
 
-    modified = {name: _utc(document.last_modified or found.started) for name, document in found.documents.items()}
+    started = datetime.fromisoformat(found.runs[0].record.get("started") or _UNKNOWN)
+    modified = {name: _utc(document.last_modified or started) for name, document in found.documents.items()}
     tables = {CORPUS_FILE: corpus_table(found.chunks, modified), QA_FILE: qa_table(found.samples, flat)}
     for name, table in tables.items():
         with (folder / name).open("wb") as file:  # Arrow cannot open paths that are not UTF-8
@@ -42,13 +45,8 @@ def qa_table(samples: Sequence[Sample], flat: Literal["and", "or"] | None = None
     """
     import pyarrow as pa
 
-    texts = pa.list_(pa.string())
-    columns = {
-        "qid": pa.string(),
-        "query": pa.string(),
-        "retrieval_gt": texts if flat else pa.list_(texts),
-        "generation_gt": texts,
-    }
+    text, texts = pa.string(), pa.list_(pa.string())
+    columns = {"qid": text, "query": text, "retrieval_gt": texts if flat else pa.list_(texts), "generation_gt": texts}
     if not all(sample.retrieval_gt for sample in samples):
         columns[SOURCES] = texts
     rows = [
@@ -75,17 +73,17 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
     """Build the Arrow table of chunks: id, text, offsets, neighbours and modification time of the document."""
     import pyarrow as pa
 
-    extra = _extra_columns(chunks)
-    texts = dict.fromkeys(("prev_id", "next_id", "title", "document_id"), pa.string())
-    types = {"last_modified_datetime": pa.timestamp("us"), **texts}
-    types |= {name: column.type for name, column in extra.items()}
-    columns = {
-        **dict.fromkeys(("doc_id", "contents", "path"), pa.string()),
-        OFFSETS: pa.list_(pa.int64()),
-        "metadata": pa.struct(list(types.items())),
-    }
-    before, after = _neighbours(chunks)
-    values = {name: column.to_pylist() for name, column in extra.items()}
+    keys = {key for chunk in chunks for key, value in chunk.metadata.items() if value is not None} - OWN
+    extra = {key: _column([chunk.metadata.get(key) for chunk in chunks]) for key in sorted(keys)}
+    text = pa.string()
+    metadata = {"last_modified_datetime": pa.timestamp("us"), "prev_id": text, "next_id": text, "title": text}
+    metadata |= {"document_id": text, **{key: column.type for key, column in extra.items()}}
+    columns = {"doc_id": text, "contents": text, "path": text, OFFSETS: pa.list_(pa.int64())}
+    schema = pa.schema([*columns.items(), ("metadata", pa.struct(list(metadata.items())))])
+    ordered = sorted(chunks, key=lambda chunk: (chunk.doc_id, chunk.start, chunk.end))
+    pairs = [(one.chunk_id, two.chunk_id) for one, two in pairwise(ordered) if one.doc_id == two.doc_id]
+    after, before = dict(pairs), {later: earlier for earlier, later in pairs}
+    values = {key: column.to_pylist() for key, column in extra.items()}
     rows = [
         {
             "doc_id": chunk.chunk_id,
@@ -98,35 +96,20 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
                 "next_id": after.get(chunk.chunk_id),
                 "title": chunk.title,
                 "document_id": chunk.doc_id,
-                **{name: column[index] for name, column in values.items()},
+                **{key: column[index] for key, column in values.items()},
             },
         }
         for index, chunk in enumerate(chunks)
     ]
-    return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
-
-
-def _neighbours(chunks: Sequence[Chunk]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the id of the chunk before, and of that after, each chunk in its document."""
-    ordered = sorted(chunks, key=lambda chunk: (chunk.doc_id, chunk.start, chunk.end))
-    pairs = [(one.chunk_id, two.chunk_id) for one, two in zip(ordered, ordered[1:]) if one.doc_id == two.doc_id]  # noqa: B905, RUF007
-    return {after: before for before, after in pairs}, dict(pairs)
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-def _extra_columns(chunks: Sequence[Chunk]) -> dict[str, Any]:
-    """Build an Arrow column for each other metadata key with a value, sorted by name.
-
-    Values without a common Parquet type, such as empty objects, are JSON strings.
-    """
-    names = {name for chunk in chunks for name, value in chunk.metadata.items() if value is not None}
-    return {name: _column([chunk.metadata.get(name) for chunk in chunks]) for name in sorted(names - OWN)}
-
-
 def _column(values: Sequence[Any]) -> Any:
+    """Return an Arrow column; values without a common Parquet type, such as empty objects, become JSON."""
     import pyarrow as pa
 
     try:

@@ -24,13 +24,13 @@ from groundset.models.hub import online
 from groundset.options import Options, option
 from groundset.out.card import MARKER, card, data_file, file_name, is_local, public_record
 from groundset.out.formats import CORPUS, QA, hf_tables
-from groundset.out.sets import EvaluationSet, Splits, joined
+from groundset.out.sets import EvaluationSet, joined
 from groundset.out.splits import parse_shares, split
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.run.run import open_run
 from programs.errors import GroundsetError, HubError, InputError
-from programs.types import Chunk, Document, Sample
+from programs.types import Chunk, Sample
 
 CARD, PROVENANCE = "README.md", "groundset.json"
 _DATA = tuple(f"data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
@@ -131,20 +131,15 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
         return hashlib.sha256(name.encode()).hexdigest()[:16] if is_local(name) else name
 
     def moved(chunk: Chunk) -> Chunk:
-        path = file_name(chunk.path) if is_local(chunk.path) else chunk.path
-        return chunk.model_copy(
-            update={"path": path, "chunk_id": named(chunk.chunk_id), "doc_id": named(chunk.doc_id), "metadata": {}}
-        )
+        ids = {"chunk_id": named(chunk.chunk_id), "doc_id": named(chunk.doc_id)}
+        return chunk.model_copy(update={**ids, "path": file_name(chunk.path) if is_local(chunk.path) else chunk.path})
 
     def changed(sample: Sample) -> Sample:
         groups = tuple(tuple(map(named, group)) for group in sample.retrieval_gt)
         return sample.model_copy(update={"contexts": tuple(map(moved, sample.contexts)), "retrieval_gt": groups})
 
-    documents: dict[str, Document] = {named(name): document for name, document in found.documents.items()}
-    splits = found.splits and Splits(found.splits.samples, {})
-    return EvaluationSet(
-        found.runs, list(map(changed, found.samples)), list(map(moved, found.chunks)), documents, splits
-    )
+    samples, chunks = list(map(changed, found.samples)), list(map(moved, found.chunks))
+    return found._replace(samples=samples, chunks=chunks)
 
 
 def _write(found: EvaluationSet, options: PushOptions, folder: Path) -> None:
@@ -235,7 +230,6 @@ _BY_STATUS = {
     404: "{repo} does not exist on {host}, or the token has no access; check the spelling of the owner",
     409: "{repo} is being changed by another process; run the command again",
     412: "{repo} was changed during the push; run the command again",
-    413: "{host}: the set is too large",
     429: "{host}: too many requests; wait a few minutes and run the command again",
 }
 

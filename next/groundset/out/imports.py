@@ -7,8 +7,9 @@ for exports. Values that a run has no place for are kept in the metadata, of que
 
 import hashlib
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
@@ -29,8 +30,8 @@ from programs.types import Chunk, Document, Retrieval, Sample
 if TYPE_CHECKING:
     from groundset.run.run import Run
 
-_QA = ("qid", "query", "retrieval_gt", "generation_gt")
-_ROW = ("id", "question", "answer", "contexts", "passage", "evolution", "language", "metadata")
+_QA: tuple[str, ...] = ("qid", "query", "retrieval_gt", "generation_gt")
+_ROW: tuple[str, ...] = ("id", "question", "answer", "contexts", "passage", "evolution", "language", "metadata")
 _UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
 _SEPARATOR = "\n\n"
 _MAX_EXPANSION = 20  # longest text, as a multiple of the length of its chunks; larger offsets are considered wrong
@@ -112,42 +113,50 @@ class _ForeignSet:
         self._first: dict[tuple[str, str], str] = {}
 
     def add_chunk(
-        self, where: str, name: str | None, text: str, about: Mapping[str, Any], metadata: Mapping[str, Any]
+        self,
+        where: str,
+        fields: Mapping[str, Any],
+        *,
+        name: str | None,
+        source: str | None,
+        title: str | None,
+        **values: Any,
     ) -> Chunk:
-        """Keep a chunk; ``about`` may hold ``path``, ``title``, ``headings`` and ``source``, the id of its document.
+        """Keep a chunk, and return it; it may come again, as a context of several questions.
 
-        A chunk of the same text may come again, as a context of several questions.
+        ``fields`` has its place, ``source`` is the id of its document, ``values`` are as in a :class:`Chunk`.
         """
-        path, name = about["path"] or "", name or _digest(text)
-        title = about["title"] if about["title"] is not None else Path(path).stem
+        path, text, span = optional(where, fields, "path") or "", values["text"], span_of(where, fields)
+        name = name or _digest(text)
+        values["metadata"] |= metadata_of(where, {"metadata": {OFFSETS: span and [*span]}})
         chunk = Chunk(
             chunk_id=name,
-            doc_id=about["source"] or (_digest(path) if path else name),
+            doc_id=source or (_digest(path) if path else name),
             path=path,
-            title=title,
-            headings=about.get("headings", ()),
+            title=PureWindowsPath(path).stem if title is None else title,  # knows both kinds of slashes
             start=0,
             end=len(text),
-            text=text,
-            metadata=dict(metadata),
+            **values,
         )
         first = self._first.setdefault(("chunk", name), where)
         if self.chunks.setdefault(name, chunk).text != text:
             raise InputError(f"{where}: chunk {name} has another text than in {first}")
         return self.chunks[name]
 
-    def add_sample(self, where: str, sample: Sample) -> None:
-        """Keep a sample.
+    def add_sample(self, where: str, contexts: Sequence[Chunk], language: str | None = None, **values: Any) -> None:
+        """Keep a sample; its language is by default that of its first context.
 
         Raises:
             InputError: its id is used twice, or it has no answer.
         """
-        first = self._first.setdefault(("question", sample.id), where)
-        if sample.id in self.samples:
-            raise InputError(f"{where}: question {sample.id} is also in {first}")
-        if not sample.answer.strip():
-            raise InputError(f"{where}: question {sample.id} has no answer; add one, or leave the row out")
-        self.samples[sample.id] = sample
+        name = values["id"]
+        first = self._first.setdefault(("question", name), where)
+        if name in self.samples:
+            raise InputError(f"{where}: question {name} is also in {first}")
+        if not values["answer"].strip():
+            raise InputError(f"{where}: question {name} has no answer; add one, or leave the row out")
+        known = {"evolution": "imported", "contexts": tuple(contexts), "retrieval": _UNRANKED, **values}
+        self.samples[name] = Sample(language=language or language_of(plain(contexts[0].text[:MAX_READ])), **known)
 
 
 def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
@@ -168,11 +177,15 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
         name, metadata = required(where, fields, "doc_id"), metadata_of(where, fields)
         if name in found.chunks:
             raise InputError(f"{where}: chunk {name} is in the table twice")
-        title = "" if metadata.get("title") == "" else optional(where, metadata, "title")
-        source, path = optional(where, metadata, "document_id"), optional(where, fields, "path")
-        extra = {key: value for key, value in metadata.items() if key not in OWN and value is not None}
-        about = {"path": path, "title": title, "source": source}
-        found.add_chunk(where, name, required(where, fields, "contents"), about, extra | _offsets(where, fields))
+        found.add_chunk(
+            where,
+            fields,
+            name=name,
+            source=optional(where, metadata, "document_id"),
+            title="" if metadata.get("title") == "" else optional(where, metadata, "title"),
+            text=required(where, fields, "contents"),
+            metadata={key: value for key, value in metadata.items() if key not in OWN and value is not None},
+        )
     for where, fields in parquet_rows(named["qa"]):
         groups = _groups(where, fields.get("retrieval_gt"))
         ids = [group[0] for group in groups] or fields.get("chunk_ids") or []
@@ -184,10 +197,15 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
             raise InputError(f"{where}, column generation_gt: must be a list of texts")
         more = {"answer_variants": answers[1:]} if len(answers) > 1 else {}
         if ids:
-            values = {"id": required(where, fields, "qid"), "question": required(where, fields, "query")}
-            metadata = _others(where, fields, (*_QA, "chunk_ids")) | more
-            contexts = [found.chunks[name] for name in dict.fromkeys(ids)]
-            found.add_sample(where, _sample(contexts, groups, answer="".join(answers[:1]), metadata=metadata, **values))
+            found.add_sample(
+                where,
+                [found.chunks[name] for name in dict.fromkeys(ids)],
+                id=required(where, fields, "qid"),
+                question=required(where, fields, "query"),
+                answer="".join(answers[:1]),
+                retrieval_gt=groups,
+                metadata=_others(where, fields, (*_QA, "chunk_ids")) | more,
+            )
     return found
 
 
@@ -200,10 +218,8 @@ def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
         return ()
     if not isinstance(value, list) or not all(isinstance(group, list) and group for group in value):
         raise InputError(f"{where}, column retrieval_gt: must be lists of chunk ids")
-    return tuple(
-        tuple(dict.fromkeys(required(where, {"retrieval_gt id": name}, "retrieval_gt id") for name in group))
-        for group in value
-    )
+    names = [[required(where, {"retrieval_gt id": name}, "retrieval_gt id") for name in group] for group in value]
+    return tuple(tuple(dict.fromkeys(group)) for group in names)
 
 
 def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
@@ -218,28 +234,27 @@ def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
     contexts = [_contexts(where, fields, found) for where, fields in rows]
     for (where, fields), chunks in zip(rows, contexts, strict=True):
         question, answer = required(where, fields, "question"), optional(where, fields, "answer") or ""
-        needed = tuple((chunk.chunk_id,) for chunk in chunks)
-        try:
-            sample = Sample.model_validate({key: value for key, value in fields.items() if key in Sample.model_fields})
-        except ValidationError:
-            name = optional(where, fields, "id") or _digest(question, answer, *(chunk.chunk_id for chunk in chunks))
-            sample = _sample(
-                chunks,
-                needed,
-                id=name,
-                question=question,
-                answer=answer,
-                metadata=_others(where, fields, _ROW),
-                evolution=optional(where, fields, "evolution") or "imported",
-                language=optional(where, fields, "language"),
-            )
-        else:
+        ids = [chunk.chunk_id for chunk in chunks]
+        groups: tuple[tuple[str, ...], ...] = tuple((name,) for name in ids)
+        known, more = _ROW, {}
+        with suppress(ValidationError):  # it is no row of a run
+            row = {key: value for key, value in fields.items() if key in Sample.model_fields}
+            sample, known = Sample.model_validate(row), tuple(Sample.model_fields)
             # Groups may name chunks that are in no row.
-            groups = tuple(tuple(filter(found.chunks.__contains__, group)) for group in sample.retrieval_gt)
-            metadata = _others(where, fields, Sample.model_fields)
-            groups = groups if all(groups) else needed
-            sample = sample.model_copy(update={"contexts": tuple(chunks), "retrieval_gt": groups, "metadata": metadata})
-        found.add_sample(where, sample)
+            kept = tuple(tuple(filter(found.chunks.__contains__, group)) for group in sample.retrieval_gt)
+            groups, more = kept if all(kept) else groups, {"probability": sample.probability, "trail": sample.trail}
+        found.add_sample(
+            where,
+            chunks,
+            optional(where, fields, "language"),
+            id=optional(where, fields, "id") or _digest(question, answer, *ids),
+            question=question,
+            answer=answer,
+            evolution=optional(where, fields, "evolution") or "imported",
+            retrieval_gt=groups,
+            metadata=_others(where, fields, known),
+            **more,
+        )
     return found
 
 
@@ -253,30 +268,18 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
     for context in ({"text": each} if isinstance(each, str) else each for each in contexts):
         if not isinstance(context, dict):
             raise InputError(f"{where}: must be texts, or objects with `text`")
-        about: dict[str, Any] = {name: optional(where, context, name) for name in ("path", "title")}
-        about |= {"source": optional(where, context, "doc_id"), "headings": headings_of(where, context)}
-        name, text = optional(where, context, "chunk_id"), required(where, context, "text")
-        chunk = found.add_chunk(where, name, text, about, metadata_of(where, context) | _offsets(where, context))
+        chunk = found.add_chunk(
+            where,
+            context,
+            name=optional(where, context, "chunk_id"),
+            source=optional(where, context, "doc_id"),
+            title=optional(where, context, "title"),
+            text=required(where, context, "text"),
+            headings=headings_of(where, context),
+            metadata=metadata_of(where, context),
+        )
         chunks[chunk.chunk_id] = chunk
     return list(chunks.values())
-
-
-def _offsets(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    span = span_of(where, fields)
-    return metadata_of(where, {"metadata": {OFFSETS: span and [*span]}})
-
-
-def _sample(
-    contexts: Sequence[Chunk],
-    groups: tuple[tuple[str, ...], ...],
-    *,
-    evolution: str = "imported",
-    language: str | None = None,
-    **values: Any,
-) -> Sample:
-    language = language or language_of(plain(contexts[0].text[:MAX_READ]))
-    known = {"evolution": evolution, "language": language, "contexts": tuple(contexts), "retrieval": _UNRANKED}
-    return Sample(retrieval_gt=groups, **known, **values)
 
 
 def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
@@ -309,9 +312,9 @@ def _rebuilt(chunks: Mapping[str, Chunk], corpus: str) -> tuple[list[Document], 
         starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in members)]
         own = []
         for chunk, joined in zip(members, starts, strict=False):
-            span = chunk.metadata[OFFSETS]
-            start = joined if text is None else span[0]
-            kept = {key: value for key, value in chunk.metadata.items() if key != OFFSETS or text is None}
+            start, kept = joined, chunk.metadata
+            if text is not None:
+                start, kept = kept[OFFSETS][0], {key: value for key, value in kept.items() if key != OFFSETS}
             place = {"start": start, "end": start + len(chunk.text), "path": chunk.path or corpus, "metadata": kept}
             own.append(chunk.model_copy(update=place))
         text = _SEPARATOR.join(chunk.text for chunk in members) if text is None else text

@@ -1,7 +1,6 @@
 """What goes out: the samples of one or several runs without what reviewers refused, and all chunks of the runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.options import DEFAULT_EMBEDDER
@@ -43,12 +42,6 @@ class EvaluationSet(NamedTuple):
         """Return the split of a sample, if it has one."""
         return self.splits.samples[sample.id] if self.splits else None
 
-    @property
-    def started(self) -> datetime:
-        """Return when the first run was begun; of imported runs, when they were written."""
-        known = [str(run.record["started"]) for run in self.runs if run.record.get("started")]
-        return min(map(datetime.fromisoformat, known)) if known else _written(self.runs[0])
-
     def vectors(self) -> "np.ndarray":
         """Return the embeddings of the chunks, a row for each.
 
@@ -84,29 +77,46 @@ def joined(runs: Sequence["Run"], *, signed: bool = False, keep_refused: bool = 
     Raises:
         InputError: no sample is left, or the runs give the same id to different things; the message names both.
     """
-    documents, chunks, samples = _Parts("document"), _Parts("chunk"), _Parts("sample")
+    documents: dict[str, Document] = {}
+    chunks: dict[str, Chunk] = {}
+    samples: dict[str, Sample] = {}
+    first: dict[tuple[str, str], tuple[object, Run]] = {}
+
+    def is_new(kind: str, name: str, content: object, run: "Run") -> bool:
+        known, other = first.setdefault((kind, name), (content, run))
+        if known != content:
+            raise InputError(
+                f"{kind} {name} of {run.folder} is another one than in {other.folder}, so they cannot be joined; "
+                "export each run by itself"
+            )
+        return other is run
+
+    verdicts = verdicts_of(review for run in runs for review in run.reviews)
+
+    def is_taken(sample: Sample) -> bool:
+        given = verdicts.get(sample.id, set())
+        return given == {"signed"} if signed else keep_refused or "refused" not in given
+
     for run in runs:
-        verdicts = verdicts_of(run.reviews)
-        for document in run.documents.values():
-            documents.add(document.doc_id, document, document.text, run)
-        for chunk in run.chunks.values():
-            chunks.add(chunk.chunk_id, chunk, (chunk.doc_id, chunk.start, chunk.text), run)
-        for sample in run.samples:
-            given = verdicts.get(sample.id, set())
-            if given == {"signed"} if signed else keep_refused or "refused" not in given:
-                samples.add(sample.id, sample, sample.question, run)
-    found = EvaluationSet(runs, list(samples.kept.values()), list(chunks.kept.values()), documents.kept)
-    if not found.samples:
-        names = ", ".join(str(run.folder) for run in runs)
+        documents |= {name: each for name, each in run.documents.items() if is_new("document", name, each.text, run)}
+        chunks |= {
+            name: chunk
+            for name, chunk in run.chunks.items()
+            if is_new("chunk", name, (chunk.doc_id, chunk.start, chunk.text), run)
+        }
+        found = [sample for sample in run.samples if is_taken(sample)]
+        samples |= {each.id: each for each in found if is_new("sample", each.id, each.question, run)}
+    if not samples:
         held = any(run.samples for run in runs)
         why = ("no sample is signed" if signed else "reviewers refused every sample") if held else "there is no sample"
-        raise InputError(f"{names}: {why}; " + ("review them with `groundset review`" if held else "name other runs"))
-    if unanswered := next((sample for sample in found.samples if not sample.answer.strip()), None):
+        mend = "review them with `groundset review`" if held else "name other runs"
+        raise InputError(f"{', '.join(str(run.folder) for run in runs)}: {why}; {mend}")
+    if unanswered := next((name for name, sample in samples.items() if not sample.answer.strip()), None):
         raise InputError(
-            f"sample {unanswered.id} has no answer, which every format needs; leave such samples out with "
+            f"sample {unanswered} has no answer, which every format needs; leave such samples out with "
             "`run.filter(lambda sample: sample.answer).save(...)`"
         )
-    return found
+    return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents)
 
 
 def verdicts_of(reviews: Iterable["Review"]) -> dict[str, set[str]]:
@@ -116,31 +126,6 @@ def verdicts_of(reviews: Iterable["Review"]) -> dict[str, set[str]]:
     for (name, _), verdict in latest.items():
         verdicts.setdefault(name, set()).add(verdict)
     return verdicts
-
-
-class _Parts:
-    """Things of several runs by their ids."""
-
-    def __init__(self, kind: str) -> None:
-        self.kept: dict[str, Any] = {}
-        self._kind = kind
-        self._first: dict[str, tuple[object, Run]] = {}
-
-    def add(self, name: str, part: object, content: object, run: "Run") -> None:
-        """Keep a part, unless one of the same content has its id already."""
-        known, first = self._first.setdefault(name, (content, run))
-        if known != content:
-            raise InputError(
-                f"{self._kind} {name} of {run.folder} is another one than in {first.folder}, so they cannot be joined; "
-                "export each run by itself"
-            )
-        self.kept.setdefault(name, part)
-
-
-def _written(run: "Run") -> datetime:
-    from groundset.run.folder import DATABASE
-
-    return datetime.fromtimestamp((run.folder / DATABASE).stat().st_mtime, UTC)
 
 
 def question_row(sample: Sample, split: str | None) -> dict[str, Any]:

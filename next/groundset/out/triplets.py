@@ -70,7 +70,7 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
         raise InputError(f"--splits {unknown[0]}: the format triplets has no such split; name {', '.join(SPLITS)}")
     vectors = found.vectors()
     asked = open_embedder(found.embedder()).encode([sample.question for sample in samples])
-    rows: dict[str, list[tuple[str, str, list[str]]]] = {}
+    rows: dict[str, list[list[str]]] = {}
     for name in sorted({*splits.samples.values()}):
         indices = [index for index, chunk in enumerate(found.chunks) if splits.documents[chunk.doc_id] == name]
         chunks = [found.chunks[index] for index in indices]
@@ -83,19 +83,16 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
         ]
         mined = zip(anchors, negatives_of(anchors, chunks, vectors[indices], NEGATIVES), strict=True)
         rows[name] = [
-            (anchor.sample.question, chunks[anchor.positive].text, [chunks[index].text for index in indices])
-            for anchor, indices in mined
+            [anchor.sample.question, chunks[anchor.positive].text, *(chunks[index].text for index in negatives)]
+            for anchor, negatives in mined
         ]
-    counts = sorted(len(negatives) for split_rows in rows.values() for _, _, negatives in split_rows)
-    count = counts[int(len(counts) * _MAX_OMITTED)]
-    for name, split_rows in rows.items():
-        complete = [row for row in split_rows if len(row[2]) >= count]
-        columns = ("anchor", "positive", *(f"negative_{number}" for number in range(1, count + 1)))
+    lengths = sorted(len(row) for members in rows.values() for row in members)
+    length = lengths[int(len(lengths) * _MAX_OMITTED)]
+    columns = ("anchor", "positive", *(f"negative_{number}" for number in range(1, length - 1)))
+    for name, members in rows.items():
+        complete = [dict(zip(columns, row, strict=False)) for row in members if len(row) >= length]
         if complete:
-            lines = (
-                dict(zip(columns, (anchor, positive, *texts), strict=False)) for anchor, positive, texts in complete
-            )
-            write_rows(folder / f"{name}.jsonl", lines)
+            write_rows(folder / f"{name}.jsonl", complete)
 
 
 def negatives_of(

@@ -83,7 +83,7 @@ def content() -> EvaluationSet:
 
 @pytest.fixture
 def load(content: EvaluationSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Return a function that exports the set and returns what a tool reads of it, in the environment ``peer`` or ours."""
+    """Return a function that exports the set and returns what a tool reads, in the environment ``peer`` or ours."""
 
     class AsChunk:
         def encode(self, texts: list[str]) -> np.ndarray:

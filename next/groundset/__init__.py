@@ -15,11 +15,10 @@ __version__ = "0.2.0"
 # The public names by module; ``metrics`` is a module itself.
 _PUBLIC = {
     "groundset.api": (
-        *("chunk", "compile", "export", "generate", "import_files", "judge", "lm", "open_run", "push", "report"),
-        "roundtrip",
+        *("Run", "chunk", "compile", "export", "generate", "import_files", "judge", "lm", "open_run", "push"),
+        *("report", "roundtrip"),
     ),
     "groundset.labelling": ("labels", "step"),
-    "groundset.run.run": ("Run",),
     "optimizers": ("metrics",),
     "programs.chunks": ("SeveralChunks",),
     "programs.errors": (

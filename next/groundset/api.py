@@ -1,24 +1,28 @@
 """The Python face: functions whose parameters and documentation are made from the options of commands.
 
-A path may also be a run, which stands for its folder.
+A path may also be a run, which stands for its folder. Some functions are methods of runs, too: ``run.export(…)``.
 """
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
+from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from groundset.options import Options, as_parameters, expanded, for_python, value_types
+from groundset.run.run import Run, open_run
+from programs.errors import InputError
 
 if TYPE_CHECKING:
     import dspy
 
-    from groundset.run.run import Run
-
 _WIDTH = 120
+
+open_run = for_python(open_run)
 
 
 class Row(NamedTuple):
@@ -36,12 +40,12 @@ class Row(NamedTuple):
 FUNCTIONS: Mapping[str, Row] = {
     "chunk": Row("groundset.corpus.command:cut", ("documents",)),
     "compile": Row("groundset.compiling:compile", ("steps",)),
-    "export": Row("groundset.out.export:export_run", ("runs",)),
+    "export": Row("groundset.out.export:export_run", ("runs", "format", "out")),
     "generate": Row("groundset.run.command:make", ("documents",)),
     "import_files": Row("groundset.out.imports:import_files", ("files",)),
     "judge": Row("groundset.run.judging:judge_rows"),
-    "push": Row("groundset.out.hub:push_run", ("run",)),
-    "report": Row("groundset.pages.report:report", ("run",)),
+    "push": Row("groundset.out.hub:push_run", ("run", "repo")),
+    "report": Row("groundset.pages.report:report", ("run", "out")),
     "roundtrip": Row("groundset.retrieval.evaluate:compare", ("run",)),
 }
 
@@ -80,7 +84,7 @@ def with_keywords(function: Callable[..., Any], positional: Sequence[str] = ()) 
     called.__signature__ = signature  # type: ignore[attr-defined]
     lines = ["    Args:"]
     for name, field in ((each.name, fields[each.name]) for each in shown):
-        default = _extra(field)["shown"] or ("" if field.default in (None, "", ()) else field.default)
+        default = _extra(field)["shown"] or ("" if field.default in (None, "", (), {}) else field.default)
         text = f"{name}: {field.description}" + ("" if field.is_required() or not default else f" Default: {default}.")
         lines.append(fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12))
     before, raises, after = str(function.__doc__).partition("Raises:")
@@ -109,8 +113,25 @@ def _as_option(options: type[Options], name: str, value: Any) -> Any:
 
 
 def _path(value: Any) -> Any:
+    if not getattr(value, "is_saved", True):
+        raise InputError(f"the samples of {value.folder} that were filtered are not saved; call its save(FOLDER) first")
     value = getattr(value, "folder", value)
     return expanded(value) if isinstance(value, str | Path) else value
+
+
+class _Method:
+    """A function as a method of runs, which is imported when it is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: "Run | None", owner: object = None) -> Any:
+        function = getattr(sys.modules[__name__], self._name)
+        return function if run is None else MethodType(function, run)
+
+
+for _name in ("export", "push", "report", "roundtrip"):
+    setattr(Run, _name, _Method(_name))
 
 
 def lm(spec: str, **options: Any) -> "dspy.LM":
@@ -127,15 +148,3 @@ def lm(spec: str, **options: Any) -> "dspy.LM":
     from groundset.models.open import open_model
 
     return open_model(spec, **options).lm
-
-
-@for_python
-def open_run(folder: "str | Path | Run") -> "Run":
-    """Open the folder of a run for reading, finished or not.
-
-    Raises:
-        InputError: the folder holds no run.
-    """
-    from groundset.run.run import open_run as open_folder
-
-    return open_folder(_path(folder))

@@ -147,7 +147,7 @@ def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
     number = next((kind.__name__ for kind in (int, float) if kind in types), "")
     kind: Any = next((each for each in (bool, Path) if each in types), str)
     shown = extra["shown"] or ("" if kind is bool or field.is_required() else field.default)
-    default = f"  [default: {shown}]" if shown not in (None, "", ()) and not extra["argument"] else ""
+    default = f"  [default: {shown}]" if shown not in (None, "", (), {}) and not extra["argument"] else ""
     metavar = extra["metavar"] or (f"<{choices or number}>" if choices or number else None)
     shared: dict[str, Any] = {"help": f"{field.description}{default}", "metavar": metavar, "show_default": False}
     info: Any

@@ -31,11 +31,12 @@ class Run(Sequence[Sample]):
 
     Attributes:
         folder: its folder; of a filtered run that was not saved, the folder of the run that it came from.
+        is_saved: whether the folder holds just this run.
     """
 
     def __init__(self, folder: Path, **parts: Any) -> None:
         """Refer to the run in a folder; ``parts`` replace what would be read from it."""
-        self.folder = folder
+        self.folder, self.is_saved = folder, not parts
         self.__dict__.update(parts)
 
     @cached_property

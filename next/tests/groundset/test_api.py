@@ -15,7 +15,9 @@ import groundset
 from groundset import api, cli
 from groundset.options import Options, option
 from groundset.run.options import GenerateOptions
+from groundset.run.run import save_run
 from programs.errors import InputError
+from programs.types import Chunk, Document, Retrieval, Sample
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,6 +144,24 @@ def test_passages_are_taken_as_texts(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(InputError, match="texts and chunks: give one of them"):
         groundset.generate(texts=passages, chunks=made[0].chunks, out=out)
     assert next(iter(inspect.signature(groundset.generate).parameters)) == "documents"
+
+
+def test_functions_are_methods_of_runs(tmp_path: Path) -> None:
+    chunk = Chunk(chunk_id="c", doc_id="d", path="d.md", title="T", start=0, end=4, text="Text")
+    found = Retrieval(rank=1, retrieved_id="c", retrieved_content="Text", score=1)
+    sample = Sample(
+        id="q", question="What?", answer="That.", evolution="simple", language="en", contexts=(chunk,),
+        retrieval_gt=(("c",),), retrieval=found,
+    )  # fmt: skip
+    document = Document(doc_id="d", path="d.md", title="T", text="Text")
+    save_run(tmp_path / "run", samples=[sample], documents=[document], chunks=[chunk], vectors=None, record={})
+    run = groundset.open_run(tmp_path / "run")
+    assert run.export("csv", tmp_path / "csv").questions == 1
+    assert groundset.export([run], "csv", tmp_path / "other").questions == 1
+    assert groundset.Run.export is groundset.export
+    assert list(inspect.signature(run.push).parameters)[:2] == ["repo", "licence"]
+    with pytest.raises(InputError, match=r"were filtered are not saved; call its save\(FOLDER\) first"):
+        run.filter(lambda sample: True).export("csv", tmp_path / "third")
 
 
 @pytest.mark.model

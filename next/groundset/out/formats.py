@@ -226,8 +226,9 @@ def write_autorageval(found: EvaluationSet, folder: Path) -> None:
 
 
 def _benchmark_row(sample: Sample) -> dict[str, Any]:
-    profile = sample.metadata.get("profile") or {"evolution": sample.evolution, "kind": kind_of(sample)}
-    known = {name: value for name, value in profile.items() if value is not None}
+    profile = sample.metadata.get("profile")
+    shown = profile if isinstance(profile, dict) else {"evolution": sample.evolution, "kind": kind_of(sample)}
+    known = {name: value for name, value in shown.items() if value is not None}
     return {
         "context": "\n\n".join(chunk.text for chunk in sample.contexts),
         _PROFILE: known,

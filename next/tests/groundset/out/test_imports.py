@@ -235,21 +235,25 @@ def test_samples_of_a_run_come_back_whole(tmp_path: Path) -> None:
         assert [chunk.text for chunk in mine.contexts] == [chunk.text for chunk in theirs.contexts]
 
 
+CLOCK = {"text": "Brenn cast the clock.", "path": "C:\\Users\\me\\clock.docx"}
+
+
 def test_jsonl_rows(tmp_path: Path) -> None:
     rows: list[Any] = [
         {"question": "When?", "answer": "nine", "contexts": ["The ferry leaves at nine."], "author": "ann"},
         "",
-        {"id": 7, "question": "Who?", "answer": "Brenn", "passage": "Brenn cast the clock.", "language": "en"},
+        {"id": 7, "question": "Who?", "answer": "Brenn", "language": "en", "contexts": [CLOCK]},
         {
             "question": "And?",
             "answer": "both",
-            "contexts": ["The ferry leaves at nine.", {"text": "Brenn cast the clock."}],
+            "contexts": ["The ferry leaves at nine.", CLOCK],
         },
     ]
     run = imported(write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run", format="jsonl")
     assert len(run.chunks) == 2
     assert [len(sample.retrieval_gt) for sample in run] == [1, 1, 2]
     assert (run[0].metadata["imported"], run[1].id) == ({"author": "ann"}, "7")
+    assert [chunk.title for chunk in run.chunks.values()] == ["", "clock"]
     row = {"question": "When?", "answer": "nine", "contexts": [{"text": "a", "chunk_id": "x"}]}
     for bad, message in (
         ({**row, "contexts": []}, r"line 2, column contexts: must be a list"),

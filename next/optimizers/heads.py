@@ -5,7 +5,7 @@ probabilities of train rows, else on dev rows. Test rows are only reported.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ _FEWEST_ACCEPTED = 10
 _FEWEST_GENERATED = 60
 _FOLDS = 5
 _STRENGTH, _VECTOR_STRENGTH = 0.03, 1.0  # inverse strengths of the L2 penalties; vectors have length one
-_FEWEST_DOCUMENTS = 5  # that a word or an n-gram of shapes must occur in
+_FEWEST = 5  # documents that a word, and rows that an n-gram of shapes must occur in
 _SMALLEST_WEIGHT = 0.005
 _DRAWS = 1000
 
@@ -175,8 +175,9 @@ def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: in
         names, columns = [*names, VECTOR], np.column_stack([columns, held_out])
     means, deviations = columns.mean(axis=0), columns.std(axis=0)
     deviations[deviations < SMALLEST_DEVIATION] = 1.0
-    vocabulary, known = _known_grams(data) if shapes else (frozenset(), [])
-    design = np.hstack([(columns - means) / deviations, _gram_matrix(data.texts, vocabulary, known)])
+    none: tuple[frozenset[str], list[str], _Numbers] = (frozenset(), [], np.zeros((len(good), 0)))
+    vocabulary, known, matrix = _shapes(data) if shapes else none
+    design = np.hstack([(columns - means) / deviations, matrix])
     model = LogisticRegression(C=_STRENGTH, max_iter=3000, random_state=seed).fit(design, good)
     weights = model.coef_[0]
     return LinearHead(
@@ -226,25 +227,20 @@ def _probabilities(head: LinearHead, names: Sequence[str], data: _Data) -> _Numb
     return np.array(found)
 
 
-def _known_grams(data: _Data) -> tuple[frozenset[str], list[str]]:
-    """Return the words that occur in enough documents, and the n-grams of shapes that occur often enough."""
-    seen: dict[str, set[str]] = defaultdict(set)
+def _shapes(data: _Data) -> tuple[frozenset[str], list[str], _Numbers]:
+    """Return the words of enough documents, the n-grams of shapes in enough rows, and which row has which of these."""
+    by_document: dict[str, set[str]] = defaultdict(set)
     for text, document in zip(data.texts, data.documents, strict=True):
-        for word in words_of(text):
-            seen[word].add(document)
-    vocabulary = frozenset(word for word, documents in seen.items() if len(documents) >= _FEWEST_DOCUMENTS)
-    counts = Counter(gram for text in data.texts for gram in grams(shape(text, vocabulary)))
-    return vocabulary, sorted(gram for gram, count in counts.items() if count >= _FEWEST_DOCUMENTS)
+        by_document[document] |= words_of(text)
+    vocabulary = frozenset(_frequent(by_document.values()))
+    rows = [set(grams(shape(text, vocabulary))) for text in data.texts]
+    known = _frequent(rows)
+    return vocabulary, known, np.array([[float(gram in row) for gram in known] for row in rows])
 
 
-def _gram_matrix(texts: Sequence[str], vocabulary: frozenset[str], known: Sequence[str]) -> _Numbers:
-    columns = {gram: column for column, gram in enumerate(known)}
-    matrix = np.zeros((len(texts), len(known)))
-    for row, text in enumerate(texts if columns else ()):
-        for gram in grams(shape(text, vocabulary)):
-            if gram in columns:
-                matrix[row, columns[gram]] = 1.0
-    return matrix
+def _frequent(groups: Iterable[set[str]]) -> list[str]:
+    counts = Counter(each for group in groups for each in group)
+    return sorted(each for each, count in counts.items() if count >= _FEWEST)
 
 
 def _threshold(probability: _Numbers, good: _Flags, target: float) -> tuple[float, float]:

@@ -21,6 +21,7 @@ _LEFT_OUT = frozenset(
 )
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
 _POINTING = frozenset({"this", "that", "these", "those", "such", "both", "another", "other", "others"})
+_NEARLY_NOT = frozenset({"seldom", "rarely", "hardly", "barely", "scarcely", "never", "nearly", "almost"})
 _DASHES = ("–", "—")
 _MAX_SUBJECT_WORDS, _MAX_NAME_WORDS = 14, 6
 _GIVEN_NAME = r"\b[^\W\d_a-zß-ÿ][\w’'-]*"
@@ -77,6 +78,8 @@ def verb_of(verb: Any) -> Verb | None:
     # "took over" has a particle, "broke on 12 May" has none.
     particles = [child for child in verb.children if child.dep_ == "prt" and child.i == verb.i + 1]
     particle = "".join(f" {child.text}" for child in particles if child.i + 1 not in times)
+    if any(child.lower_ in _NEARLY_NOT for child in verb.children):
+        return None
     if auxiliaries:
         first, *others = (token.text.lower() for token in auxiliaries)
         rest = " ".join([*(["not"] if negated else []), *others, verb.text]) + particle

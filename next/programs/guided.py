@@ -93,12 +93,12 @@ class _Candidate(NamedTuple):
 class Guided(dspy.Module):
     """Ask about the easy facts of a passage, the most promising first, until a question passes every check."""
 
-    def __init__(self, parse: Parse, judge: dspy.Module, grounding: dspy.Module | None = None) -> None:
+    def __init__(self, parse: Parse, judge: dspy.Module | None = None, grounding: dspy.Module | None = None) -> None:
         """Build the steps.
 
         Args:
             parse: parses English sentences.
-            judge: judges questions, such as a ``HeadJudge``.
+            judge: judges questions, such as a ``HeadJudge``; by default the language model.
             grounding: judges whether a passage supports an answer; without one, every answer passes.
         """
         super().__init__()
@@ -110,7 +110,7 @@ class Guided(dspy.Module):
         self.fact = step("fact")
         self.answer = step("answer")
         self.sound = Sound()
-        self.judge = judge
+        self.judge = step("judge") if judge is None else judge
         self.grounding = grounding
 
     def forward(
@@ -178,13 +178,11 @@ class Guided(dspy.Module):
             except RefusedError as refused:
                 rejects.append(refused.reject)
                 continue
-            decision = verdict(judged)
-            probability = float(judged.get("probability", decision.probability))
-            if decision.good:
-                kept.append(_Candidate(fact, question, probability))
+            good, probability, reason = verdict(judged)
+            if good:
+                kept.append(_Candidate(fact, question, judged.get("probability") or probability or 0.5))
             else:
-                facts_of = {"question": question, "probability": decision.probability}
-                rejects.append(Reject(step="judge", reason=decision.reason, **facts_of))
+                rejects.append(Reject(step="judge", reason=reason, question=question, probability=probability))
         return sorted(kept, key=lambda candidate: -candidate.probability)
 
     def _written(self, fact: Fact, topic: str) -> str:
@@ -223,7 +221,7 @@ class Guided(dspy.Module):
         if not grounded.good:
             reason = f"answer not supported: {answer!r}"
             raise RefusedError("grounding", reason, question=question, probability=grounded.probability)
-        return answer, min(probability, 1.0 if grounded.probability is None else grounded.probability)
+        return answer, min(probability, grounded.probability or 1.0)
 
 
 def tidy_answer(text: str, question: str) -> str:

@@ -62,7 +62,7 @@ STEPS: Mapping[str, StepSpec] = {
     "ask_profiled": _writes(AskForProfile, 480),
     "fact": _writes(AskFact, 56, stop=["\n"]),
     "grounding": _judges(GroundAnswer, 4),
-    "sound": _judges(WeighPair, 4),
+    "sound": _writes(WeighPair, 4),  # with weights of the model that writes
 }
 
 

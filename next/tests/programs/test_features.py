@@ -1,0 +1,159 @@
+"""Features of texts that can be computed by hand."""
+
+import pytest
+
+from programs.features import (
+    agreement,
+    answer_features,
+    answers_agree,
+    asks_for_other_part,
+    chunk_features,
+    grams,
+    kind_agrees,
+    question_features,
+    shape,
+    words_of,
+)
+from programs.languages import ENGLISH, LANGUAGES, language_of
+
+PASSAGE = (
+    "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb. "
+    "It replaced a ferry that had carried up to 400 people a day."
+)
+REFERENCES = (
+    "1. Kolb, M. (1931). The bridge. Journal of Harbours, vol. 3, pp. 4-9. doi:10.1/x\n"
+    "2. Reuss, J. (1932). Retrieved 3 May 2001 from https://example.org\n3. ibid."
+)
+
+
+def test_chunk_features_separate_prose_from_references() -> None:
+    text, references = (chunk_features(each, ENGLISH) for each in (PASSAGE, REFERENCES))
+    assert text["citations"] == 0 < references["citations"]
+    assert text["whole_sentences"] == 2
+    assert text["list_share"] == 0 < references["list_share"]
+    assert text["dependent_share"] == 0.5
+    assert text["first_name_words"] == 1
+    assert references["links"] > 0
+
+
+def test_neutral_language_ignores_english_words() -> None:
+    features = chunk_features("Bron öppnades år 1931 efter nio års arbete. Kolb ledde det.", LANGUAGES["sv"])
+    assert features["stop_share"] == features["modal"] == features["address"] == 0
+    assert features["whole_sentences"] == 1
+
+
+def test_empty_texts_have_features() -> None:
+    assert chunk_features(" ", ENGLISH).keys() == chunk_features(PASSAGE, ENGLISH).keys()
+    assert question_features("", "", ENGLISH, ENGLISH)["coverage"] == 0
+    assert answer_features("", "", "", ENGLISH)["mentions"] == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "feature", "value"),
+    [
+        ("Which engineer led the work on the Lowen harbour bridge?", "context_reference", 0),
+        ("Which year is mentioned in the passage?", "context_reference", 1),
+        ("What did it replace?", "pronouns", 1),
+        ("When was the bridge opened? Who led the work?", "several", 1),
+        ("When was it opened and who led the work?", "several", 1),
+        ("The bridge was opened in 1931.", "question_mark", 0),
+        ("The bridge was opened in 1931.", "question_word", 0),
+        ("In welchem Jahr wurde die Brücke von Lowen denn eigentlich eröffnet?", "other_language", 1),
+        ("How many people did the ferry carry in 1899?", "absent_numbers", 1),
+        ("Who was Ida Lund?", "absent_names", 2),
+        ("On what date did Gridfold 4 be released?", "ungrammatical", 1),
+        ("In what year the bridge opened?", "ungrammatical", 1),
+        ("In what year did the bridge open?", "ungrammatical", 0),
+        ("What is the purpose?", "broad", 1),
+    ],
+)
+def test_question_features(question: str, feature: str, value: float) -> None:
+    assert question_features(question, PASSAGE, ENGLISH, LANGUAGES[language_of(question)])[feature] == value
+
+
+def test_coverage_uses_stems() -> None:
+    features = question_features("Which engineers opened the bridge in Oslo?", PASSAGE, ENGLISH, ENGLISH)
+    assert features["missing"] == 1
+    assert features["coverage"] == pytest.approx(3 / 4)
+
+
+@pytest.mark.parametrize(
+    ("question", "fits", "fails"),
+    [
+        ("How many people did the ferry carry?", "400 people", "Maria Kolb"),
+        ("In which year was the bridge opened?", "1931", "Maria Kolb"),
+        ("Who led the work?", "Maria Kolb", "1931"),
+        ("Where was the bridge built?", "Lowen", "1931"),
+        ("Why was the bridge built?", "because the ferry was slow", "1931"),
+        ("Wie viele Menschen fuhren mit?", "400", "Lowen"),
+    ],
+)
+def test_kind_agrees_checks_the_form_of_answers(question: str, fits: str, fails: str) -> None:
+    language = LANGUAGES["de" if question.startswith("Wie ") else "en"]
+    assert kind_agrees(question, fits, language)
+    assert not kind_agrees(question, fails, language)
+
+
+def test_answer_features() -> None:
+    good = answer_features(PASSAGE, "Which engineer led the work on the Lowen harbour bridge?", "Maria Kolb", ENGLISH)
+    assert (good["verbatim"], good["supported"], good["in_question"], good["near"]) == (1, 1, 0, 1)
+    far = answer_features(PASSAGE, "What was opened in 1931?", "Maria Kolb", ENGLISH)
+    assert far["near"] < good["near"]
+    assert answer_features(PASSAGE, "What?", "Oslo", ENGLISH)["verbatim"] == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value"),
+    [("Maria Kolb", "maria kolb.", 1.0), ("Kolb", "Maria Kolb", 2 / 3), ("1931", "1932", 0.0), ("", "1931", 0.0)],
+)
+def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
+    assert agreement(first, second) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("found", "meant", "agree"),
+    [
+        ("Anselm Greve", "Greve", True),
+        ("Greve", "Anselm Greve", True),
+        ("Phoenix", "Phoenix Technologies", False),
+        ("April 1892", "1892", True),
+        ("1892", "April 1892", True),
+        ("1893", "April 1892", False),
+        ("2,000 guilders", "1,000 guilders", False),
+        ("a small job queue", "a small job queue for Python that keeps its jobs in one file", True),
+        ("queue for Python", "a small job queue for Python that keeps its jobs in one file", False),
+        ("the town hall", "the town hall clock", False),
+        ("safety, speed", "safety, and speed", True),
+        ("the Tide Mill of Orsle", "Tide Mill", True),
+        ("15 ewes", "fifteen ewes", True),
+        ("three", "Three numbers", True),
+        ("14 ewes", "fifteen ewes", False),
+        ("", "1892", False),
+    ],
+)
+def test_answers_agree(found: str, meant: str, agree: bool) -> None:
+    assert answers_agree(found, meant, ENGLISH) is agree
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "expected"),
+    [
+        ("On what date did the Harbour Star name Ida Lund its editor?", "March 4, 1931", True),
+        ("Who named Ida Lund?", "Harbour Star", True),
+        ("Who named the editor?", "Harbour Star", False),  # Ida Lund answers it, too
+        ("Who named Ida Lund editor of the Harbour Star?", "Harbour Star", False),
+        ("When did the Harbour Star name Ida Lund its editor?", "Sandgate", False),
+        ("When did the Harbour Star name Ida Lund its editor?", "1932", False),
+        ("Why did the Harbour Star name Ida Lund its editor?", "the founder", False),
+    ],
+)
+def test_asks_for_other_part(question: str, found: str, expected: bool) -> None:
+    sentence = "On March 4, 1931 the Harbour Star of Sandgate named Ida Lund its editor after the founder had died."
+    assert asks_for_other_part(question, found, "Ida Lund", sentence, ENGLISH) is expected
+
+
+def test_shape_keeps_common_words_and_classes_others() -> None:
+    found = shape("Who planned the Lowen Link in 1931?", {"who", "the", "in"})
+    assert found == ["<start>", "who", "<word ed>", "the", "<name>", "in", "<number>", "?", "<end>"]
+    assert words_of("Who, who?") == {"who", ",", "?"}
+    assert list(grams(["a", "b", "a"], 2)) == ["a", "b", "a b", "b a"]

@@ -1,0 +1,144 @@
+"""Language detection, the words of languages, neutral languages, and sentences."""
+
+import pytest
+
+from programs.languages import ENGLISH, LANGUAGES, language_among, language_of, name_of
+
+SWEDISH = (
+    "Bron över sundet öppnades år 1931 efter nio års arbete. Den ersatte en färja som hade burit fyrahundra människor "
+    "om dagen, och ingenjören ledde arbetet in i det sista."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The bridge was opened in 1931 after nine years of work.", "en"),
+        ("Das Schloss wurde 1754 von der Familie verkauft.", "de"),
+        ("Le château a été vendu par la famille en 1754.", "fr"),
+        ("El castillo fue vendido por la familia en 1754.", "es"),
+        (SWEDISH, "sv"),
+    ],
+)
+def test_language_is_detected(text: str, code: str) -> None:
+    assert language_of(text) == LANGUAGES[language_of(text)].code == code
+
+
+def test_language_of_a_short_text_is_told_among_a_few() -> None:
+    assert language_among("Wann wurde sie gebaut?", {"de", "en"}) == "de"
+    assert language_among("When was it built?", {"de", "en"}) == "en"
+
+
+def test_names() -> None:
+    assert [name_of(code) for code in ("en", "gd", "xx")] == ["English", "Scottish Gaelic", "xx"]
+
+
+def test_unknown_language_is_neutral() -> None:
+    swedish = LANGUAGES["sv"]
+    assert swedish is LANGUAGES["sv"]
+    assert list(LANGUAGES) == ["en", "de", "fr", "es"], "asking for one does not make it known"
+    assert swedish.stop_words == swedish.question_words == frozenset()
+    assert swedish.content_words("arbetet") == swedish.content_words("arbete")
+    assert len(swedish.sentences(SWEDISH)) == 2
+    assert not swedish.starts_dependent("It replaced a ferry.")
+    assert swedish.loose_pronouns("It replaced their ferry.") == 0
+    assert not swedish.offers_alternatives("the weir or the mill")
+    assert swedish.asked_for("When was it?") is None
+    assert LANGUAGES["xx"].content_words("bridges") == ["bridges"]
+
+
+def test_words_of_english() -> None:
+    assert ENGLISH.content_words("The bridges of Lowen's 2 harbours") == ["bridg", "lowen", "2", "harbour"]
+    assert ENGLISH.in_digits("fifteen ewes and one ram") == "15 ewes and one ram"
+    assert ENGLISH.is_function_words(["of", "the"])
+    assert not ENGLISH.is_function_words(["of", "Lowen"])
+    assert ENGLISH.question_word("On what date did it open?") == 1
+    assert ENGLISH.question_word("The bridge opened.") is None
+    assert ENGLISH.offers_alternatives("Which is older, the weir or the mill?")
+    assert ENGLISH.starts_dependent("However, the mill burned.")
+    assert ENGLISH.loose_pronouns("It replaced their ferry.") == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "refers"),
+    [
+        ("en", "Which year is mentioned in the passage?", True),
+        ("en", "According to the law, who pays?", False),
+        ("de", "Welches Jahr wird im Text genannt?", True),
+        ("fr", "Que dit le texte ?", True),
+        ("es", "¿Qué dice el pasaje?", True),
+    ],
+)
+def test_references_to_the_text(code: str, text: str, refers: bool) -> None:
+    assert LANGUAGES[code].refers_to_text(text) is refers
+    assert bool(LANGUAGES[code].context_reference.search(text)) is refers
+
+
+@pytest.mark.parametrize(
+    ("code", "answer", "stated"),
+    [
+        ("en", "Not stated.", False),
+        ("de", "not stated", False),  # the instructions are English
+        ("de", "Nicht angegeben", False),
+        ("en", "nicht angegeben", True),
+        ("sv", "not stated", False),
+        ("en", "", False),
+        ("en", "Nottingham", True),
+    ],
+)
+def test_is_stated(code: str, answer: str, stated: bool) -> None:
+    assert LANGUAGES[code].is_stated(answer) is stated
+
+
+@pytest.mark.parametrize(
+    ("code", "question", "kind", "fits", "fails"),
+    [
+        ("en", "How many people did the ferry carry?", "amount", "400 people", "Maria Kolb"),
+        ("en", "When was the bridge opened?", "time", "in May", "Maria Kolb"),
+        ("de", "Wie viele Menschen fuhren mit?", "amount", "zwölf", "Lowen"),
+        ("fr", "Quand le pont fut-il ouvert ?", "time", "1931", "Lowen"),
+        ("es", "¿Cuántas personas viajaban?", "amount", "cuatro", "Lowen"),
+    ],
+)
+def test_forms_of_answers(code: str, question: str, kind: str, fits: str, fails: str) -> None:
+    language = LANGUAGES[code]
+    assert language.asked_for(question) == kind
+    is_form = language.is_amount if kind == "amount" else language.is_time
+    assert is_form(fits)
+    assert not is_form(fails)
+
+
+def test_asked_for_is_not_told_by_a_clause() -> None:
+    assert ENGLISH.asked_for("When the bridge was opened in 1931, who led the work?") == "person"
+    assert ENGLISH.asked_for("Which bridge is it?") is None
+
+
+def test_question_marks_are_spaced_as_usual() -> None:
+    assert LANGUAGES["fr"].punctuated("Où est le pont?") == "Où est le pont ?"
+    assert LANGUAGES["de"].punctuated("Wo ist die Brücke ?") == "Wo ist die Brücke?"
+    assert LANGUAGES["fr"].punctuated("le pont") == "le pont"
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [
+        ("fr", "M. Dupont et Mme. Roy sont là. Le port date du Ier siècle av. J.-C. et brûla.", 2),
+        ("de", "Die Kirche stammt aus dem 16. Jahrhundert. Der Bau dauerte bis 1880. Er war teuer.", 3),
+        ("es", "El Sr. Paz llegó a las 3 p. m. con su hija. Llovía.", 2),
+        ("nn", "Laget vart skipa den 14. juni 1972. Det har ti medlemer.", 2),
+    ],
+)
+def test_abbreviations_do_not_end_sentences(code: str, text: str, expected: int) -> None:
+    assert len(LANGUAGES[code].sentences(text)) == expected
+    assert " ".join(LANGUAGES[code].sentences(text)) == text
+
+
+def test_heading_line_is_not_part_of_a_sentence() -> None:
+    text = (
+        "Restoring the tide gauge of Hollin (Part I)\nUpdated 3 May 1961\n"
+        "The gauge of Hollin was restored in\n1960 by two masons of the town."
+    )
+    assert ENGLISH.sentences(text) == [
+        "Restoring the tide gauge of Hollin (Part I) Updated 3 May 1961",
+        "The gauge of Hollin was restored in 1960 by two masons of the town.",
+    ]

@@ -26,7 +26,7 @@ _MIN_LENGTH = 200
 _NAMED_FILES = 5
 
 
-@dataclass
+@dataclass(repr=False)
 class Corpus:
     """Documents by their ids, and chunks in the order of the documents.
 
@@ -39,6 +39,10 @@ class Corpus:
     chunks: list[Chunk]
     skipped: list[SkippedFile] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
+
+    def __repr__(self) -> str:
+        """Return the numbers of chunks and documents in one line."""
+        return f"<Corpus: {len(self.chunks)} chunks of {len(self.documents)} documents>"
 
     def before(self, chunk: Chunk) -> str:
         """Return the end of the document's text before a chunk, as prompts show it."""

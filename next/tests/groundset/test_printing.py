@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from groundset.printing import print_above, printable, say, say_lines
+from groundset.printing import print_above, printable, say, say_lines, say_table
 
 ROOT = Path(__file__).parents[2]
 FAKED = "Kept 20 of 20 samples."
@@ -83,3 +83,17 @@ def test_only_the_printing_module_prints():
             if called in PRINTERS and path.name not in ("printing.py", "progress.py"):  # the latter escapes its line
                 raw.append(f"{path.name}:{node.lineno}")
     assert raw == []
+
+
+def test_tables_are_blocks_where_they_do_not_fit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    rows = [["dense", "1.00 (0.34 to 1.00)"], ["bm25\x1b", "-"]]
+    say_table(["retriever", "recall"], rows)
+    assert capsys.readouterr().out == ("retriever   recall\ndense       1.00 (0.34 to 1.00)\nbm25\\u001b  -\n")
+    monkeypatch.setenv("COLUMNS", "20")
+    say_table(["retriever", "recall"], rows)
+    assert capsys.readouterr().out == (
+        "retriever  dense\nrecall     1.00 (0.34 to 1.00)\n\nretriever  bm25\\u001b\nrecall     -\n"
+    )

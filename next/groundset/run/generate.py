@@ -4,9 +4,10 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.find import find_documents
 from groundset.models.cache import file_sha256
 from groundset.models.open import Model, open_model
+from groundset.models.parser import Parser, open_parser
 from groundset.options import option_name
 from groundset.printing import say
 from groundset.progress import Progress
@@ -82,10 +84,11 @@ class _Models(NamedTuple):
     lm: Model
     critic: Model | None
     embedder: Embedder
+    parser: Parser | None
 
     def record(self) -> dict[str, dict[str, Any]]:
         """Return the names and hashes of the models by role."""
-        found = {"lm": self.lm, "critic_lm": self.critic, "embedder": self.embedder}
+        found = {"lm": self.lm, "critic_lm": self.critic, "embedder": self.embedder, "parser": self.parser}
         return {role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each}
 
 
@@ -96,8 +99,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
         documents = _documents_digest(options)
         gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
-        models = _open_models(options, gate, progress, stack)
-        options = options.resolved(models.lm.guided if options.guided is None else options.guided)
+        options, models = _open_models(options, gate, progress, stack)
         compiled = load_compiled(options.compiled, models.lm.name)
         identity = {
             "version": __version__,
@@ -209,7 +211,10 @@ def _run(
         write_files(store)
 
 
-def _open_models(options: GenerateOptions, gate: Gate, progress: Progress, stack: ExitStack) -> _Models:
+def _open_models(
+    options: GenerateOptions, gate: Gate, progress: Progress, stack: ExitStack
+) -> tuple[GenerateOptions, _Models]:
+    """Open the models of a run, and return them with the options that the language model decides."""
     own = Path(options.compiled).expanduser()
     adapters: bool | dict[str, Path] = options.compiled == SHIPPED
     if options.compiled not in (SHIPPED, NONE) and own.is_dir():
@@ -229,8 +234,11 @@ def _open_models(options: GenerateOptions, gate: Gate, progress: Progress, stack
         )
         return stack.enter_context(model)
 
+    lm = opened(options.lm, adapters)
+    options = options.resolved(lm.guided if options.guided is None else options.guided)
     critic = opened(options.critic_lm, False) if options.critic_lm else None
-    return _Models(opened(options.lm, adapters), critic, open_embedder(options.embedder, notify=progress.note))
+    parser = open_parser(options.parser, notify=progress.note) if options.guided else None
+    return options, _Models(lm, critic, open_embedder(options.embedder, notify=progress.note), parser)
 
 
 def _begun(
@@ -334,11 +342,23 @@ def _programs(
     options: GenerateOptions, models: _Models, compiled: Compiled, search: Callable[[str, int], list[Hit]]
 ) -> dict[str, Any]:
     """Return the programs of the recipe with their compiled states, judges and critic."""
-    programs = options.row.build(Material(options, search))
+    judge = _head("judge", compiled, models.embedder) if options.critic == "head" else None
+
+    def guided(parser: Parser) -> Any:
+        from programs.guided import Guided
+
+        def parse(sentences: Sequence[str]) -> list[Any]:
+            parser.read_ahead(sentences)
+            return [parser(sentence) for sentence in sentences]
+
+        return Guided(parse, judge, _head("grounding", compiled, models.embedder))
+
+    material = Material(options, search, partial(guided, models.parser) if models.parser else None)
+    programs = options.row.build(material)
     compiled.apply(programs.values())
     for program in programs.values():
-        if options.critic == "head":
-            program.judge = _head("judge", compiled, models.embedder)
+        if judge is not None:
+            program.judge = judge
         for _, predictor in program.named_predictors():
             if models.critic is not None and predictor.name in STEPS and STEPS[predictor.name].judges:
                 predictor.lm = models.critic.lm

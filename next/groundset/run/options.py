@@ -134,6 +134,7 @@ class GenerateOptions(CorpusOptions):
         {},
         f"What questions ask for, by weight; 0 leaves a kind out: {', '.join(KINDS)}.",
         metavar="KIND=WEIGHT,...",
+        shown=",".join(f"{name}={weight:g}" for name, weight in KINDS.items()),
     )
     answers: Literal["short", "open"] = option("short", "A few words, or one to three whole sentences.")
     personas: _Texts = option(

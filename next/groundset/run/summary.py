@@ -70,7 +70,7 @@ def _by_step(rejects: Sequence[Reject]) -> str:
     """Return the steps with their main reasons, the most frequent first."""
     parts = []
     for step, count in Counter(reject.step for reject in rejects).most_common():
-        reasons = Counter(reject.reason.split(":")[0][:60] for reject in rejects if reject.step == step)
+        reasons = Counter(reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step)
         main = ", ".join(f"{reason} {number}" for reason, number in reasons.most_common(_REASONS))
         parts.append(f"{step} {count} ({main})")
     return "; ".join(parts)

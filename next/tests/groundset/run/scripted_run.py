@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow import parquet
 from scripted import ScriptedEngine
 
 from groundset.models.journal import Engine
@@ -109,11 +108,6 @@ class Script(ScriptedEngine):
         """Do nothing."""
 
 
-def _parquet_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read a file that is known to be harmless in this process, which starts no other."""
-    yield from ((str(file), row) for row in parquet.read_table(file).to_pylist())
-
-
 class Opened:
     """Stands for the models of a run: what they were asked, and how to make runs with them."""
 
@@ -134,7 +128,6 @@ class Opened:
         monkeypatch.setattr("groundset.run.compiled.data_path", data.joinpath)
         monkeypatch.setattr("groundset.run.generate.open_model", self._open_model)
         monkeypatch.setattr("groundset.run.generate.open_embedder", lambda spec, notify: encoder)
-        monkeypatch.setattr("groundset.rows.parquet_rows", _parquet_rows)
 
     def _open_model(self, spec: str, *, journal: Any, **options: Any) -> Model:
         if spec == "changed":
@@ -151,7 +144,7 @@ class Opened:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[..., Any], tmp_path: Path) -> Iterator[Opened]:
+def opened(monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[..., Any], tmp_path: Path) -> Opened:
     """The models of a run."""
     return Opened(monkeypatch, word_encoder(), tmp_path / "data")
 

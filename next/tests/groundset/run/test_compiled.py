@@ -1,0 +1,87 @@
+"""Compiled states: what DSPy saves is taken, anything else is refused in one line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from groundset.run.compiled import Compiled, load_compiled, read_states
+from programs.errors import StateError
+from programs.onechunk import OneChunk
+from programs.step import STEPS, step
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """The state of a plain predictor of the judge."""
+    predictor = dspy.Predict(STEPS["judge"].signature.with_instructions("Judge like an owl."))
+    predictor.demos = [dspy.Example(passage="p", question="q?", reason="r", answer="a", clear=True)]
+    predictor.lm = dspy.LM("openai/elsewhere", api_base="http://elsewhere.example", api_key="secret")
+    file = tmp_path / "states" / "judge.json"
+    file.parent.mkdir()
+    predictor.save(file)
+    return file
+
+
+def test_a_plain_predictor_and_a_program_are_taken(saved: Path, tmp_path: Path) -> None:
+    program = OneChunk()
+    Compiled(read_states(saved.parent), {}, {}).apply([program])
+    assert program.judge.signature.instructions == "Judge like an owl."
+    assert program.judge.demos[0]["question"] == "q?"
+    assert program.judge.lm is None  # neither a server nor a key comes from a file
+    assert program.judge.config == step("judge").config
+    assert program.ask.signature.instructions == step("ask").signature.instructions
+    program.ask.config["temperature"] = 0.7
+    program.save(tmp_path / "program.json")
+    again = OneChunk()
+    states = read_states(tmp_path / "program.json")
+    assert {"ask", "judge", "compare", "revise"} <= states.keys()
+    Compiled(states, {}, {}).apply([again])
+    assert again.judge.signature.instructions == "Judge like an owl."
+    assert again.ask.config["temperature"] == 0.7
+
+
+def change(**values: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda state: state | values
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "message"),
+    [
+        ("judge.json", lambda state: [state], "not a state that DSPy saves"),
+        ("judge.json", lambda state: {"signature": state["signature"], "code": "import os"}, "code: Extra inputs"),
+        ("judge.json", change(demos=[{"passage": "p", "note": "x"}]), "a demo has a field note"),
+        ("judge.json", change(config={"api_base": "http://x"}), "cannot set api_base of a call"),
+        ("judge.json", change(signature={"instructions": "x", "fields": []}), "not those of the step judge"),
+        ("ask.json", lambda state: state, "not those of the step ask"),
+        ("owl.json", lambda state: state, "there is no step owl"),
+        ("owl.json", lambda state: {"judge": state, "wings": state}, "there is no step wings"),
+        ("more.json", lambda state: {"a.judge": state, "b.judge": state | {"demos": []}}, "another state of the step"),
+    ],
+)
+def test_anything_else_is_refused_in_one_line(
+    saved: Path, name: str, edit: Callable[[dict[str, Any]], Any], message: str
+) -> None:
+    state = {key: value for key, value in json.loads(saved.read_text()).items() if key != "metadata"}
+    saved.unlink()
+    file = saved.with_name(name)
+    file.write_text(json.dumps(edit(state)))
+    with pytest.raises(StateError, match=message) as error:
+        read_states(file.parent)
+    assert str(file) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_digest_is_that_of_what_is_served(saved: Path) -> None:
+    first = load_compiled(str(saved.parent), "any")
+    state = json.loads(saved.read_text())
+    saved.write_text(json.dumps(state | {"lm": None}))
+    assert load_compiled(str(saved), "any").digest == first.digest
+    saved.write_text(json.dumps(state | {"demos": []}))
+    assert load_compiled(str(saved), "any").digest != first.digest
+    assert load_compiled("none", "any").states == {}
+    with pytest.raises(StateError, match="there is no such folder or file"):
+        load_compiled("nowhere", "any")

@@ -1,0 +1,75 @@
+"""Which chunks a question about several can be asked about."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from groundset.run.pairs import Pairs
+from programs.types import Chunk, Hit
+
+FILLER = (
+    "The water of the valley is led through a channel of stone and over a wheel that turns the stones of the house. "
+)
+TEXTS = {
+    "a": FILLER + "It was built by Ada Rowan, who had learned the trade in the north and came back with two sons.",
+    "b": FILLER
+    + "A flood in the spring took the bank away, and the channel was dug again a little higher up the hill.",
+    "c": FILLER + "In the year of the drought it stood still, and flour had to be fetched from the town on the plain.",
+    "d": FILLER + "The school was paid for by Ada Rowan in her will, with a room for the teacher and a stove of iron.",
+    "e": FILLER + "Oats and barley were ground in turn, and each farmer brought his own sacks on the day that was his.",
+    "copy": FILLER + "It was built by Ada Rowan, who had learned the trade in the north and came back with two sons!",
+    "title": "The mills of the valley",
+}
+DOCUMENTS = {"a": "1", "b": "1", "c": "1", "d": "2", "e": "2", "copy": "3", "title": "3"}
+SIMILAR = {"copy": 0.97, "b": 0.8, "c": 0.7, "title": 0.7, "e": 0.6, "d": 0.55}
+HEADINGS = {"a": ("Owners",), "e": ("Owners of old",)}
+
+
+@pytest.fixture
+def pairs() -> Callable[..., Pairs]:
+    chunks = {
+        name: Chunk(
+            chunk_id=name,
+            doc_id=DOCUMENTS[name],
+            path=f"{DOCUMENTS[name]}.md",
+            title="",
+            headings=HEADINGS.get(name, ()),
+            start=0,
+            end=1,
+            text=text,
+        )
+        for name, text in TEXTS.items()
+    }
+
+    def nearest(chunk_id: str, limit: int) -> list[Hit]:
+        return [Hit(name, "", "", similarity) for name, similarity in SIMILAR.items() if name != chunk_id][:limit]
+
+    return lambda **options: Pairs(chunks, nearest, **options)
+
+
+def partners(pairs: Pairs, chunk_id: str) -> list[Sequence[str]]:
+    return list(pairs.partners(chunk_id))
+
+
+def test_a_rare_name_comes_first_then_like_headings(pairs: Callable[..., Pairs]) -> None:
+    found = [group[0] for group in partners(pairs(), "a")]
+    assert found[:2] == ["d", "e"]
+    assert found[2:] == ["c"]  # neither its neighbour, nor its copy, nor a title page
+
+
+def test_chunks_may_have_to_be_from_other_documents(pairs: Callable[..., Pairs]) -> None:
+    assert {group[0] for group in partners(pairs(across_documents=True), "a")} == {"d", "e"}
+
+
+def test_unusable_chunks_are_left_out(pairs: Callable[..., Pairs]) -> None:
+    assert partners(pairs(is_usable=lambda name: name == "c"), "a") == [("c",)]
+
+
+def test_larger_groups_have_no_neighbours_either(pairs: Callable[..., Pairs]) -> None:
+    groups = partners(pairs(sizes=(3, 3)), "a")
+    assert groups
+    assert all(len(group) == 2 and set(group) != {"d", "e"} for group in groups)
+
+
+def test_a_title_page_has_no_partners(pairs: Callable[..., Pairs]) -> None:
+    assert partners(pairs(), "title") == []

@@ -1,0 +1,84 @@
+"""What is shown of a run."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from run_parts import CHUNKS, DOCUMENT, sample
+
+from groundset.run.run import Run, save_run
+from groundset.run.show import ShowOptions, show
+from programs.errors import InputError
+from programs.types import Reject
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    hostile = sample(2).model_copy(update={"question": "[red]What?\x1b[2J"})
+    rejects = [
+        Reject(step="judge", reason="not clear: two things", question="What and why?", chunk_id="c1", probability=0.2),
+        Reject(step="chunk", reason="not content", chunk_id="c0"),
+    ]
+    return save_run(
+        tmp_path / "run",
+        samples=[sample(1), hostile],
+        documents=[DOCUMENT],
+        chunks=CHUNKS,
+        vectors=np.eye(2, dtype=np.float32),
+        rejects=rejects,
+        record={"source": "test"},
+    )
+
+
+def shown(run: Run, capsys: pytest.CaptureFixture[str], **options: object) -> str:
+    show(ShowOptions.parse({"run": run.folder, **options}))
+    return capsys.readouterr().out
+
+
+def test_samples_are_shown_with_their_passages(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(run, capsys, trail=True)
+    assert "When was weir 1 built?" in text
+    assert "The weir of Ebbing was built in 1820." in text
+    assert "s001  simple, rank 1, 0.90" in text
+    assert "Kept 2 of 2 samples (simple 2)" in text
+    assert "[red]What?\\u001b[2J" in text
+    assert "\x1b" not in text
+    assert "weir 1" not in shown(run, capsys, id="s002")
+
+
+def test_rejects_are_shown_with_the_passage_of_their_chunk(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(run, capsys, rejects=True)
+    assert "judge  not clear: two things (0.20)" in text
+    assert "The mill beside it grinds oats." in text
+    assert "Refused 1 question: judge 1 (not clear 1)." in text
+    assert "Refused 1 passage: chunk 1 (not content 1)." in text
+    assert "not clear" not in shown(run, capsys, rejects=True, step=("chunk",)).partition("Kept")[0]
+
+
+def test_json_is_for_programs(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(shown(run, capsys, as_json=True, limit=1))
+    assert [row["id"] for row in found["samples"]] == ["s001"]
+    found = json.loads(shown(run, capsys, as_json=True, rejects=True, limit=1))
+    assert found["rejects"][0] | {"probability": None} == {
+        "step": "judge",
+        "reason": "not clear: two things",
+        "question": "What and why?",
+        "probability": None,
+        "chunk_id": "c1",
+        "passage": "The mill beside it grinds oats.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"id": "x"}, "--id x: no sample"),
+        ({"id": "s", "rejects": True}, "--id: not together with --rejects"),
+        ({"step": ("judge",)}, "--step: only with --rejects"),
+        ({"step": ("ask",), "rejects": True}, "--step ask: it refused nothing; steps that did: chunk, judge"),
+    ],
+)
+def test_wrong_options_are_one_line(run: Run, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        show(ShowOptions.parse({"run": run.folder, **options}))

@@ -106,7 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         asked = f"{self.command} {self.path}"
         self.server.asked.append(asked)
-        body = self._body()
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         for place, (text, status) in enumerate(self.server.failing):
             if text in asked:
                 del self.server.failing[place]
@@ -119,16 +119,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._route([unquote(part) for part in parts.path.strip("/").split("/")], parse_qs(parts.query), body)
         except _AnswerError as answer:
             self._send(answer)
-
-    def _body(self) -> bytes:
-        if "chunked" in self.headers.get("Transfer-Encoding", ""):
-            received = b""
-            while size := int(self.rfile.readline(), 16):
-                received += self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-            return received
-        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def _send(self, answer: _AnswerError) -> None:
         raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
@@ -193,17 +183,10 @@ class _Handler(BaseHTTPRequestHandler):
         what, revision = path[0] if path else "revision", path[1] if len(path) > 1 else "main"
         sha, files = self._files(repo, revision)
         if what == "revision":
-            siblings = [{"rfilename": each} for each in files]
-            about = {"id": name, "sha": sha, "private": repo.private, "gated": False, "disabled": False, "tags": []}
-            raise _AnswerError(
-                200, {"_id": "1", "author": "you", **about, "downloads": 0, "likes": 0, "siblings": siblings}
-            )
+            about = {"id": name, "sha": sha, "private": repo.private, "siblings": [], "tags": []}
+            raise _AnswerError(200, about)
         if what == "tree":
-            below = f"{'/'.join(path[2:])}/" if path[2:] else ""
-            raise _AnswerError(200, [self._entry(each, files[each]) for each in files if each.startswith(below)])
-        if what == "paths-info":
-            wanted = json.loads(body)["paths"] if body[:1] == b"{" else parse_qs(body.decode())["paths"]
-            raise _AnswerError(200, [self._entry(each, files[each]) for each in wanted if each in files])
+            raise _AnswerError(200, [self._entry(each, files[each]) for each in files])
         self._needs_token()
         if what == "preupload":
             raise _AnswerError(200, {"files": [self._mode(each["path"], files) for each in json.loads(body)["files"]]})

@@ -1,10 +1,6 @@
 """Pushing to a Hub on this machine: commits, errors, and the token."""
 
 import io
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -177,20 +173,3 @@ def test_names_are_checked(hub: Any, push: Push, options: dict[str, str], messag
     with pytest.raises(InputError, match=message):
         push(**options)
     assert hub.asked == []
-
-
-READ = """
-import json
-from datasets import load_dataset
-qa, corpus = load_dataset("you/demo"), load_dataset("you/demo", "corpus")
-print(json.dumps({"qa": qa["test"]["id"][:], "corpus": len(corpus["corpus"]), "gt": qa["test"][0]["retrieval_gt"]}))
-"""
-
-
-def test_pushed_dataset_loads_with_datasets(hub: Any, push: Push, tmp_path: Path) -> None:
-    push()
-    kept = {name: value for name, value in os.environ.items() if name not in ("HF_TOKEN", "HF_HUB_OFFLINE")}
-    environment = kept | {"HF_HOME": str(tmp_path / "home")}
-    ran = subprocess.run([sys.executable, "-c", READ], env=environment, capture_output=True, text=True, timeout=100)
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == {"qa": ["q-1", "q-2"], "corpus": 4, "gt": [["ferry-0002"]]}

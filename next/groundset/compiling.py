@@ -1,6 +1,7 @@
 """`groundset compile`: prompts, heads or weights of steps and recipes, compiled against labels for one model."""
 
 import sqlite3
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from pydantic import model_validator
+from rich.console import Console
 
 from groundset import __version__
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
@@ -136,7 +138,8 @@ def compile(options: CompileOptions) -> list[Report]:
     """
     reports = []
     for name in dict.fromkeys(options.steps):
-        with Progress(quiet=options.quiet) as progress:
+        # Its own stream: the standard streams are redirected while optimizers run.
+        with Progress(quiet=options.quiet, console=Console(file=sys.stderr, quiet=options.quiet)) as progress:
             report = (_fitted if options.optimizer == HEADS else _for_model)(name, options, progress)
         for line in str(report).splitlines():
             say(line)
@@ -216,7 +219,7 @@ def _prompted(
     task: "Task", model: "Model", prompt_model: "Model | None", options: CompileOptions, progress: Progress
 ) -> Report:
     """Measure what is served, compile, and measure the result."""
-    from optimizers.prompts import compile_program, measure, state_of
+    from optimizers.prompts import compile_program, measure, row_id, state_of
 
     shared: dict[str, Any] = {"lm": model.lm, "threads": options.workers, "progress": progress.advance}
     rows, before, after = {"dev": task.devset, "test": task.testset}, {}, {}
@@ -233,6 +236,8 @@ def _prompted(
         progress.phase(f"Measuring the result on {len(of_split)} {split} rows: calls")
         unchanged = state_of(compiled.program) == state_of(task.program)
         after[split] = before[split] if unchanged else measure(compiled.program, of_split, task.metric, **shared)
+    compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
+    compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
     figures = _compared(before, after, [row.document for row in task.testset]) | model.usage()
     figures["compared"] = sum(each.mean(task.devset) is not None for each in compiled.candidates[1:])
     return Report(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import dspy
+from dspy.utils.exceptions import AdapterParseError
 
 from optimizers.labels import NOT_STATED
 from programs.checks import agree, is_none, language_fault, located, tidy_question, written_fault
@@ -83,9 +84,15 @@ def _decision(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sc
     else:
         value, feedback = 2 / 3, f"It is bad for another reason: not {example.fault}: {example.get('reason', '')}"
     found, expected = prediction.get("answer"), example.get("answer")
-    if example.good and found and expected and agree(expected, found, _language(example).code) is False:
-        value, feedback = 2 / 3, f"Its answer is {expected!r}, not {found!r}."
+    if example.good and found and expected and (alike := _alike(expected, found, _language(example))) < 1:
+        value, feedback = (2 + alike) / 3, f"Its answer is {expected!r}, not {found!r}."
     return Score(value, feedback)
+
+
+def _alike(expected: str, found: str, language: Language) -> float:
+    """Return 1 for the same answer and 0 for another one; where words do not tell, the share of common words."""
+    same = agree(expected, found, language.code)
+    return agreement(found, expected) if same is None else float(same)
 
 
 def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
@@ -114,11 +121,14 @@ def _judged(
     if judge is None:
         return Score(1.0)
     given = {"topic": example.get("topic") or "", "before": example.get("before") or "", "passage": passage}
-    judged = judge(**given, question=question)
+    try:
+        judged = judge(**given, question=question)
+    except AdapterParseError:
+        return Score(0.0, "The judge's decision cannot be read.")
     decision = verdict(judged, unanswerable=unanswerable)
     probability = decision.probability if decision.probability is not None else float(decision.good)
     found = str(judged.get("answer") or "")
-    if decision.good and found and not unanswerable and agree(answer, found, language_of(passage)) is False:
+    if decision.good and found and not unanswerable and not _alike(answer, found, LANGUAGES[language_of(passage)]):
         return Score(_NEARLY * probability, f"The passage answers it with {found!r}, not {answer!r}.")
     if not decision.good:
         return Score(_NEARLY * probability, f"A judge refuses {question!r}: {decision.reason}.")
@@ -152,7 +162,7 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
         return Score(1.0)
     if example.get("style") == "compress" and len(question) >= len(example.question):
         return Score(0.0, "It is no shorter than the question.")
-    if expected and agree(expected, answer, language.code) is False:
+    if expected and answer and not _alike(expected, answer, language):
         return Score(_NEARLY, f"Its answer must stay {expected!r}, not {answer!r}.")
     if not example.get("passage"):
         return Score(1.0)
@@ -168,9 +178,8 @@ def _answered(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sc
         return Score(0.0, f"The passage does not say it, yet the answer is {answer!r}.") if stated else Score(1.0)
     if not stated:
         return Score(0.0, f"The passage answers it: {example.answer!r}.")
-    same = agree(example.answer, answer, language.code)
-    value = 1.0 if same else 0.0 if same is False else agreement(answer, example.answer)
-    feedback = "" if same else f"The answer is {example.answer!r}, not {answer!r}."
+    value = _alike(example.answer, answer, language)
+    feedback = "" if value == 1 else f"The answer is {example.answer!r}, not {answer!r}."
     if not has_words(example.passage, answer):
         return Score(value * _UNCOPIED, f"{feedback} Copy the words of the passage.".strip())
     return Score(value, feedback)

@@ -15,15 +15,18 @@ from typing import Any, Literal, NamedTuple
 
 import dspy
 from dspy.teleprompt import Teleprompter
+from dspy.teleprompt.gepa import InstructionProposer
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
 from optimizers.tasks import Task
-from programs.errors import CompileError
+from programs.adapter import PLAIN_TEXT
+from programs.errors import CompileError, GroundsetError
 
 DEMOS = 4  # of a predictor, at most; more do not fit into the context of small models, or slow them down
 _BATCH = 16  # rows of a step of SIMBA
 _ROUNDS = 12  # candidates of one search, at most
+_INSTRUCTION = 1_000  # tokens
 _ERRORS = 1_000_000  # of rows, at most: one that cannot be read scores 0
 
 State = dict[str, dict[str, Any]]
@@ -55,7 +58,7 @@ def _bootstrap(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
 
 
 def _random_search(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    more = {"num_candidate_programs": given.rounds, "num_threads": given.threads}
+    more = {"num_candidate_programs": max(1, given.rounds - 3), "num_threads": given.threads}
     return dspy.BootstrapFewShotWithRandomSearch(max_bootstrapped_demos=DEMOS, **more, **_demos(given)), {}
 
 
@@ -68,22 +71,22 @@ def _mipro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
 
 
 def _gepa(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    shared = {"metric": given.task.metric, "num_threads": given.threads, "seed": given.seed}
-    reflection = {"reflection_lm": given.prompt_lm, "warn_on_score_mismatch": False}
-    return dspy.GEPA(max_metric_calls=given.calls, **reflection, **shared), {}
+    proposer = InstructionProposer(adapter=PLAIN_TEXT)  # by default in JSON, which small models break
+    proposer.propose.update_config(max_tokens=_INSTRUCTION)
+    models = {"reflection_lm": given.prompt_lm, "instruction_proposer": proposer, "num_threads": given.threads}
+    runs = given.calls // len(given.task.program.predictors())  # of the program
+    search = {"max_metric_calls": runs * 9 // 10, "seed": given.seed, "warn_on_score_mismatch": False}
+    return dspy.GEPA(metric=given.task.metric, **models, **search), {}
 
 
 def _simba(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
     batch = min(_BATCH, len(given.task.trainset))
-    search = {"bsize": batch, "num_candidates": DEMOS, "max_steps": max(1, given.calls // (2 * batch * DEMOS))}
+    of_steps = given.calls - (DEMOS + 1) * len(given.task.trainset)  # at the end, the winners run on all train rows
+    steps = max(1, of_steps // ((2 * DEMOS + 1) * batch))
+    search = {"bsize": batch, "num_candidates": DEMOS, "max_steps": steps}
     models = {"prompt_model": given.prompt_lm, "num_threads": given.threads}
     metric = partial(given.task.metric, pred_name="program")  # with feedback
     return dspy.SIMBA(metric=metric, max_demos=DEMOS, **search, **models), {"seed": given.seed}
-
-
-def _copro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    search = {"breadth": max(2, given.rounds // 2), "depth": 2, "prompt_model": given.prompt_lm}
-    return dspy.COPRO(metric=given.task.metric, **search), {"eval_kwargs": {"num_threads": given.threads}}
 
 
 def _demos(given: Settings) -> dict[str, Any]:
@@ -98,7 +101,6 @@ OPTIMIZERS: Mapping[str, Callable[[Settings], tuple[Teleprompter, dict[str, Any]
     "mipro": _mipro,
     "gepa": _gepa,
     "simba": _simba,
-    "copro": _copro,
 }
 
 
@@ -122,12 +124,14 @@ class Compiled(NamedTuple):
 
     Attributes:
         program: the compiled program; the original one if the optimizer was ended before it compared any.
-        candidates: all variants that were run, the original first.
+        chosen: its candidate.
+        candidates: all variants that were scored, the original first, and the chosen one.
         calls: how many calls the optimizer made, those of the proposer and repeated ones included.
         ending: ``complete``, ``budget`` or ``interrupted``.
     """
 
     program: dspy.Module
+    chosen: Candidate
     candidates: list[Candidate]
     calls: int
     ending: Ending
@@ -177,7 +181,7 @@ def compile_program(
     trainset = random.Random(seed).sample(task.trainset, len(task.trainset)) if seed else list(task.trainset)
     task = replace(task, program=student, trainset=trainset, metric=record.metric(task.metric))
     steps = len(student.predictors())
-    rounds = max(1, min(_ROUNDS, calls // max(1, len(task.devset) * steps)))
+    rounds = max(1, min(_ROUNDS, calls // max(1, len(task.devset) * steps) - 2))
     given = Settings(task, lm, prompt_lm or lm, calls, seed, threads, DEMOS if steps == 1 else 0, rounds)
     ending: Ending = "complete"
     compiled: dspy.Module | None = None
@@ -193,8 +197,14 @@ def compile_program(
         ending = "interrupted"
     except AdapterParseError as error:  # rows that cannot be read are caught by the optimizer
         raise CompileError("the model cannot write instructions; name a larger one with --prompt-lm") from error
-    state = record.best(task.devset) if compiled is None else state_of(compiled)
-    return Compiled(with_state(program, state), record.candidates, record.calls, ending)
+    if compiled is None:
+        chosen = record.best(task.devset)
+    else:
+        state = state_of(compiled)
+        for name, before in state_of(program).items() if steps > 1 else ():
+            state[name]["demos"] = state[name]["demos"] or before["demos"]  # of a step that no trace reached
+        chosen = record.candidate(state)
+    return Compiled(with_state(program, chosen.state), chosen, record.candidates, record.calls, ending)
 
 
 def measure(
@@ -217,26 +227,26 @@ def measure(
 
 
 def state_of(program: dspy.Module) -> State:
-    """Return what optimizers change: the instructions and the demos of each predictor by name."""
-    state: State = {}
-    for name, predictor in program.named_predictors():
-        demos = [dict(demo) for demo in predictor.demos]
-        state[name] = {"instructions": str(predictor.signature.instructions), "demos": demos}
-    return state
-
-
-def with_state(program: dspy.Module, state: State) -> dspy.Module:
-    """Return a copy of a program with other instructions and demos.
+    """Return what optimizers change: the instructions and the demos of each predictor by name.
 
     Demos are cut to the fields of their step. Those that lack all outputs are left out: some optimizers give every
     predictor the rows of the whole program.
     """
+    state: State = {}
+    for name, predictor in program.named_predictors():
+        fields, outputs = predictor.signature.fields, predictor.signature.output_fields
+        demos = [{key: value for key, value in dict(demo).items() if key in fields} for demo in predictor.demos]
+        kept = [demo for demo in demos if any(output in demo for output in outputs)]
+        state[name] = {"instructions": str(predictor.signature.instructions), "demos": kept}
+    return state
+
+
+def with_state(program: dspy.Module, state: State) -> dspy.Module:
+    """Return a copy of a program with other instructions and demos."""
     copied: dspy.Module = program.deepcopy()
     for name, predictor in copied.named_predictors():
         predictor.signature = predictor.signature.with_instructions(state[name]["instructions"])
-        fields, outputs = predictor.signature.fields, predictor.signature.output_fields
-        demos = [{key: value for key, value in demo.items() if key in fields} for demo in state[name]["demos"]]
-        predictor.demos = [dspy.Example(**demo) for demo in demos if any(output in demo for output in outputs)]
+        predictor.demos = [dspy.Example(**demo) for demo in state[name]["demos"]]
     return copied
 
 
@@ -255,8 +265,8 @@ class _Record(BaseCallback):
         self._most, self._progress, self._model = most, progress, _model(lm)
         self._shape = _shape(student)
         self._known: dict[str, Candidate] = {}
-        self._running: dict[str, Candidate] = {}
-        self._candidate(state_of(student))
+        self._running: dict[str, State] = {}
+        self.candidate(state_of(student))
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Record which variant runs."""
@@ -264,15 +274,15 @@ class _Record(BaseCallback):
         if _shape(instance) == self._shape:
             used = next((predictor.lm for predictor in instance.predictors() if predictor.lm), dspy.settings.lm)
             if _model(used) == self._model:  # no teacher, and no sample at another temperature
-                self._running[call_id] = self._candidate(state_of(instance))
+                self._running[call_id] = state_of(instance)
 
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Mark what a variant returned."""
         del exception
-        candidate = self._running.pop(call_id, None)
+        state = self._running.pop(call_id, None)
         prediction = outputs[0] if isinstance(outputs, tuple) else outputs  # GEPA returns a trace, too
-        if candidate is not None and isinstance(prediction, dspy.Prediction):
-            prediction._candidate = candidate
+        if state is not None and isinstance(prediction, dspy.Prediction):
+            prediction._state = state
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Count a call, and end the compile if it is one too many."""
@@ -295,22 +305,23 @@ class _Record(BaseCallback):
             example: dspy.Example, prediction: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
         ) -> Any:
             value = metric(example, prediction, trace, pred_name, pred_trace)
-            candidate = getattr(prediction, "_candidate", None)
-            if candidate is not None and trace is None:
-                candidate.scores[row_id(example)] = float(value)
+            state = getattr(prediction, "_state", None)
+            if state is not None and trace is None:
+                self.candidate(state).scores[row_id(example)] = float(value)
             return value
 
         return recording
 
-    def best(self, rows: list[dspy.Example]) -> State:
-        """Return the state of the best candidate that ran on all rows; of the original if none did."""
-        means = [(candidate.mean(rows), candidate) for candidate in self.candidates]
-        ran = [(mean, -candidate.number, candidate) for mean, candidate in means if mean is not None]
-        return max(ran)[-1].state if ran else self.candidates[0].state
+    def best(self, rows: list[dspy.Example]) -> Candidate:
+        """Return the best candidate that ran on all rows, the first of equal ones; the original if none did."""
+        return max(self.candidates, key=lambda candidate: candidate.mean(rows) or 0.0)
 
-    def _candidate(self, state: State) -> Candidate:
+    def candidate(self, state: State) -> Candidate:
+        """Return the candidate of a state, which is numbered from now on."""
         found = self._known.setdefault(_digest(state), Candidate(len(self.candidates), state))
-        self.candidates += [found] if found.number == len(self.candidates) else []
+        if all(found is not other for other in self.candidates):
+            found.number = len(self.candidates)
+            self.candidates.append(found)
         return found
 
 
@@ -343,8 +354,9 @@ def _watched(record: _Record, lm: dspy.LM, verbose: bool) -> Iterator[None]:
             with redirect_stdout(aside), redirect_stderr(aside):
                 yield
     except _StoppedError as stopped:
-        if stopped.__cause__ is None:
-            raise
-        raise stopped.__cause__ from None
+        error = stopped.__cause__
+        while error is not None and error.__cause__ is not None and not isinstance(error, GroundsetError):
+            error = error.__cause__  # DSPy wraps errors
+        raise error or stopped from None
     finally:
         logging.disable(before)

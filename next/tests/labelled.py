@@ -1,0 +1,65 @@
+"""Invented labels, and a judge that is better the more its prompt shows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dspy.lm15 import Message, Request, Response, Usage
+from scripted import ScriptedEngine, user_turn
+
+PASSAGE = "The weir at Ebbing was built in 1891 by the miller Jonas Alder. It is 40 metres long."
+KEPT = "Reason: fine\nAnswer: {answer}\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
+REFUSED = "Reason: vague\nAnswer: not stated\nIndependent: no\nClear: yes\nAnswerable: yes\nConfidence: 10"
+
+
+def question(number: int, *, good: bool, split: str) -> dict[str, Any]:
+    """Return a question label: good ones name the weir, bad ones are vague."""
+    asked = f"Who built the weir at Ebbing ({number})?" if good else f"Who built it ({number})?"
+    answer = {"answer": {"text": "Jonas Alder", "label": "correct"}} if good else {}
+    return {
+        **{
+            "id": f"q{number}",
+            "document": f"{split}-{number % 4}",
+            "split": split,
+            "passage": PASSAGE,
+            "question": asked,
+        },
+        **{"label": "good" if good else "bad", "reason": "ok" if good else "vague", "explanation": "so it is"},
+        **answer,
+    }
+
+
+def questions(of_split: int = 12) -> list[dict[str, Any]]:
+    """Return labels of all splits, half of them good; of a bad one the answer is not known."""
+    splits = ("train", "dev", "test")
+    return [
+        question(place * 100 + number, good=number % 2 == 0, split=split)
+        for place, split in enumerate(splits)
+        for number in range(of_split)
+    ]
+
+
+def write(file: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write rows as JSON lines."""
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+class Judge(ScriptedEngine):
+    """Keeps every question, until its prompt has the ``word``, or as many demos as ``least``."""
+
+    def __init__(self, *, word: str = "STRICT", least: int = 99, **answers: Any) -> None:
+        super().__init__(answers)
+        self.word, self.least = word, least
+
+    def complete(self, request: Request) -> Response:
+        asked = user_turn(request)
+        if "Confidence:" not in str(request.system):
+            return super().complete(request)
+        self.requests.append(("judge", request))
+        able = self.word in str(request.system) or len(request.messages) > 2 * self.least
+        text = REFUSED if able and "built it" in asked.rsplit("Question:", 1)[-1] else KEPT.format(answer="Jonas Alder")
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(
+            id=None, model=request.model, message=Message.assistant(text), finish_reason="stop", usage=usage
+        )

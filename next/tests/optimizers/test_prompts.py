@@ -1,0 +1,194 @@
+"""Stock optimizers of DSPy on a judge and on a whole program, with models that answer from a script."""
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request, Response, Usage
+from labelled import PASSAGE, Judge, questions, write
+
+from groundset.run.compiled import read_states
+from optimizers.metrics import METRICS
+from optimizers.prompts import OPTIMIZERS, Compiled, compile_program, measure, state_of
+from optimizers.tasks import Task, task
+from programs.errors import CompileError, InputError, ModelError
+from programs.step import Step, step
+
+ASKED = (
+    "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
+    "Evidence: built in 1891 by the miller Jonas Alder"
+)
+
+
+class Writer(Judge):
+    """Writes the same instruction, in whatever form it is asked for."""
+
+    def complete(self, request: Request) -> Response:
+        self.requests.append(("writer", request))
+        fields = [line.split(" ## ")[1] for line in str(request.system).splitlines() if line.startswith("[[ ## ")]
+        text = "\n".join(f"[[ ## {name} ## ]]\nBe STRICT about it." for name in fields if name != "completed")
+        message = Message.assistant(text or "Be STRICT about it.")
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
+
+
+def opened(engine: Any) -> dspy.LM:
+    return dspy.LM("local/scripted", engine=engine, cache=False)
+
+
+@pytest.fixture(scope="module")
+def judging(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    return task("judge", [write(tmp_path_factory.mktemp("labels") / "questions.jsonl", questions())])
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    fixed = {"topic": "Ebbing", "text": PASSAGE, "label": "good", "reason": "ok"}
+    rows = [
+        {"id": f"{split}{number}", "document": f"{split}{number % 2}", "split": split, **fixed}
+        for split in ("train", "dev", "test")
+        for number in range(4)
+    ]
+    return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", rows)])
+
+
+def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compiled:
+    """Compile the judge, and check that it is better than before."""
+    lm = opened(engine)
+    assert sum(measure(judging.program, judging.devset, judging.metric, lm=lm)) == 6
+    made = compile_program(judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), **options)
+    assert sum(measure(made.program, judging.devset, judging.metric, lm=lm)) == 12
+    return made
+
+
+def test_labelled_demos(judging: Task) -> None:
+    made = compiled(judging, "labeled", Judge(least=4))
+    assert isinstance(made.program, Step)
+    assert all({"question", "reason", "clear"} <= set(demo) <= set(judging.program.signature.fields)
+               for demo in made.program.demos)  # fmt: skip
+    assert (made.calls, made.ending) == (0, "complete")
+    assert len(judging.program.demos) == 1, "the program that was given is not changed"
+    other = compile_program(judging.program, judging, "labeled", lm=opened(Judge()), seed=1)
+    assert state_of(other.program) != state_of(made.program)
+
+
+def test_bootstrapped_demos_are_what_the_metric_accepts(judging: Task) -> None:
+    made = compiled(judging, "bootstrap", Judge(least=2))
+    assert "fine" in {demo.reason for demo in made.program.demos}, "the model wrote it"
+    assert made.program.config == judging.program.config
+
+
+@pytest.mark.parametrize(("name", "calls"), [("random-search", 60), ("mipro", 100), ("gepa", 60)])
+def test_searches_record_what_they_compared(judging: Task, name: str, calls: int) -> None:
+    made = compiled(judging, name, Judge(least=2 if name == "random-search" else 99), calls=calls)
+    means = {each.number: each.mean(judging.devset) for each in made.candidates}
+    assert means[made.chosen.number] == 1
+    assert [*means] == list(range(len(made.candidates)))
+    assert made.calls <= calls
+    instructions = made.program.signature.instructions
+    assert ("STRICT" in instructions) == (name != "random-search")
+    assert all(each.state["self"]["instructions"] for each in made.candidates)
+
+
+def test_simba_gets_feedback_and_samples(judging: Task) -> None:
+    engine = Judge()
+    made = compile_program(judging.program, judging, "simba", lm=opened(engine), prompt_lm=opened(Writer()), calls=300)
+    assert made.ending == "complete"
+    assert {request.config.temperature for _, request in engine.requests} == {0.0, 1.0}, "else no two samples differ"
+
+
+def test_any_optimizer_can_be_given(judging: Task) -> None:
+    made = compile_program(judging.program, judging, dspy.LabeledFewShot(k=2), lm=opened(Judge()))
+    assert len(made.program.demos) == 2
+    assert set(OPTIMIZERS) == {"labeled", "bootstrap", "random-search", "mipro", "gepa", "simba"}
+
+
+def test_whole_program(asking: Task, tmp_path: Path) -> None:
+    lm = opened(Judge(ask=ASKED))
+    assert measure(asking.program, asking.devset, asking.metric, lm=lm) == [1.0] * 4
+    made = compile_program(asking.program, asking, "bootstrap", lm=lm, calls=50)
+    demos = {name: predictor.demos for name, predictor in made.program.named_predictors()}
+    assert len(demos["ask"]) == len(demos["judge"]) == 4
+    assert set(demos["ask"][0]) >= {"forms", "question", "evidence"}
+    assert len(demos["compare"]) == len(step("compare").demos), "a step that no trace reached keeps its own"
+    made.program.save(str(tmp_path / "program.json"))
+    states = read_states(tmp_path / "program.json")
+    assert len(states["judge"].demos) == 4
+    assert states.keys() >= {"ask", "judge", "revise", "compare", "keyphrases"}
+
+
+def test_a_state_is_what_dspy_saves(judging: Task, tmp_path: Path) -> None:
+    made = compile_program(judging.program, judging, "labeled", lm=opened(Judge()))
+    made.program.save(str(tmp_path / "judge.json"))
+    plain = dspy.Predict(judging.program.signature)
+    plain.load(str(tmp_path / "judge.json"))
+    assert [dict(demo) for demo in plain.demos] == [dict(demo) for demo in made.program.demos]
+    plain.save(str(tmp_path / "judge.json"))
+    assert len(read_states(tmp_path)["judge"].demos) == 4
+
+
+def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging: Task) -> None:
+    made = compile_program(judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=30)
+    assert (made.ending, made.calls) == ("budget", 30)
+    assert made.chosen.mean(judging.devset) == 1
+    none = compile_program(judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=5)
+    assert state_of(none.program) == state_of(judging.program)
+
+
+def failing(after: int, error: BaseException) -> Judge:
+    """Return a model that fails after some calls."""
+
+    class Failing(Judge):
+        def complete(self, request: Request) -> Response:
+            if len(self.requests) >= after:
+                raise error
+            return super().complete(request)
+
+    return Failing(least=2)
+
+
+def test_ctrl_c_keeps_the_best_candidate_so_far(judging: Task) -> None:
+    made = compile_program(judging.program, judging, "random-search", lm=opened(failing(29, KeyboardInterrupt())))
+    assert made.ending == "interrupted"
+    assert made.chosen.mean(judging.devset) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ["bootstrap", "random-search", "gepa", "simba"])
+def test_a_model_that_fails_ends_the_compile(judging: Task, name: str, threads: int) -> None:
+    lm = opened(failing(3, ModelError("the server is gone")))
+    with pytest.raises(ModelError, match="the server is gone"):
+        compile_program(judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), threads=threads)
+    with pytest.raises(ModelError, match="the server is gone"):
+        measure(judging.program, judging.devset, judging.metric, lm=lm, threads=threads)
+
+
+def test_completions_that_cannot_be_read_cost_a_row(judging: Task) -> None:
+    class Sorry(Judge):
+        def complete(self, request: Request) -> Response:
+            answer = super().complete(request)
+            sorry = Message.assistant("I am sorry, I cannot.")
+            return Response(
+                id=None, model=request.model, message=sorry if len(self.requests) % 2 else answer.message,
+                finish_reason="stop", usage=answer.usage,
+            )  # fmt: skip
+
+    assert 0 in measure(judging.program, judging.devset, judging.metric, lm=opened(Sorry()))
+
+
+def test_a_model_that_cannot_write_instructions(judging: Task) -> None:
+    with pytest.raises(CompileError, match="name a larger one with --prompt-lm"):
+        compile_program(judging.program, judging, "mipro", lm=opened(Judge()), calls=200)
+
+
+def test_tasks(judging: Task, asking: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (len(judging.trainset), len(judging.devset), len(judging.testset)) == (12, 12, 12)
+    assert [row.good for row in judging.trainset[:4]] == [True, False, True, False]
+    assert judging.metric is METRICS["judge"]
+    assert asking.trainset[0].inputs().toDict() == {"passage": PASSAGE, "topic": "Ebbing"}
+    with pytest.raises(InputError, match="STEP nosuch: there is no such step or recipe; choose from chunk"):
+        task("nosuch", [])
+    with pytest.raises(CompileError, match="there are no dev and no test rows for judge; add some with --labels"):
+        task("judge", [write(tmp_path / "few.jsonl", questions(4)[:4])])
+    assert capsys.readouterr().out == "", "optimizers print a lot"

@@ -19,7 +19,7 @@ from typing import Any
 
 from groundset.bounded import child_command, limit_memory
 from programs.errors import InputError
-from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, format_size, numbered_lines, opened, small_text
+from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, format_size, numbered_lines, opened
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
@@ -43,28 +43,13 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
         OSError: the file cannot be read.
     """
     for number, line in numbered_lines(file):
-        if line.strip():
-            yield _object(f"{file}, line {number}", _parse(f"{file}, line {number}", line))
-
-
-def array_rows(file: Path, most: int) -> Iterator[Row]:
-    """Yield the objects of a JSON array in a file of at most ``most`` bytes.
-
-    Raises:
-        InputError: it is not an array of objects, or too long; the message names the file.
-        OSError: the file cannot be read.
-    """
-    rows = _parse(str(file), small_text(file, most).encode())
-    if not isinstance(rows, list):
-        raise InputError(f"{file}: not a JSON array")
-    for number, fields in enumerate(rows, 1):
-        yield _object(f"{file}, row {number}", fields)
-
-
-def _object(where: str, fields: object) -> Row:
-    if not isinstance(fields, dict):
-        raise InputError(f"{where}: not a JSON object")
-    return where, fields
+        if not line.strip():
+            continue
+        where = f"{file}, line {number}"
+        fields = _parse(where, line)
+        if not isinstance(fields, dict):
+            raise InputError(f"{where}: not a JSON object")
+        yield where, fields
 
 
 def _parse(where: str, text: bytes) -> Any:
@@ -82,8 +67,10 @@ def _parse(where: str, text: bytes) -> Any:
     return value
 
 
-def parquet_rows(file: Path) -> Iterator[Row]:
+def parquet_rows(file: Path, *, longest: int = MAX_ROW) -> Iterator[Row]:
     """Yield the rows of a parquet file; values without a JSON type, such as dates, become text.
+
+    A row has at most ``longest`` bytes as JSON.
 
     Raises:
         InputError: the file is not parquet, is damaged, or holds far more data than its size suggests.
@@ -100,7 +87,7 @@ def parquet_rows(file: Path) -> Iterator[Row]:
         assert lines is not None
         try:
             for number in count(1):
-                where, line = f"{file}, row {number}", lines.readline(MAX_ROW + 2)
+                where, line = f"{file}, row {number}", lines.readline(longest + 2)
                 if line == b"null\n":
                     return
                 if line.startswith(b'"'):
@@ -108,8 +95,8 @@ def parquet_rows(file: Path) -> Iterator[Row]:
                 if not line:
                     reason = "takes more than 1 GB of memory to read, or is damaged"
                     raise InputError(f"{file}, after row {number - 1}: {reason}")
-                if len(line) > MAX_ROW:
-                    raise InputError(f"{where}: longer than {format_size(MAX_ROW)}")
+                if len(line) > longest:
+                    raise InputError(f"{where}: longer than {format_size(longest)}")
                 left -= len(line) + _ROW_COST
                 if left < 0:
                     raise InputError(f"{where}: a file of {size:,} bytes must not hold more than this")

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from groundset import rows
-from groundset.rows import array_rows, headings_of, jsonl_rows, metadata_of, parquet_rows, required
+from groundset.rows import headings_of, jsonl_rows, metadata_of, parquet_rows, required
 from programs.errors import InputError
 from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT
 
@@ -48,17 +48,6 @@ def test_unusable_line_is_rejected_with_its_number(tmp_path, line, message):
     assert next(found)[1] == {"text": "a"}
     with pytest.raises(InputError, match=rf"rows\.jsonl, line 2: {message}"):
         next(found)
-
-
-def test_arrays_are_read_up_to_a_size(tmp_path):
-    file = tmp_path / "rows.json"
-    file.write_text('[{"a": 1}, 2]')
-    found = array_rows(file, 13)
-    assert next(found) == (f"{file}, row 1", {"a": 1})
-    with pytest.raises(InputError, match=r"rows\.json, row 2: not a JSON object"):
-        next(found)
-    with pytest.raises(InputError, match=r"rows\.json: longer than"):
-        next(array_rows(file, 12))
 
 
 @pytest.mark.parametrize(

@@ -22,17 +22,11 @@ _ROOT = str(Path(__file__).parents[1])
 # Threads of numeric libraries would only take memory for their stacks.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _LENGTH = 8
-_MEGABYTE = 1 << 20
 _WAITING = 20  # seconds of waiting for disks and other processes that are allowed for each second of processor time
 
 
 class Limits(NamedTuple):
-    """The limits of one child process.
-
-    Attributes:
-        memory_mb: memory written to, including that of libraries.
-        output_mb: size of a result as JSON.
-    """
+    """The limits of one child process: memory written to, including that of libraries, and size of a result as JSON."""
 
     memory_mb: int
     output_mb: int
@@ -94,25 +88,19 @@ class BoundedProcess:
         if self._is_killed:
             raise LimitError("was ended")
         if self._process is None:
-            self._process = subprocess.Popen(
-                child_command("groundset.bounded:_serve", self._function, str(self._limits.memory_mb)),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=os.environ | ONE_THREAD,
-            )
+            command = child_command("groundset.bounded:_serve", self._function, str(self._limits.memory_mb))
+            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+            environment = os.environ | ONE_THREAD
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=environment)
         assert self._process.stdin and self._process.stdout  # noqa: PT018
-        request = json.dumps([seconds, seconds * _WAITING, argument]).encode()
         try:
-            self._process.stdin.write(len(request).to_bytes(_LENGTH, "big") + request)
-            self._process.stdin.flush()
-            length = int.from_bytes(_exactly(self._process.stdout, _LENGTH), "big")
-            if length > self._limits.output_mb * _MEGABYTE:
-                self.end()
-                raise LimitError(f"gives more than {_amount(self._limits.output_mb)} of text")
-            kind, content = json.loads(_exactly(self._process.stdout, length))
+            _send(self._process.stdin, json.dumps([seconds, seconds * _WAITING, argument]).encode())
+            kind, content = json.loads(_received(self._process.stdout, self._limits.output_mb << 20))
         except (OSError, EOFError):
             raise self._cause_of_death(seconds) from None
+        except LimitError:
+            self.end()
+            raise
         if kind == "memory":
             self.end()
             raise _DiedError(f"takes more than {_amount(self._limits.memory_mb)} of memory")
@@ -149,7 +137,7 @@ def limit_memory(megabytes: int) -> None:
     if sys.platform == "linux":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (megabytes * _MEGABYTE, megabytes * _MEGABYTE))
+        resource.setrlimit(resource.RLIMIT_DATA, (megabytes << 20, megabytes << 20))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -167,9 +155,17 @@ def _amount(megabytes: int) -> str:
     return f"{megabytes / 1024:g} GB" if megabytes >= 1024 else f"{megabytes} MB"
 
 
-def _exactly(stream: IO[bytes], size: int) -> bytes:
-    data = stream.read(size)
-    if len(data) < size:
+def _send(stream: IO[bytes], data: bytes) -> None:
+    stream.write(len(data).to_bytes(_LENGTH, "big") + data)
+    stream.flush()
+
+
+def _received(stream: IO[bytes], most: int) -> bytes:
+    length = int.from_bytes(stream.read(_LENGTH), "big")
+    if length > most:
+        raise LimitError(f"gives more than {_amount(most >> 20)} of text")
+    data = stream.read(length)
+    if not data or len(data) < length:
         raise EOFError
     return data
 
@@ -185,15 +181,14 @@ def _serve(function: str, memory_mb: str) -> None:
     limit_memory(int(memory_mb))
     module, _, name = function.partition(":")
     call: Callable[[Any], Any] = getattr(import_module(module), name)
-    while length := requests.read(_LENGTH):
-        seconds, waiting, argument = json.loads(requests.read(int.from_bytes(length, "big")))
+    while True:
+        seconds, waiting, argument = json.loads(_received(requests, sys.maxsize))
         signal.setitimer(signal.ITIMER_PROF, seconds)  # the signals end native code too
         signal.setitimer(signal.ITIMER_REAL, waiting)
         answer = _answer(call, argument)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        answers.write(len(answer).to_bytes(_LENGTH, "big") + answer)
-        answers.flush()
+        _send(answers, answer)
 
 
 def _end_with_parent(requests: IO[bytes]) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
 _AS_JSON = ("headings", "pages", "captions", "metadata")  # columns whose values have no fixed form
+_MAX_ROW = 128 << 20  # bytes of a document as JSON, whose text is limited when it is read
 _BEFORE = 300  # characters
 _MIN_LENGTH = 200
 _NAMED_FILES = 5
@@ -46,12 +47,10 @@ class Corpus:
 
     def before(self, chunk: Chunk) -> str:
         """Return the end of the document's text before a chunk, as prompts show it."""
-        text = self.documents[chunk.doc_id].text
-        shown = plain(text[max(0, chunk.start - 2 * _BEFORE) : chunk.start])
-        if len(shown) <= _BEFORE and chunk.start <= 2 * _BEFORE:
-            return shown
-        _, _, rest = shown[-_BEFORE:].partition(" ")
-        return f"… {rest}"
+        first = max(0, chunk.start - 2 * _BEFORE)
+        shown = plain(self.documents[chunk.doc_id].text[first : chunk.start])
+        is_cut = first > 0 or len(shown) > _BEFORE
+        return f"… {shown[-_BEFORE:].partition(' ')[2]}" if is_cut else shown
 
     def order(self, seed: int) -> list[int]:
         """Return the indexes of the chunks in rounds: one of every document, then a second of each, shuffled by a seed.
@@ -62,13 +61,11 @@ class Corpus:
         def rank(name: str) -> bytes:
             return hashlib.sha256(f"{seed}\0{name}".encode()).digest()
 
-        members: defaultdict[str, list[int]] = defaultdict(list)
+        members: defaultdict[str, list[tuple[bytes, int]]] = defaultdict(list)
         for index, chunk in enumerate(self.chunks):
-            members[chunk.doc_id].append(index)
-        rows = []
-        for doc_id, indexes in members.items():
-            drawn = sorted(indexes, key=lambda index: rank(self.chunks[index].chunk_id))
-            rows += [(place, rank(doc_id), index) for place, index in enumerate(drawn)]
+            members[chunk.doc_id].append((rank(chunk.chunk_id), index))
+        rounds = (enumerate(sorted(drawn)) for drawn in members.values())
+        rows = [(n, rank(name), index) for name, each in zip(members, rounds, strict=True) for n, (_, index) in each]
         return [index for *_, index in sorted(rows)]
 
     def write(self, folder: Path) -> None:
@@ -83,8 +80,9 @@ class Corpus:
 
         (folder / _FOLDER).mkdir(exist_ok=True)
         for name, rows in ((_DOCUMENTS, self.documents.values()), (_CHUNKS, self.chunks)):
+            table = Table.from_pylist([_columns(row) for row in rows])
             with whole_file(folder / _FOLDER / name, follow=False) as aside:
-                parquet.write_table(Table.from_pylist(list(map(_columns, rows))), aside, compression="zstd")
+                parquet.write_table(table, aside, compression="zstd")
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -93,29 +91,29 @@ class Corpus:
         Raises:
             RunError: it is missing or damaged; the message names the file.
         """
-        from groundset.rows import parquet_rows
-
-        def rows(name: str, kind: type[Any]) -> Iterable[Any]:
-            file = folder / _FOLDER / name
-            try:
-                for where, fields in parquet_rows(file):
-                    values = {key: json.loads(value) if key in _AS_JSON else value for key, value in fields.items()}
-                    try:
-                        yield kind.model_validate(values)
-                    except ValueError as error:
-                        raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
-            except (OSError, InputError, ValueError) as error:
-                if isinstance(error, RunError):
-                    raise
-                raise RunError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
-
-        documents = {document.doc_id: document for document in rows(_DOCUMENTS, Document)}
-        return cls(documents, list(rows(_CHUNKS, Chunk)))
+        documents = {document.doc_id: document for document in _stored(folder / _FOLDER / _DOCUMENTS, Document)}
+        return cls(documents, list(_stored(folder / _FOLDER / _CHUNKS, Chunk)))
 
 
 def _columns(row: Document | Chunk) -> dict[str, Any]:
     values = row.model_dump(mode="json")
     return {key: json.dumps(value, ensure_ascii=False) if key in _AS_JSON else value for key, value in values.items()}
+
+
+def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
+    from groundset.rows import parquet_rows
+
+    try:
+        for where, fields in parquet_rows(file, longest=_MAX_ROW):
+            values = {key: json.loads(value) if key in _AS_JSON else value for key, value in fields.items()}
+            try:
+                yield kind.model_validate(values)
+            except ValueError as error:
+                raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
+    except OSError as error:
+        raise RunError(f"{file}: {error.strerror or error}") from error
+    except (TypeError, ValueError) as error:
+        raise RunError(f"{file}: is damaged ({error}); restore it, or make the run again") from error
 
 
 def read_corpus(
@@ -128,26 +126,42 @@ def read_corpus(
 ) -> Corpus:
     """Read documents and cut them into chunks, and read the user's own chunks.
 
-    Of the chunks that are cut, copies of earlier ones are dropped; among own ones, copies have ``copy_of`` in their
-    metadata.
+    Of the chunks that are cut, copies of earlier ones are dropped; own ones stay, with ``copy_of`` in their metadata.
 
     Args:
         options: which, and how.
         notify: called with one line for each file that is skipped, or that lacks something.
         engine: where files are read: ``local``, ``ray`` or ``ray=ADDRESS``.
-        embedder: for the chunkers ``semantic`` and ``token``; by default the usual one is opened if it is needed.
+        embedder: for the chunkers ``semantic`` and ``token``; by default that of the options is opened.
         on_file: called after each file.
 
     Raises:
         InputError: there is no chunk, or an option is wrong.
     """
+    from groundset.corpus.copies import find_copies
+    from groundset.corpus.own import read_own_chunks
+
     if not options.documents and options.chunks is None:
         raise InputError("no documents: name files or folders, or --chunks FILE")
     corpus = Corpus({}, [])
     if options.documents:
         _read_documents(corpus, options, notify, engine, embedder, on_file)
+        copies = find_copies(corpus.chunks)
+        corpus.dropped["copies"] = len(copies)
+        corpus.chunks = [chunk for chunk in corpus.chunks if chunk.chunk_id not in copies]
     if options.chunks is not None:
-        _add_own(corpus, options.chunks)
+        documents, chunks = read_own_chunks(options.chunks)
+        ids = {*corpus.documents, *(chunk.chunk_id for chunk in corpus.chunks)}
+        for name in (*(document.doc_id for document in documents), *(chunk.chunk_id for chunk in chunks)):
+            if name in ids:
+                raise InputError(f"--chunks {options.chunks}: the id {name!r} is also in DOCS; rename it")
+        copies = find_copies(chunks)
+        corpus.documents |= {document.doc_id: document for document in documents}
+        marks = ({"copy_of": copies[chunk.chunk_id]} if chunk.chunk_id in copies else {} for chunk in chunks)
+        corpus.chunks += [
+            chunk.model_copy(update={"metadata": chunk.metadata | mark})
+            for chunk, mark in zip(chunks, marks, strict=True)
+        ]
     if not corpus.chunks:
         raise InputError(_why_empty(corpus))
     return corpus
@@ -161,20 +175,16 @@ def _read_documents(
     embedder: "Embedder | None",
     on_file: Callable[[], object],
 ) -> None:
-    from groundset.corpus.copies import find_copies
     from groundset.corpus.read import MISSING, Cut, read_files
 
     min_length = _MIN_LENGTH if options.min_length is None else options.min_length
     cut = Cut(options.chunker, options.cut_size, options.chunk_overlap, options.merge or 1, min_length)
     tools = _tools(options, embedder)
-    files, corpus.skipped = find_documents(options.documents)
-    for skipped in corpus.skipped:
-        notify(f"skipped {skipped.path}: {skipped.reason}")
+    files, skipped = find_documents(options.documents)
     seen: dict[bytes, str] = {}
-    chunks: list[Chunk] = []
     for found, read in zip(files, read_files(files, None if tools else cut, engine), strict=True):
         on_file()
-        reason, document = read.reason, read.document
+        reason, document, own, short = read.reason, read.document, read.chunks, read.short
         if reason == MISSING and engine != "local" and found.file.exists():
             raise InputError(f"{found.file}: not found by a node of the cluster; use a folder that all share")
         if document is not None:
@@ -182,23 +192,20 @@ def _read_documents(
             first = seen.setdefault(same, found.path)
             reason = "" if first == found.path else f"same text as {first}"
         if reason or document is None:
-            corpus.skipped.append(SkippedFile(found.path, reason))
-            notify(f"skipped {found.path}: {reason}")
+            skipped.append(SkippedFile(found.path, reason))
             continue
         if read.note:
             notify(f"{found.path}: {read.note}")
-        own, short = read.chunks, read.short
         if own is None:
             from groundset.corpus.cutting.chunks import NO_TOOLS, chunk_document
 
             own, short = chunk_document(document, *cut, tools or NO_TOOLS)
         corpus.documents[document.doc_id] = document
+        corpus.chunks += own
         corpus.dropped["too short"] += short
-        chunks += own
-    copies = find_copies(chunks)
-    corpus.dropped["copies"] += len(copies)
-    corpus.dropped += Counter()  # without zeros
-    corpus.chunks = [chunk for chunk in chunks if chunk.chunk_id not in copies]
+    corpus.skipped = skipped
+    for each in skipped:
+        notify(f"skipped {each.path}: {each.reason}")
 
 
 def _tools(options: CorpusOptions, embedder: "Embedder | None") -> "Tools | None":
@@ -210,25 +217,6 @@ def _tools(options: CorpusOptions, embedder: "Embedder | None") -> "Tools | None
 
     model = embedder or open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
     return Tools(model.encode, model.tokenizer)
-
-
-def _add_own(corpus: Corpus, file: Path) -> None:
-    from groundset.corpus.copies import find_copies
-    from groundset.corpus.own import read_own_chunks
-
-    documents, chunks = read_own_chunks(file)
-    copies = find_copies(chunks)
-    for document in documents:
-        if document.doc_id in corpus.documents:
-            raise InputError(f"--chunks {file}: the document id {document.doc_id!r} is that of a document in DOCS")
-        corpus.documents[document.doc_id] = document
-    known = {chunk.chunk_id for chunk in corpus.chunks}
-    for chunk in chunks:
-        if chunk.chunk_id in known:
-            raise InputError(f"--chunks {file}: the chunk id {chunk.chunk_id!r} is that of a chunk of DOCS")
-        if chunk.chunk_id in copies:
-            chunk = chunk.model_copy(update={"metadata": chunk.metadata | {"copy_of": copies[chunk.chunk_id]}})
-        corpus.chunks.append(chunk)
 
 
 def _why_empty(corpus: Corpus) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path, PurePosixPath
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
+
 from groundset.bounded import BoundedProcess, LimitError, Limits, usable_processors
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import ChunkerName
@@ -25,9 +27,9 @@ LIMITS = Limits(memory_mb=1024, output_mb=256)
 SECONDS = 30
 SECONDS_PER_MB = 100
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
+MISSING = "broken link"
 _MAX_PROCESSES = 8  # each may use the memory above
 _SLUG_LENGTH = 40
-MISSING = "broken link"
 
 
 class Cut(NamedTuple):
@@ -40,11 +42,11 @@ class Cut(NamedTuple):
     min_length: int
 
 
-class ReadFile(NamedTuple):
+class ReadFile(BaseModel):
     """A document with its chunks, or the reason why it is skipped.
 
     Attributes:
-        chunks: None if they are to be cut by this process, which has the embedder.
+        chunks: None if they are to be cut by the process that has the embedder.
         short: how many chunks were dropped as too short.
         note: what the user should know about the document.
     """
@@ -57,7 +59,7 @@ class ReadFile(NamedTuple):
 
 
 def read_files(files: Sequence[FoundFile], cut: Cut | None, engine: str) -> Iterator[ReadFile]:
-    """Yield what is in each file, in their order; parsed by processes of this machine, or by a Ray cluster.
+    """Yield what is in each file, in their order; read by processes of this machine, or by a Ray cluster.
 
     Args:
         files: the files.
@@ -67,28 +69,28 @@ def read_files(files: Sequence[FoundFile], cut: Cut | None, engine: str) -> Iter
     Raises:
         InputError: the cluster does not answer.
     """
-    requests = [{"path": str(file.absolute()), "name": name, "cut": cut and list(cut)} for file, name in files]
+    requests = [{"path": str(file.absolute()), "name": name, "cut": cut} for file, name in files]
     if engine != "local":
         from groundset.corpus.ray import mapped
 
         rows = mapped(engine, Reader, (), [{"request": json.dumps(request)} for request in requests])
-        yield from (_of(json.loads(row["answer"])) for row in rows)
+        yield from (ReadFile.model_validate_json(row["answer"]) for row in rows)
         return
-    count = max(1, min(len(files), usable_processors(), _MAX_PROCESSES))
-    readers: SimpleQueue[Reader] = SimpleQueue()
-    for reader in (pool := [Reader() for _ in range(count)]):
-        readers.put(reader)
+    pool = [Reader() for _ in range(max(1, min(len(files), usable_processors(), _MAX_PROCESSES)))]
+    idle: SimpleQueue[Reader] = SimpleQueue()
+    for reader in pool:
+        idle.put(reader)
 
-    def read(request: dict[str, Any]) -> dict[str, Any]:
-        reader = readers.get()
+    def read(request: dict[str, Any]) -> ReadFile:
+        reader = idle.get()
         try:
             return reader.read(request)
         finally:
-            readers.put(reader)
+            idle.put(reader)
 
-    threads = ThreadPoolExecutor(count)
+    threads = ThreadPoolExecutor(len(pool))
     try:
-        yield from map(_of, threads.map(read, requests))
+        yield from threads.map(read, requests)
     finally:
         for reader in pool:
             reader.process.kill()
@@ -106,27 +108,25 @@ class Reader:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Read the file of a row of Ray Data."""
-        return {"answer": json.dumps(self.read(json.loads(row["request"])))}
+        return {"answer": self.read(json.loads(row["request"])).model_dump_json()}
 
-    def read(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the document in a file, its chunks, and the reason if it is skipped, as JSON."""
-        file = Path(request["path"])
+    def read(self, request: dict[str, Any]) -> ReadFile:
+        """Return what is in a file."""
+        file, suffix = Path(request["path"]), PurePosixPath(request["name"]).suffix.lower()
         try:
             if not file.is_file():
-                return {"reason": "not a regular file" if file.exists() else MISSING}
+                return ReadFile(reason="not a regular file" if file.exists() else MISSING)
             megabytes = file.stat().st_size / (1 << 20)
         except OSError as error:
-            return {"reason": f"unreadable: {error.strerror or error}"}
-        suffix = PurePosixPath(request["name"]).suffix.lower()
+            return ReadFile(reason=f"unreadable: {error.strerror or error}")
         if suffix not in SUFFIXES:
-            return {"reason": f"unsupported type {suffix}"}
+            return ReadFile(reason=f"unsupported type {suffix}")
         if megabytes > MAX_FILE_MB:
-            return {"reason": f"larger than {MAX_FILE_MB} MB"}
+            return ReadFile(reason=f"larger than {MAX_FILE_MB} MB")
         try:
-            answer: dict[str, Any] = self.process(request, SECONDS + SECONDS_PER_MB * megabytes)
+            return ReadFile.model_validate(self.process(request, SECONDS + SECONDS_PER_MB * megabytes))
         except LimitError as error:
-            return {"reason": f"reading it {error}"}
-        return answer
+            return ReadFile(reason=f"reading it {error}")
 
 
 def read_document(request: dict[str, Any]) -> dict[str, Any]:
@@ -157,23 +157,12 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
         captions=tuple(parsed.captions),
         last_modified=modified,
     )
-    answer: dict[str, Any] = {"document": document.model_dump(mode="json"), "note": parsed.note}
+    found = ReadFile(document=document, note=parsed.note)
     if request["cut"]:
         from groundset.corpus.cutting.chunks import chunk_document
 
-        chunks, answer["short"] = chunk_document(document, *request["cut"])
-        answer["chunks"] = [chunk.model_dump(mode="json", exclude={"text"}) for chunk in chunks]
-    return answer
-
-
-def _of(answer: dict[str, Any]) -> ReadFile:
-    if "document" not in answer:
-        return ReadFile(reason=answer["reason"])
-    document = Document.model_validate(answer["document"])
-    chunks = answer.get("chunks")
-    if chunks is not None:
-        chunks = [Chunk(**chunk, text=document.text[chunk["start"] : chunk["end"]]) for chunk in chunks]
-    return ReadFile(document, chunks, answer.get("short", 0), answer["note"])
+        found.chunks, found.short = chunk_document(document, *request["cut"])
+    return found.model_dump(mode="json")
 
 
 def document_id(path: str, text: str) -> str:

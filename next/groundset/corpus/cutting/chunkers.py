@@ -7,7 +7,7 @@ Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in wor
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,49 +40,46 @@ def split(document: Document, chunker: ChunkerName, size: int, overlap: int, kep
     most in meaning; ``sentence`` fills chunks with whole sentences; ``word`` and ``token`` count their units. Without
     a tokenizer, words and punctuation marks are tokens.
     """
-    text = document.text
     if chunker in BY_SECTION:
-        parts = sections(document, size - overlap, kept, size)
-        fullness = 1.0
+        parts, fullness = sections(document, size - overlap, kept, size), 1.0
         if chunker == "semantic":
-            assert tools.embed is not None
-            costs = iter(_semantic_costs(text, list(chain.from_iterable(parts)), tools.embed))
-            fullness = _SEMANTIC_FULLNESS
-            # Cuts inside words and after headings or table headers keep their cost.
-            priced = [[(atom, next(costs)) for atom in part] for part in parts]
-            parts = [[a if a.cost >= WORD else a._replace(cost=cost) for a, cost in part] for part in priced]
-        return [span for part in parts for span in _overlapping(pack(part, size - overlap, fullness), size, overlap)]
+            parts, fullness = _priced(document.text, parts, tools), _SEMANTIC_FULLNESS
+        packed = (pack(part, size - overlap, fullness) for part in parts)
+        return [span for groups in packed for span in _overlapping(groups, size, overlap)]
     if chunker == "sentence":
-        atoms = sentence_atoms(text, size, kept)
-        return [Span(atoms[a].start, atoms[b - 1].end) for a, b in fill(atoms, size, overlap)]
-    if chunker == "token" and tools.tokenizer is not None:
-        # An embedder's tokenizer truncates texts to the model's length, so use a copy without limits.
-        tokenizer = Tokenizer.from_str(tools.tokenizer.to_str())
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        offsets = tokenizer.encode(text, add_special_tokens=False).offsets
-        units = [Span(*offset) for offset in offsets if offset[0] < offset[1]]
-    else:
-        units = [Span(*found.span()) for found in (_TOKEN if chunker == "token" else _WORD).finditer(text)]
+        atoms = sentence_atoms(document.text, size, kept)
+        return [Span(atoms[first].start, atoms[end - 1].end) for first, end in fill(atoms, size, overlap)]
+    units = _units(document.text, chunker, tools.tokenizer)
     groups = list(_groups(units, kept, size))
-    ranges = fill(groups, size, overlap)
-    return [Span(units[groups[a].start].start, units[groups[b - 1].end - 1].end) for a, b in ranges]
+    ranges = (Span(groups[first].start, groups[end - 1].end) for first, end in fill(groups, size, overlap))
+    return [Span(units[first].start, units[end - 1].end) for first, end in ranges]
+
+
+def _units(text: str, chunker: ChunkerName, tokenizer: Tokenizer | None) -> list[Span]:
+    if chunker == "word" or tokenizer is None:
+        pattern = _WORD if chunker == "word" else _TOKEN
+        return [Span(*found.span()) for found in pattern.finditer(text)]
+    # An embedder's tokenizer truncates texts to the model's length, so use a copy without limits.
+    tokenizer = Tokenizer.from_str(tokenizer.to_str())
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    offsets = tokenizer.encode(text, add_special_tokens=False).offsets
+    return [Span(start, end) for start, end in offsets if start < end]
 
 
 def _groups(units: Sequence[Span], kept: Kept, size: int) -> Iterator[Span]:
     """Yield ranges of units: the kept parts, or their rows if they are too long, and single units between them."""
     position = 0
     for rows in kept:
-        whole = (Span(rows[0].start, rows[-1].end),)
-        ranges = [
-            [Span(*(bisect_left(units, edge, key=lambda unit: unit.start) for edge in row)) for row in part]
-            for part in (whole, rows)
+        edges = [
+            bisect_left(units, each, key=lambda unit: unit.start)
+            for each in (*(row.start for row in rows), rows[-1].end)
         ]
-        for part in ranges[0] if ranges[0][0].end - ranges[0][0].start <= size else ranges[1]:
-            if position <= part.start < part.end <= part.start + size:
-                yield from (Span(n, n + 1) for n in range(position, part.start))
-                yield part
-                position = part.end
+        for part in pairwise(edges if edges[-1] - edges[0] > size else (edges[0], edges[-1])):
+            if position <= part[0] < part[1] <= part[0] + size:
+                yield from (Span(n, n + 1) for n in range(position, part[0]))
+                yield Span(*part)
+                position = part[1]
     yield from (Span(n, n + 1) for n in range(position, len(units)))
 
 
@@ -108,19 +105,27 @@ def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
     return ranges
 
 
-def _semantic_costs(text: str, atoms: Sequence[Atom], embed: Callable[[Sequence[str]], Any]) -> list[float]:
-    """Return the cost of a cut after each atom: the similarity of the text before and after, scaled per document."""
-    if len(atoms) < 2:
-        return [0.0] * len(atoms)
-    vectors = np.asarray(embed([text[atom.start : atom.end].strip() for atom in atoms]), dtype=np.float64)
+def _priced(text: str, parts: Sequence[Sequence[Atom]], tools: Tools) -> list[list[Atom]]:
+    """Set the cost of a cut after each atom: the similarity of the text before and after, scaled per document.
+
+    Cuts inside words and after headings keep their cost.
+    """
+    atoms = [atom for part in parts for atom in part]
+    assert tools.embed is not None
+    vectors = np.asarray(tools.embed([text[atom.start : atom.end].strip() for atom in atoms]), dtype=np.float64)
     similarities = []
     for cut in range(1, len(atoms)):
         before = vectors[max(0, cut - _COMPARED) : cut].mean(axis=0)
         after = vectors[cut : cut + _COMPARED].mean(axis=0)
         norm = float(np.linalg.norm(before) * np.linalg.norm(after))
         similarities.append(float(before @ after) / norm if norm else 0.0)
-    low, high = min(similarities), max(similarities)
-    return [*(_SIMILARITY_COST * (value - low) / ((high - low) or 1.0) for value in similarities), HEADING]
+    low, high = min(similarities, default=0.0), max(similarities, default=0.0)
+    costs = iter([*(_SIMILARITY_COST * (value - low) / ((high - low) or 1.0) for value in similarities), HEADING])
+    priced = [[atom._replace(cost=next(costs)) for atom in part] for part in parts]
+    return [
+        [old if old.cost >= WORD else new for old, new in zip(*pair, strict=True)]
+        for pair in zip(parts, priced, strict=True)
+    ]
 
 
 def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[Sequence[Atom]]:

@@ -1,18 +1,16 @@
 """Split a document into chunks: merge spans, join short ones, and assign ids, headings, pages and tables."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
 from groundset.corpus.cutting.chunkers import BY_SECTION, Tools, split
 from groundset.corpus.cutting.listings import text_spans
-from groundset.corpus.cutting.structure import Span, heading_end, heading_paths, is_short_line
+from groundset.corpus.cutting.structure import Span, heading_end, heading_paths
 from groundset.corpus.cutting.tables import described, tables_of
 from groundset.corpus.options import ChunkerName
 from programs.types import Chunk, Document
 
-_NOT_SPACE = re.compile(r"\S")
 NO_TOOLS = Tools()
 
 
@@ -26,17 +24,17 @@ def chunk_document(
     tools: Tools = NO_TOOLS,
 ) -> tuple[list[Chunk], int]:
     """Split a document into chunks, except its listings; also return how many were dropped as too short."""
-    paths = _HeadingPaths(document)
-    joined: list[Span] = []
+    joined: list[tuple[Span, tuple[int, ...]]] = []
+    starts, paths = [heading.start for heading in document.headings], heading_paths(document.headings)
     for part in text_spans(document):
         excerpt = _excerpt(document, part)
-        kept = [table.rows for table in tables_of(excerpt)]
-        inside = split(excerpt, chunker, size, overlap, kept, tools)
+        inside = split(excerpt, chunker, size, overlap, [table.rows for table in tables_of(excerpt)], tools)
         spans = [_trimmed(document.text, Span(part.start + start, part.start + end)) for start, end in inside]
         spans = [span for span in spans if span.start < span.end]
         spans = [Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)]
-        joined += _join_short(document, spans, min_length, paths if chunker in BY_SECTION else None)
-    left = [span for span in joined if span.end - span.start >= min_length]
+        placed = [(span, _path(document.text, starts, paths, span)) for span in spans]
+        joined += _join_short(document, placed, min_length, by_section=chunker in BY_SECTION)
+    left = [(span, path) for span, path in joined if span.end - span.start >= min_length]
     tables = tables_of(document)
     chunks = [
         Chunk(
@@ -44,20 +42,20 @@ def chunk_document(
             doc_id=document.doc_id,
             path=document.path,
             title=document.title,
-            headings=tuple(document.headings[index].text for index in paths.of(span)),
+            headings=tuple(document.headings[index].text for index in path),
             start=span.start,
             end=span.end,
-            text=document.text[span.start : span.end],
+            text=document.text[slice(*span)],
             metadata=_pages(document, span) | described(tables, span),
         )
-        for number, span in enumerate(left, 1)
+        for number, (span, path) in enumerate(left, 1)
     ]
     return chunks, len(joined) - len(left)
 
 
 def _trimmed(text: str, span: Span) -> Span:
     """Strip white space from both ends of a span."""
-    content = text[span.start : span.end]
+    content = text[slice(*span)]
     start = span.start + len(content) - len(content.lstrip())
     return Span(start, max(start, span.start + len(content.rstrip())))
 
@@ -74,45 +72,34 @@ def _excerpt(document: Document, part: Span) -> Document:
     first, last = (bisect_left(document.headings, edge, key=lambda heading: heading.start) for edge in part)
     inside = document.headings[first:last]
     headings = tuple(heading.model_copy(update={"start": heading.start - part.start}) for heading in inside)
-    return document.model_copy(update={"text": document.text[part.start : part.end], "headings": headings})
+    return document.model_copy(update={"text": document.text[slice(*part)], "headings": headings})
 
 
-class _HeadingPaths:
-    """Looks up the headings above the spans of a document."""
-
-    def __init__(self, document: Document) -> None:
-        self._text = document.text
-        self._starts = [heading.start for heading in document.headings]
-        self._paths = heading_paths(document.headings)
-
-    def of(self, span: Span) -> tuple[int, ...]:
-        """Return the indexes of the headings above the first body text of a span."""
-        index = bisect_right(self._starts, span.start) - 1
-        position = span.start
-        while True:
-            if index >= 0 and self._starts[index] == position:
-                position = heading_end(self._text, position)
-            following = self._starts[index + 1] if index + 1 < len(self._starts) else span.end
-            # The text in between is checked last: it can be long, and most spans end before the next heading.
-            if following >= span.end or not self._has_no_body(position, following):
-                return self._paths[index] if index >= 0 else ()
-            index += 1
-            position = following
-
-    def _has_no_body(self, position: int, following: int) -> bool:
-        """Return whether at most an unmarked heading stands between a position and the following heading."""
-        match = _NOT_SPACE.search(self._text, position)
-        start = match.start() if match else len(self._text)
-        return start == following or is_short_line(self._text, start, following)
+def _path(text: str, starts: Sequence[int], paths: Sequence[tuple[int, ...]], span: Span) -> tuple[int, ...]:
+    """Return the indexes of the headings above the first body text of a span."""
+    index = bisect_right(starts, span.start) - 1
+    position = heading_end(text, span.start) if index >= 0 and starts[index] == span.start else span.start
+    while index + 1 < len(starts) and starts[index + 1] < span.end and not text[position : starts[index + 1]].strip():
+        index += 1
+        position = heading_end(text, starts[index])
+    return paths[index] if index >= 0 else ()
 
 
-def _join_short(document: Document, spans: Sequence[Span], min_length: int, paths: _HeadingPaths | None) -> list[Span]:
-    """Join every span below ``min_length`` to its shorter neighbour in the same section."""
+def _join_short(
+    document: Document, spans: Sequence[tuple[Span, tuple[int, ...]]], min_length: int, *, by_section: bool
+) -> list[tuple[Span, tuple[int, ...]]]:
+    """Join every span below ``min_length`` to its shorter neighbour, by section only to one of the same section."""
+
+    def is_near(one: Sequence[int], other: Sequence[int]) -> bool:
+        """Return whether two heading paths are equal or share a heading other than the document's title."""
+        shared = [a for a, b in zip(one, other, strict=False) if a == b]
+        return not by_section or one == other or any(document.headings[n].text != document.title for n in shared)
+
     done: list[tuple[Span, tuple[int, ...]]] = []
-    ahead = [(span, paths.of(span) if paths else ()) for span in reversed(spans)]
+    ahead = list(reversed(spans))
     while ahead:
         span, path = ahead.pop()
-        sides = [side for side in (done, ahead) if side and _share_section(document, path, side[-1][1])]
+        sides = [side for side in (done, ahead) if side and is_near(path, side[-1][1])]
         if span.end - span.start >= min_length or not sides:
             done.append((span, path))
             continue
@@ -120,10 +107,4 @@ def _join_short(document: Document, spans: Sequence[Span], min_length: int, path
         other, others = side.pop()
         # Check the joined span again; it may still be too short.
         ahead.append((Span(other.start, span.end), others) if side is done else (Span(span.start, other.end), path))
-    return [span for span, _ in done]
-
-
-def _share_section(document: Document, one: Sequence[int], other: Sequence[int]) -> bool:
-    """Return whether two heading paths are equal or share a heading other than the document's title."""
-    shared = [a for a, b in zip(one, other, strict=False) if a == b]
-    return one == other or any(document.headings[index].text != document.title for index in shared)
+    return done

@@ -22,8 +22,7 @@ _PAGES = re.compile(r"\d\s?[:;(]\s?\d|\d[–-]\d|[↑^]")
 _WORD = re.compile(r"[^\W\d_]+")
 _MAX_NAME = 60  # characters
 _MIN_SENTENCE = 40  # characters; shorter lines may be titles or names
-# In sentences more words are in lower case: 8 in 10 in English, 6 in 10 in German.
-_LOWER_CASE = 0.5
+_LOWER_CASE = 0.5  # of the words of a sentence: it has 8 in 10 in English, 6 in 10 in German
 _MAX_SENTENCES = 0.2  # of the characters of a list
 _MIN_LEADERS = 3  # lines of a table of contents
 
@@ -35,37 +34,34 @@ def text_spans(document: Document) -> list[Span]:
         spans.append(Span(start, max(start, listing.start)))
         start = max(start, listing.end)
     spans.append(Span(start, len(document.text)))
-    return [span for span in spans if document.text[span.start : span.end].strip()]
+    return [span for span in spans if document.text[slice(*span)].strip()]
 
 
 def _named_sections(document: Document) -> Iterator[Span]:
     text = document.text
-    # Lines with the name of a list that the parser missed are headings below all others.
     levels = {heading.start: heading.level for heading in document.headings}
     names = {heading.start for heading in document.headings if _names_list(heading.text)}
+    # Lines with the name of a list that the parser missed are headings below all others.
     lowest = max(levels.values(), default=0)
     for start, end in line_spans(text, Span(0, len(text))):
-        is_name = end - start <= _MAX_NAME and not _ITEM.match(text, start) and _names_list(text[start:end])
-        if is_name and start not in levels:
+        is_short = end - start <= _MAX_NAME and start not in levels
+        if is_short and not _ITEM.match(text, start) and _names_list(text[start:end]):
             levels[start] = lowest
             names.add(start)
-    starts = sorted(levels)
     ends: dict[int, int] = {}
     open_sections: list[int] = []
-    for start in starts:  # a section ends at the next one of its level or above
+    for start in sorted(levels):  # a section ends at the next one of its level or above
         while open_sections and levels[open_sections[-1]] >= levels[start]:
             ends[open_sections.pop()] = start
         open_sections.append(start)
-    lists = [Span(start, ends.get(start, len(text))) for start in starts if start in names]
-    lists = [span for span in lists if _is_list(text, span)]
-    yield from lists
-    if lists and not _sentence_share(text, lists[-1].end, len(text)):
-        yield Span(lists[-1].end, len(text))
-
-
-def _is_list(text: str, section: Span) -> bool:
-    body = heading_end(text, section.start)
-    return bool(text[body : section.end].strip()) and _sentence_share(text, body, section.end) <= _MAX_SENTENCES
+    last = len(text)
+    for start in sorted(names):
+        body, end = heading_end(text, start), ends.get(start, len(text))
+        if text[body:end].strip() and _sentence_share(text, body, end) <= _MAX_SENTENCES:
+            last = end
+            yield Span(start, end)
+    if not _sentence_share(text, last, len(text)):
+        yield Span(last, len(text))
 
 
 def _names_list(heading: str) -> bool:
@@ -79,7 +75,7 @@ def _names() -> frozenset[str]:
 
 def _sentence_share(text: str, start: int, end: int) -> float:
     """Return the share of characters in lines that are sentences."""
-    lines = [text[line.start : line.end].strip() for line in line_spans(text, Span(start, end))]
+    lines = [text[slice(*line)].strip() for line in line_spans(text, Span(start, end))]
     return sum(len(line) for line in lines if _is_sentence(line)) / (sum(map(len, lines)) or 1)
 
 
@@ -88,17 +84,16 @@ def _is_sentence(line: str) -> bool:
     line = line[item.end() :] if item else line
     if len(line) < _MIN_SENTENCE or not _SENTENCE_END.search(line[-_ENDING:]) or _PAGES.search(line):
         return False
-    if any(language.citation.search(line) for language in LANGUAGES.values()):
-        return False
     words = _WORD.findall(line)
-    return sum(map(str.islower, words)) >= _LOWER_CASE * len(words)
+    is_source = any(language.citation.search(line) for language in LANGUAGES.values())
+    return not is_source and sum(map(str.islower, words)) >= _LOWER_CASE * len(words)
 
 
 def _leaders(text: str) -> Iterator[Span]:
     """Yield the consecutive lines of tables of contents."""
     run: list[Span] = []
     for line in [*line_spans(text, Span(0, len(text))), Span(len(text), len(text))]:
-        content = text[line.start : line.end].rstrip()
+        content = text[slice(*line)].rstrip()
         if _LEADERS.search(content[-_ENDING:]):
             run.append(line)
         elif content or line.start == len(text):

@@ -56,35 +56,19 @@ def sections(document: Document, size: int, kept: Kept = (), kept_size: int = 0)
     that one's section.
     """
     text, headings = document.text, document.headings
-
-    def atoms_of(start: int, end: int) -> list[Atom]:
-        return list(_around(text, Span(start, end), partial(_atoms, text, size), kept, size, kept_size))
-
+    split = partial(_atoms, text, size)
     starts = [*(heading.start for heading in headings), len(text)]
-    found = [atoms_of(0, starts[0])]
+    found = [_around(text, Span(0, starts[0]), split, kept, size, kept_size)]
     atoms: list[Atom] = []
-    for index, (start, end) in enumerate(pairwise(starts)):
+    levels = [*(heading.level for heading in headings), 0]
+    for (start, end), (level, below) in zip(pairwise(starts), pairwise(levels), strict=True):
         body = heading_end(text, start)
-        before = len(atoms)
         atoms.append(Atom(start, body, HEADING))
-        atoms += atoms_of(body, end)
-        following = headings[index + 1] if index + 1 < len(headings) else None
-        orphan: list[Atom] = []
-        # A short line before an unmarked heading is probably a heading that the parser missed.
-        if following and text.startswith(following.text, end) and len(atoms) > before + 2:
-            orphan = [atom for atom in atoms[-1:] if is_short_line(text, atom.start, atom.end)]
-            del atoms[len(atoms) - len(orphan) :]
-        if not following or following.level < headings[index].level or text[body:end].strip():
+        atoms += _around(text, Span(body, end), split, kept, size, kept_size)
+        if below < level or text[body:end].strip():
             found.append(atoms)
-            atoms = [atom._replace(cost=HEADING) for atom in orphan]
+            atoms = []
     return [section for section in found if section]
-
-
-def is_short_line(text: str, start: int, end: int) -> bool:
-    """Return whether a span is one short line between empty lines, as a heading would be."""
-    line = text[start:end].strip()
-    alone = "\n" not in line and text[max(0, start - 2) : start] in {"", "\n\n"}
-    return alone and bool(_INTRODUCES.match(line)) and not _ITEM.match(line)
 
 
 def heading_end(text: str, start: int) -> int:
@@ -115,36 +99,38 @@ def sentence_atoms(text: str, size: int, kept: Kept = ()) -> list[Atom]:
 
     def sentences(start: int, end: int) -> Iterator[Atom]:
         for block in blocks(text, start, end):
-            for first, last in sentence_spans(text[block.start : block.end]):
+            for first, last in sentence_spans(text[slice(*block)]):
                 yield from _fit(text, Atom(block.start + first, block.start + last, SENTENCE), size)
 
-    return list(_around(text, Span(0, len(text)), sentences, kept, size, size))
+    return _around(text, Span(0, len(text)), sentences, kept, size, size)
 
 
 def _around(
     text: str, span: Span, split: Callable[[int, int], Iterator[Atom]], kept: Kept, size: int, kept_size: int
-) -> Iterator[Atom]:
-    """Yield the atoms of the kept parts of a span, and those that ``split`` makes of the text between them."""
+) -> list[Atom]:
+    """Return the atoms of the kept parts of a span, and those that ``split`` makes of the text between them."""
+    atoms: list[Atom] = []
     position = span.start
     first = bisect_right(kept, span.start, key=lambda rows: rows[-1].end)
     for rows in kept[first : bisect_left(kept, span.end, key=lambda rows: rows[0].start)]:
         start, end = rows[0].start, rows[-1].end
-        yield from split(position, max(position, start))
-        # A heading that is the caption was yielded before.
-        pieces = [Atom(max(position, start), end, PARAGRAPH)]
-        if end - start > kept_size:
+        atoms += split(position, max(position, start))
+        if end - start <= kept_size:
+            # A heading that is the caption is an atom already.
+            atoms.append(Atom(max(position, start), end, PARAGRAPH))
+        else:
             clipped = [Span(max(position, rows[0].start), rows[0].end), *rows[1:]]
-            pieces = [piece for row in clipped for piece in _fit(text, Atom(*row, LINE), size)]
-        yield from [*pieces[:-1], pieces[-1]._replace(cost=PARAGRAPH)]
+            atoms += [piece for row in clipped for piece in _fit(text, Atom(*row, LINE), size)]
+            atoms[-1] = atoms[-1]._replace(cost=PARAGRAPH)
         position = end
-    yield from split(position, span.end)
+    return [*atoms, *split(position, span.end)]
 
 
 def _atoms(text: str, size: int, start: int, end: int) -> Iterator[Atom]:
     for block in blocks(text, start, end):
         atoms = [piece for atom in _block_atoms(text, block) for piece in _fit(text, atom, size)]
         yield from atoms[:-1]
-        introduces = _INTRODUCES.match(text[block.start : block.end].strip())
+        introduces = _INTRODUCES.match(text[slice(*block)].strip())
         yield atoms[-1]._replace(cost=INTRODUCTION if introduces else PARAGRAPH)
 
 
@@ -153,12 +139,10 @@ def blocks(text: str, start: int, end: int) -> Iterator[Span]:
     fence = ""
     first: int | None = None
     for line in line_spans(text, Span(start, end)):
-        content = text[line.start : line.end]
+        content = text[slice(*line)]
         mark = FENCE.match(content)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence):
-            fence = ""
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
         if content.strip() or (fence and first is not None):
             first = line.start if first is None else first
         elif first is not None:
@@ -180,17 +164,14 @@ def line_spans(text: str, block: Span) -> Iterator[Span]:
 
 def _block_atoms(text: str, block: Span) -> list[Atom]:
     lines = list(line_spans(text, block))
-    contents = [text[line.start : line.end] for line in lines]
+    contents = [text[slice(*line)] for line in lines]
     if FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
         return [Atom(*line, CODE) for line in lines]
-    if len(lines) > 1 and all("|" in content for content in contents):
-        # The first row needs its header.
-        return [Atom(*line, HEADING if number < 2 else LINE) for number, line in enumerate(lines)]
     items = [line.start for line, content in zip(lines, contents, strict=True) if _ITEM.match(content)]
     atoms: list[Atom] = []
     for start, end in pairwise(sorted({block.start, *items, block.end})):
-        sentences = [Atom(start + a, start + b, SENTENCE) for a, b in sentence_spans(text[start:end])]
-        atoms += [*sentences[:-1], sentences[-1]._replace(cost=ITEM)]
+        atoms += [Atom(start + a, start + b, SENTENCE) for a, b in sentence_spans(text[start:end])]
+        atoms[-1] = atoms[-1]._replace(cost=ITEM)
     return atoms
 
 
@@ -199,21 +180,14 @@ def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
     if atom.end - atom.start <= size:
         return [atom]
     lines = list(line_spans(text, Span(atom.start, atom.end)))
-    if len(lines) > 1:
-        pieces = [piece for line in lines for piece in _fit(text, Atom(*line, LINE), size)]
-    else:
-        pieces = [Atom(*span, WORD) for span in _word_groups(text, atom, size)]
-    return [*pieces[:-1], pieces[-1]._replace(cost=atom.cost)]
-
-
-def _word_groups(text: str, atom: Atom, size: int) -> Iterator[Span]:
-    """Split into groups of words small enough to pack; a word longer than ``size`` is split itself."""
-    start = atom.start
+    pieces = [piece for line in lines for piece in _fit(text, Atom(*line, LINE), size)] if len(lines) > 1 else []
+    start = atom.end if pieces else atom.start
     while start < atom.end:
-        space = _SPACE.search(text, min(start + size // 10, atom.end), min(start + size, atom.end))
-        end = space.end() if space else min(start + size, atom.end)
-        yield Span(start, end)
-        start = end
+        most = min(start + size, atom.end)
+        space = _SPACE.search(text, min(start + size // 10, atom.end), most)
+        pieces.append(Atom(start, space.end() if space else most, WORD))
+        start = pieces[-1].end
+    return [*pieces[:-1], pieces[-1]._replace(cost=atom.cost)]
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -227,23 +201,14 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _split(text: str) -> list[tuple[int, int]]:
-    ends: list[int] = []
-    start = 0
+    ends, start = [0], 0
     while start < len(text):
         window = text[start : start + _WINDOW]
-        found = _ends(window)
+        boundaries = ({each["end_index"] for each in get_sentence_boundaries(code, window)} for code in _LANGUAGES)
+        found = sorted(reduce(set.intersection, boundaries) - {len(window)})
         if start + _WINDOW >= len(text):
             found.append(len(window))
-        elif not found:  # one sentence fills the window
-            space = max(window.rfind(" "), window.rfind("\n"))
-            start += space if space > 0 else len(window)
-            continue
         ends += [start + end for end in found]
-        start = ends[-1]
-    return list(zip([0, *ends], ends, strict=False))
-
-
-def _ends(text: str) -> list[int]:
-    """Return the sentence boundaries inside a text."""
-    found = ({boundary["end_index"] for boundary in get_sentence_boundaries(language, text)} for language in _LANGUAGES)
-    return sorted(reduce(set.intersection, found) - {len(text)})
+        # Restart after the last complete sentence, or at the last word if one sentence fills the window.
+        start += found[-1] if found else max(window.rfind(" "), window.rfind("\n")) + 1 or len(window)
+    return list(pairwise(ends))

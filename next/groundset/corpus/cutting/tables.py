@@ -6,9 +6,9 @@ or after it that starts with words such as "Table 3" in a known language, or tha
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from groundset.corpus.cutting.structure import FENCE, Span, blocks, line_spans
 from programs.languages import LANGUAGES
@@ -40,24 +40,20 @@ class Table(NamedTuple):
     header: str
 
 
-class _Part(NamedTuple):
-    """A paragraph, a heading, code, or a table with its lines."""
-
-    kind: Literal["text", "heading", "code", "table"]
-    start: int
-    end: int
-    lines: Sequence[Span] = ()
-
-
 def tables_of(document: Document) -> list[Table]:
     """Return the tables of a document, in order and apart."""
-    text, marked = document.text, frozenset(document.captions)
-    parts = list(_parts(document))
-    captions = {number: span for number, part in enumerate(parts) if (span := _caption(text, part, marked))}
+    text, tables = document.text, list(_lines_of_tables(document.text))
+    captions = _Captions(document, [Span(lines[0].start, lines[-1].end) for lines in tables])
     found = []
-    for number, part in enumerate(parts):
-        if part.kind == "table":
-            found.append(_table(text, part, captions.pop(_caption_index(number, parts, captions), None)))
+    for lines, caption in zip(tables, captions.all(), strict=True):
+        rows = [Span(lines[0].start, lines[_HEADER_LINES - 1].end), *lines[_HEADER_LINES:]]
+        if caption and caption.start < lines[0].start:
+            rows[0] = Span(caption.start, rows[0].end)
+        elif caption:
+            rows[-1] = Span(rows[-1].start, caption.end)
+        header = " ".join(text[slice(*lines[0])].split())
+        shown = _shown(text[slice(*caption)]) if caption else ""
+        found.append(Table(tuple(rows), lines[0].start, shown, header if header.strip("| ") else ""))
     return found
 
 
@@ -72,46 +68,65 @@ def described(tables: Sequence[Table], span: Span) -> dict[str, Any]:
     return {"kind": "table"} | ({"caption": caption} if caption else {}) | ({"header": header} if header else {})
 
 
-def _parts(document: Document) -> Iterator[_Part]:
-    """Split a document into paragraphs, headings, code and tables."""
-    text = document.text
-    headings = {heading.start for heading in document.headings}
+def _lines_of_tables(text: str) -> Iterator[list[Span]]:
     for block in blocks(text, 0, len(text)):
         lines = list(line_spans(text, block))
-        contents = [text[line.start : line.end] for line in lines]
+        contents = [text[slice(*line)] for line in lines]
         if any(map(FENCE.match, contents)) or all(content.startswith("    ") for content in contents):
-            yield _Part("code", *block)
-            continue
-        first = number = 0
-        while number < len(lines):
+            continue  # code
+        number = 0
+        while number + _HEADER_LINES <= len(lines):
             end = number + 1
-            kind: Literal["heading", "table"] | None = "heading" if lines[number].start in headings else None
-            if not kind and "|" in contents[number] and end < len(lines) and _is_delimiter(contents[end]):
-                while end < len(lines) and "|" in contents[end] and lines[end].start not in headings:
+            below = contents[end]
+            if "|" in contents[number] and "|" in below and "-" in below and not below.strip(_DELIMITERS):
+                while end < len(lines) and "|" in contents[end]:
                     end += 1
-                kind = "table" if end - number >= _HEADER_LINES else None
-            if kind:
-                if first < number:
-                    yield _Part("text", lines[first].start, lines[number].start)
-                yield _Part(kind, lines[number].start, lines[end - 1].end, lines[number:end])
-                first = end
+            if end - number >= _HEADER_LINES:
+                yield lines[number:end]
             number = end
-        if first < len(lines):
-            yield _Part("text", lines[first].start, block.end)
 
 
-def _is_delimiter(line: str) -> bool:
-    return "|" in line and "-" in line and not line.strip(_DELIMITERS)
+class _Captions:
+    """Finds the captions of the tables of a document."""
 
+    def __init__(self, document: Document, tables: Sequence[Span]) -> None:
+        self._text, self._marked = document.text, frozenset(document.captions)
+        self._headings = {heading.start for heading in document.headings}
+        self._tables = [Span(0, 0), *tables, Span(len(document.text), len(document.text))]
 
-def _caption(text: str, part: _Part, marked: Collection[str]) -> Span | None:
-    """Return the caption of a table that a paragraph is or ends with."""
-    if part.kind not in {"text", "heading"} or part.end - part.start > 2 * _MAX_CAPTION:
-        return None
-    for line in reversed(list(line_spans(text, Span(part.start, part.end)))):
-        if _label().match(text[line.start : line.end].lstrip(_MARKUP)):
-            return Span(line.start, part.end) if len(_shown(text[line.start : part.end])) <= _MAX_CAPTION else None
-    return Span(part.start, part.end) if _shown(text[part.start : part.end]) in marked else None
+    def all(self) -> Iterator[Span | None]:
+        """Yield the caption of each table: that before it, or else that after it."""
+        used = 0
+        for number in range(1, len(self._tables) - 1):
+            caption = self._before(number)
+            if caption is None or caption.start < used:
+                caption = self._after(number)
+                following = self._tables[number + 1].start
+                # Between two tables it belongs to the second, unless that one has another caption below.
+                if caption and following < len(self._text) and not self._text[caption.end : following].strip():
+                    caption = caption if self._after(number + 1) else None
+            used = caption.end if caption else used
+            yield caption
+
+    def _before(self, number: int) -> Span | None:
+        start = self._tables[number].start
+        first = max(self._tables[number - 1].end, start - 2 * _MAX_CAPTION)
+        end = first + len(self._text[first:start].rstrip())
+        first = max(first, self._text.rfind("\n\n", first, end) + 2)
+        for line in reversed(list(line_spans(self._text, Span(first, end)))):
+            if _label().match(self._text[slice(*line)].lstrip(_MARKUP)):
+                return Span(line.start, end) if len(_shown(self._text[line.start : end])) <= _MAX_CAPTION else None
+        return Span(first, end) if _shown(self._text[first:end]) in self._marked else None
+
+    def _after(self, number: int) -> Span | None:
+        end, following = self._tables[number].end, self._tables[number + 1].start
+        content = self._text[end : min(following, end + 2 * _MAX_CAPTION)]
+        start = end + len(content) - len(content.lstrip("\n"))
+        paragraph, _, _ = content.lstrip("\n").partition("\n\n")
+        shown = _shown(paragraph)
+        is_caption = _label().match(paragraph.lstrip(_MARKUP)) or shown in self._marked
+        is_short = 0 < len(shown) <= _MAX_CAPTION and start not in self._headings
+        return Span(start, start + len(paragraph)) if is_caption and is_short else None
 
 
 def _shown(text: str) -> str:
@@ -122,26 +137,3 @@ def _shown(text: str) -> str:
 def _label() -> re.Pattern[str]:
     labels = "|".join(language.table_label for language in LANGUAGES.values())
     return re.compile(rf"(?i:{labels})\s?(?:(?>{_NUMBER})(?:{_AFTER})|:)")
-
-
-def _caption_index(table: int, parts: Sequence[_Part], captions: Mapping[int, Span]) -> int:
-    """Return the index of the caption before a table, or else after it; -1 if there is none."""
-    after = table + 1
-    if table - 1 in captions:
-        return table - 1
-    if after not in captions or parts[after].kind == "heading" or captions[after].start > parts[after].start:
-        return -1
-    # Between two tables it belongs to the second, unless that one has another caption below.
-    followed = after + 1 < len(parts) and parts[after + 1].kind == "table"
-    return -1 if followed and after + 2 not in captions else after
-
-
-def _table(text: str, part: _Part, caption: Span | None) -> Table:
-    rows = [Span(part.start, part.lines[_HEADER_LINES - 1].end), *part.lines[_HEADER_LINES:]]
-    if caption and caption.start < part.start:
-        rows[0] = Span(caption.start, rows[0].end)
-    elif caption:
-        rows[-1] = Span(rows[-1].start, caption.end)
-    header = " ".join(text[part.start : part.lines[0].end].split())
-    shown = _shown(text[caption.start : caption.end]) if caption else ""
-    return Table(tuple(rows), part.start, shown, header if header.strip("| ") else "")

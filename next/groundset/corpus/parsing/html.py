@@ -10,6 +10,13 @@ from markdownify import MarkdownConverter
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown
 from groundset.corpus.parsing.text import LOWERED, RAISED, Parsed, UnparsableError, clean, decode
 
+# No inline markup, and the first row of a table is its header.
+MARKDOWN_OPTIONS: dict[str, Any] = {
+    "strip": ["a", "b", "em", "i", "img", "strong", "u"],
+    "escape_underscores": False,
+    "escape_asterisks": False,
+    "table_infer_header": True,
+}
 _NEVER_SHOWN = "script, style, noscript, template, iframe, svg, canvas, object, embed, select, input, textarea"
 _NOISE = (
     "nav, dialog, [role=navigation], [role=search], [role=banner], [role=contentinfo], [role=dialog], [role=menu],"
@@ -22,23 +29,14 @@ _NOISE_CLASS = re.compile(
     r"pager|headerlink|anchor-link|site-?sub|print-?footer)(?:[-_ ]|$)",
     re.IGNORECASE,
 )
-_CONTENT = frozenset({"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))})
+_CONTENT = {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
 _BLANKS = re.compile(r"[ \t]{1000,}")  # collapsed, because patterns of the converter take quadratic time on them
 _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentieth
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
-_MAX_TITLE = 1_000
 _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
 _MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whatever its class name
 _MIN_PROSE = 80  # characters of a text that is no entry of a menu
-_MAX_SPAN = 1_000  # rows and columns of a cell
-_MAX_CELLS = 100_000
-# No inline markup, and the first row of a table is its header.
-MARKDOWN_OPTIONS: dict[str, Any] = {
-    "strip": ["a", "b", "em", "i", "img", "strong", "u"],
-    "escape_underscores": False,
-    "escape_asterisks": False,
-    "table_infer_header": True,
-}
+_MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
 
 def parse_html(data: bytes) -> Parsed:
@@ -49,14 +47,13 @@ def parse_html(data: bytes) -> Parsed:
     """
     declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
     soup = parse_tree(_BLANKS.sub(" ", clean(decode(data, declared))))
-    page_title = " ".join(soup.title.get_text().split())[:_MAX_TITLE] if soup.title else ""
+    page_title = " ".join(soup.title.get_text().split())[:1000] if soup.title else ""
     root = soup.body or soup
     _drop_noise(root)
     content = _main_content(root)
     # Asides move to the end, so that their headings do not apply to the text that follows; the innermost first, so
     # that none is moved inside another.
-    asides = [aside.extract() for aside in reversed(content.find_all("aside"))]
-    content.extend(reversed(asides))
+    content.extend([aside.extract() for aside in reversed(content.find_all("aside"))][::-1])
     markdown, captions = to_markdown(content)
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
@@ -82,24 +79,27 @@ def to_markdown(root: Tag) -> tuple[str, list[str]]:
         formula.replace_with(f"${source.get_text().strip()}$" if source else formula.get_text(" "))
     for raised in root.find_all(["sup", "sub"]):
         _set_script(raised)
+    captions = root.find_all(["caption", "figcaption"])
+    for caption in captions:
+        # A paragraph before the table: inside, the converter would not make the first row the header.
+        if caption.name == "caption" and (table := caption.find_parent("table")):
+            caption.name = "p"
+            table.insert_before(caption.extract())
+    named = [" ".join(caption.get_text().split()) for caption in captions]
     for table in root.find_all("table"):
         _straighten(table)
-    captions = _captions(root)
     try:
         markdown = MarkdownConverter(heading_style="atx", **MARKDOWN_OPTIONS).convert_soup(root)
     except RecursionError:  # nested too deep
         markdown = root.get_text("\n")
-    return re.sub(r"\n{3,}", "\n\n", clean(markdown)), captions
+    return re.sub(r"\n{3,}", "\n\n", clean(markdown)), list(filter(None, named))
 
 
 def _drop_noise(root: Tag) -> None:
-    for comment in root.find_all(string=lambda text: isinstance(text, Comment)):
-        comment.extract()
-    for element in root.select(_NEVER_SHOWN):
-        element.decompose()
+    for part in (*root.find_all(string=lambda text: isinstance(text, Comment)), *root.select(_NEVER_SHOWN)):
+        part.extract()
     for button in root.find_all("button"):
-        # The headings of accordions are buttons.
-        if button.find_parent(re.compile(r"h\d|summary|dt")):
+        if button.find_parent(re.compile(r"h\d|summary|dt")):  # the headings of accordions
             button.unwrap()
         else:
             button.decompose()
@@ -112,21 +112,16 @@ def _drop_noise(root: Tag) -> None:
 
 
 def _is_noise(element: Tag) -> bool:
-    if element.name in _CONTENT:
-        return False
+    """Return whether an element is no content; a hidden panel or a menu of dishes is, if it has running text."""
     # Ids are ignored: they are often made from headings ("cookies").
     classes = " ".join(filter(None, element.get_attribute_list("class")))
-    if _BANNER.search(classes):
-        return True
     style = str(element.get("style") or "").replace(" ", "").lower()
     is_hidden = element.has_attr("hidden") or element.get("aria-hidden") == "true" or "display:none" in style
-    return (is_hidden or bool(_NOISE_CLASS.search(classes))) and not _has_prose(element)
-
-
-def _has_prose(element: Tag) -> bool:
-    """Return whether an element has running text outside links, such as a hidden panel or a menu of dishes."""
-    texts = (text.strip() for text in element.find_all(string=True) if not text.find_parent("a"))
-    return any(len(text) >= _MIN_PROSE for text in texts)
+    is_banner = bool(_BANNER.search(classes))
+    if element.name in _CONTENT or not (is_banner or is_hidden or _NOISE_CLASS.search(classes)):
+        return False
+    texts = (text for text in element.find_all(string=True) if not text.find_parent("a"))
+    return is_banner or all(len(text.strip()) < _MIN_PROSE for text in texts)
 
 
 def _main_content(root: Tag) -> Tag:
@@ -143,23 +138,22 @@ def _main_content(root: Tag) -> Tag:
 
 def _set_script(raised: Tag) -> None:
     """Write raised and lowered digits as such, so that they do not join the number before; marks of notes go apart."""
-    text = raised.get_text().strip()
-    table = RAISED if raised.name == "sup" else LOWERED
-    if raised.name == "sup" and (raised.find("a") or raised.find_parent("a")) and re.fullmatch(r"[\d*†‡]+", text):
+    text, is_sup = raised.get_text().strip(), raised.name == "sup"
+    shown = text.translate(RAISED if is_sup else LOWERED)
+    if is_sup and (raised.find("a") or raised.find_parent("a")) and re.fullmatch(r"[\d*†‡]+", text):
         raised.replace_with(f" [{text}]")
-    elif text and not text.translate(table).strip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋"):
-        raised.replace_with(text.translate(table))
+    elif not re.search(r"[\w+-]", shown.strip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋")):
+        raised.replace_with(shown)
     elif re.match(r"[\d+−-]", text):
-        raised.replace_with(f"^({text})" if raised.name == "sup" else f"_({text})")
+        raised.replace_with(f"{'^' if is_sup else '_'}({text})")
 
 
 def _straighten(table: Tag) -> None:
-    """Repeat cells that span rows or columns, and turn tables that lay out a page into paragraphs."""
+    """Repeat cells that span rows, and turn tables that lay out a page into paragraphs."""
     if table.find("table") or table.get("role") in ("presentation", "none"):
-        for part in table.find_all(["tbody", "thead", "tr", "td", "th"], recursive=True):
-            if part.find_parent("table") is table:
+        for part in [table, *table.find_all(["tbody", "thead", "tr", "td", "th"])]:
+            if part is table or part.find_parent("table") is table:
                 part.name = "div"
-        table.name = "div"
         return
     below: dict[int, tuple[int, str]] = {}  # by column: how many rows a cell still spans, and its text
     cells = 0
@@ -176,31 +170,15 @@ def _straighten(table: Tag) -> None:
                 if left > 1:
                     below[column] = (left - 1, text)
                 column += 1
-            if cell is None:
-                break
-            rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
-            for _ in range(columns):
-                if rows > 1:
-                    below[column] = (rows - 1, cell.get_text(" "))
-                column += 1
+            if cell is not None:
+                rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
+                below |= {column + n: (rows - 1, cell.get_text(" ")) for n in range(columns) if rows > 1}
+                column += columns
         cells += column
         if cells > _MAX_CELLS:
             return
 
 
 def _span(cell: Tag, name: str) -> int:
-    value = str(cell.get(name) or "")
-    return min(int(value), _MAX_SPAN) if value.isdecimal() and value.isascii() and int(value[:9]) else 1
-
-
-def _captions(root: Tag) -> list[str]:
-    """Return the captions of tables and figures; those of tables become paragraphs before them.
-
-    Inside a table without a head, the converter would not make the first row its header.
-    """
-    found = root.find_all(["caption", "figcaption"])
-    for caption in found:
-        if caption.name == "caption" and (table := caption.find_parent("table")):
-            caption.name = "p"
-            table.insert_before(caption.extract())
-    return list(filter(None, (" ".join(caption.get_text().split()) for caption in found)))
+    value = str(cell.get(name) or "")[:9]
+    return min(int(value), _MAX_SPAN) or 1 if value.isascii() and value.isdecimal() else 1

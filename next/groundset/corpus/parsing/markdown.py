@@ -14,7 +14,7 @@ from groundset.corpus.parsing.text import Parsed
 from programs.types import Heading
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_NOT_SPACE = re.compile(r"\S")
+_TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _PARSER = MarkdownIt("commonmark").enable("table")
 _MAX_HEADING = 1_000  # characters; longer ones are paragraphs above a line of dashes
 
@@ -94,22 +94,7 @@ def _without_empty_html(text: str, tokens: Sequence[Token]) -> str:
     kept: list[str] = []
     done = 0
     for token in tokens:
-        if token.type == "html_block" and token.map and _has_no_text(token.content):
+        if token.type == "html_block" and token.map and not _TAGS.sub("", token.content).strip():
             kept += lines[done : token.map[0]]
             done = token.map[1]
     return "\n".join([*kept, *lines[done:]]).strip("\n")
-
-
-def _has_no_text(html: str) -> bool:
-    """Return whether HTML consists of tags, comments and white space; in linear time, unlike a pattern."""
-    position, comments = 0, True  # whether a comment may still end
-    while match := _NOT_SPACE.search(html, position):
-        position = match.start()
-        end = html.find("-->", position + 4) + 3 if comments and html.startswith("<!--", position) else 0
-        comments = comments and (end > 2 or not html.startswith("<!--", position))
-        if end < 3:
-            end = html.find(">", position) + 1 if html[position] == "<" else 0
-        if not end:
-            return False
-        position = end
-    return True

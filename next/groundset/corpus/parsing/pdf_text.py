@@ -53,11 +53,6 @@ class Table(NamedTuple):
     bottom: float
     rows: list[list[str]]
 
-    def contains(self, line: Line) -> bool:
-        """Return whether the middle of ``line`` lies inside the table."""
-        x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
-        return self.x0 <= x <= self.x1 and self.bottom <= y <= self.top
-
 
 class Page(NamedTuple):
     """A page: its height, its lines in reading order outside tables, and its tables."""
@@ -70,9 +65,9 @@ class Page(NamedTuple):
 class _Block(NamedTuple):
     kind: str  # "heading", "text" or "table"
     text: str
-    size: float = 0.0
-    page: int = 1
-    last_page: int = 1
+    size: float
+    page: int
+    last_page: int
 
 
 def plain_line(text: str) -> str:
@@ -97,13 +92,9 @@ def pages_to_markdown(pages: Sequence[Page]) -> str:
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.size] += len(line.text)
-    body = sizes.most_common(1)[0][0] if sizes else 0.0
+    body = max(sizes, key=lambda size: sizes[size], default=0.0)
     join = _Joiner(lines)
-    blocks = [
-        block._replace(page=number, last_page=number)
-        for number, page in enumerate(pages, 1)
-        for block in _page_blocks(page, body, join)
-    ]
+    blocks = [block for number, page in enumerate(pages, 1) for block in _page_blocks(page, number, body, join)]
     levels = sorted({block.size for block in blocks if block.kind == "heading"}, reverse=True)
     parts, current = [], 1
     for block in _join_split_paragraphs(blocks, join):
@@ -131,39 +122,26 @@ def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
     return [page._replace(lines=[line for line in page.lines if is_kept(page, line)]) for page in pages]
 
 
-def _page_blocks(page: Page, body: float, join: "_Joiner") -> Iterator[_Block]:
+def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Iterator[_Block]:
     tables = sorted(page.tables, key=lambda table: -table.top)
     for _, lines in groupby(page.lines, key=lambda line: line.box):
         box = list(lines)
         while tables and tables[0].bottom >= box[0].top:
-            yield _Block("table", _table(tables.pop(0).rows))
-        yield from _box_blocks(box, body, join)
+            yield _Block("table", _table(tables.pop(0).rows), 0.0, number, number)
+        sizes = Counter(line.size for line in box)
+        groups: list[list[Line]] = []  # headings and paragraphs
+        kinds: list[str] = []
+        for line in box:
+            kind = "heading" if _is_heading(line, sizes, body) else "text"
+            if not groups or kind != kinds[-1] or _begins(kind, line, groups[-1], min(each.x0 for each in box)):
+                groups.append([])
+                kinds.append(kind)
+            groups[-1].append(line)
+        for kind, group in zip(kinds, groups, strict=True):
+            text = join([line.text for line in group])
+            yield _Block(kind, text if kind == "heading" else _BULLET.sub("- ", text), group[0].size, number, number)
     for table in tables:
-        yield _Block("table", _table(table.rows))
-
-
-def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Block]:
-    left = min(line.x0 for line in box)
-    sizes = Counter(line.size for line in box)
-    groups: list[list[Line]] = []  # headings and paragraphs
-    for line in box:
-        is_heading = _is_heading(line, sizes, body)
-        before = groups[-1] if groups else None
-        was_heading = before is not None and _is_heading(before[-1], sizes, body)
-        if (
-            before
-            and is_heading == was_heading
-            and not (before[0].size != line.size if is_heading else _starts_paragraph(line, before, left))
-        ):
-            before.append(line)
-        else:
-            groups.append([line])
-    blocks = []
-    for group in groups:
-        kind = "heading" if _is_heading(group[0], sizes, body) else "text"
-        text = join([line.text for line in group])
-        blocks.append(_Block(kind, text if kind == "heading" else _BULLET.sub("- ", text), group[0].size))
-    return blocks
+        yield _Block("table", _table(table.rows), 0.0, number, number)
 
 
 def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
@@ -178,13 +156,14 @@ def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
     return alone and len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;:" and text[0].isupper()
 
 
-def _starts_paragraph(line: Line, paragraph: Sequence[Line], left: float) -> bool:
-    previous = paragraph[-1]
-    if _ITEM.match(line.text):
-        return True
-    gap = previous.bottom - line.top
+def _begins(kind: str, line: Line, group: Sequence[Line], left: float) -> bool:
+    """Return whether a line begins another heading or paragraph than the lines before it."""
+    if kind == "heading":
+        return line.size != group[0].size
+    previous = group[-1]
     indented = line.x0 > left + 0.8 * line.size and previous.x0 <= left + 0.3 * line.size
-    return gap > 0.9 * line.size or (indented and not _ITEM.match(paragraph[0].text))
+    is_apart = previous.bottom - line.top > 0.9 * line.size or (indented and not _ITEM.match(group[0].text))
+    return is_apart or bool(_ITEM.match(line.text))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

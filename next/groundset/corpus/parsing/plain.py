@@ -11,7 +11,7 @@ from programs.types import Heading
 
 _UNDERLINE = re.compile(r"^([=\-~^\"*+#])\1{2,}$")
 _MARKED = re.compile(r"^(?:(?P<wiki>={1,6})(?!=)\s*(?P<name>\S.*)(?P=wiki)|(?P<atx>#{1,6})\s+(?P<text>.*))$")
-_NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+(\S.*)$")
+_NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+([^\W\d_a-zß-ÿ].*)$")
 _BULLET = re.compile(r"^(?:[•*–-]|\d{1,3}\.)\s")
 _SENTENCE_END = re.compile(r"[.!?:;,…]['\"”)\]]*$")
 _NOT_BARE = re.compile(r"[|:\[\]{}<>=•]|\S\s*\d{4}")
@@ -34,61 +34,47 @@ class _Line(NamedTuple):
     next: str  # the next line that is not empty
     underline: str  # the character of the line below, if that is an underline
 
-    @property
-    def is_short(self) -> bool:
-        short = len(self.text) <= _MAX_HEADING and not _SENTENCE_END.search(self.text)
-        return short and self.alone and bool(self.next)
-
     def is_bare(self, max_words: int) -> bool:
         """Return whether it is a few words without marks, as an unmarked heading would be."""
         is_start = self.text[:1].isupper() or re.fullmatch(r"\d{4}", self.text)
-        short = len(self.text) <= _MAX_BARE and len(self.text.split()) <= max_words
-        marks = _SENTENCE_END.search(self.text) or _NOT_BARE.search(self.text)
-        return bool(self.alone and short and is_start and not marks)
+        is_short = len(self.text) <= _MAX_BARE and len(self.text.split()) <= max_words
+        has_marks = _SENTENCE_END.search(self.text) or _NOT_BARE.search(self.text)
+        return bool(self.alone and is_short and is_start and not has_marks)
+
+
+_NO_LINE = _Line("", 0, alone=False, next="", underline="")
 
 
 def parse_plain(text: str) -> Parsed:
     """Parse plain text; the first line after skip links is the title if it looks like one."""
     lines = [line for line in _lines(text) if not _SKIP_LINK.match(line.text)]
-    title = _title(lines)
+    first = lines[0] if lines else _NO_LINE
+    is_title = first.next and (first.alone or first.underline) and not _SENTENCE_END.search(first.text)
+    _, title = _mark(first.text) or (0, first.text if is_title and len(first.text) <= _MAX_TITLE else None)
     rest = lines[1:] if title else lines
     return Parsed(text, title, list(_marked(rest)) or list(_unmarked(rest)))
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    lines = text.split("\n")
-    starts = line_starts(text)
+    lines = ["", *text.split("\n"), ""]
+    starts = [0, *line_starts(text)]
     filled = [index for index, line in enumerate(lines) if line.strip()]
-    for index, below in pairwise([*filled, -1]):
-        line = lines[index].strip()
-        after = lines[index + 1].strip() if index + 1 < len(lines) else ""
+    for index, below in pairwise([*filled, 0]):
+        line, after = lines[index].strip(), lines[index + 1].strip()
         underline = _UNDERLINE.match(after) if len(after) >= 0.5 * len(line) else None
         yield _Line(
             text=line,
             start=starts[index] + len(lines[index]) - len(lines[index].lstrip()),
-            alone=(index == 0 or not lines[index - 1].strip()) and not after,
-            next=lines[below].strip() if below >= 0 else "",
+            alone=not lines[index - 1].strip() and not after,
+            next=lines[below].strip(),
             underline=underline[1] if underline else "",
         )
-
-
-def _title(lines: Sequence[_Line]) -> str | None:
-    if not lines:
-        return None
-    first = lines[0]
-    if marked := _mark(first.text):
-        return marked[1]
-    looks = len(first.text) <= _MAX_TITLE and not _SENTENCE_END.search(first.text)
-    return first.text if looks and (first.alone or first.underline) and first.next else None
 
 
 def _mark(text: str) -> tuple[int, str] | None:
     """Return the level and text of a heading marked as in Markdown or a wiki."""
     found = _MARKED.match(text)
-    if not found:
-        return None
-    name = found["name"] or found["text"].rstrip("#")
-    return len(found["wiki"] or found["atx"]), name.strip()
+    return (len(found["wiki"] or found["atx"]), (found["name"] or found["text"].rstrip("#")).strip()) if found else None
 
 
 def _marked(lines: Sequence[_Line]) -> Iterator[Heading]:
@@ -96,14 +82,14 @@ def _marked(lines: Sequence[_Line]) -> Iterator[Heading]:
     underlines: list[str] = []
     previous = ""
     for line in lines:
-        if len(line.text) <= _MAX_HEADING:
-            if line.alone and (marked := _mark(line.text)):
-                yield Heading(level=marked[0], text=marked[1].removesuffix("[edit]"), start=line.start)
-            elif line.underline and not previous and any(map(str.isalpha, line.text)):
-                if line.underline not in underlines:
-                    underlines.append(line.underline)
-                yield Heading(level=min(underlines.index(line.underline) + 1, 6), text=line.text, start=line.start)
-            previous = line.underline
+        if len(line.text) > _MAX_HEADING:
+            continue
+        if line.alone and (marked := _mark(line.text)):
+            yield Heading(level=marked[0], text=marked[1].removesuffix("[edit]"), start=line.start)
+        elif line.underline and not previous and any(map(str.isalpha, line.text)):
+            underlines = underlines if line.underline in underlines else [*underlines, line.underline]
+            yield Heading(level=min(underlines.index(line.underline) + 1, 6), text=line.text, start=line.start)
+        previous = line.underline
 
 
 def _unmarked(lines: Sequence[_Line]) -> Iterator[Heading]:
@@ -113,18 +99,20 @@ def _unmarked(lines: Sequence[_Line]) -> Iterator[Heading]:
     """
     section = 0
     prose_seen = False
-    for line, below in pairwise([*lines, _Line("", 0, alone=False, next="", underline="")]):
+    for line, below in pairwise([*lines, _NO_LINE]):
+        is_short = line.alone and line.next and len(line.text) <= _MAX_HEADING and not _SENTENCE_END.search(line.text)
         numbered = _NUMBERED.match(line.text)
         number = int(numbered[1].split(".")[0]) if numbered else 0
-        nested = below.is_bare(_MAX_NESTED_WORDS) and len(below.next) >= _MIN_PROSE
-        if numbered and section <= number <= section + 1 and numbered[2][0].isupper() and line.is_short:
-            section = number
-            yield Heading(level=2 + numbered[1].count("."), text=line.text, start=line.start)
-        elif line.text.isupper() and sum(map(str.isalpha, line.text)) >= 4 and line.is_short:
-            yield Heading(level=2, text=line.text, start=line.start)
-        elif prose_seen and (
-            (line.is_bare(_MAX_WORDS) and len(below.text) >= _MIN_PROSE)
-            or (line.is_bare(_MAX_NESTED_WORDS) and (nested or _BULLET.match(below.text)))
+        leads = (below.is_bare(_MAX_NESTED_WORDS) and len(below.next) >= _MIN_PROSE) or _BULLET.match(below.text)
+        level = 0
+        if numbered and section <= number <= section + 1 and is_short:
+            section, level = number, 2 + numbered[1].count(".")
+        elif line.text.isupper() and sum(map(str.isalpha, line.text)) >= 4 and is_short:
+            level = 2
+        elif prose_seen and line.is_bare(
+            _MAX_WORDS if len(below.text) >= _MIN_PROSE else _MAX_NESTED_WORDS * bool(leads)
         ):
-            yield Heading(level=_BARE_LEVEL, text=line.text, start=line.start)
+            level = _BARE_LEVEL
+        if level:
+            yield Heading(level=level, text=line.text, start=line.start)
         prose_seen = prose_seen or len(line.text) >= _MIN_PROSE

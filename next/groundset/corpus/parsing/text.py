@@ -68,7 +68,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
     Raises:
         UnparsableError: they are no text.
     """
-    wide = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None) or _wide_encoding(data)
+    wide = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
     if wide is not None:
         return _decode_as(data, wide)
     if b"\x00" in data[:_SAMPLE]:
@@ -123,15 +123,6 @@ def _decode_as(data: bytes, encoding: str) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise UnparsableError(f"damaged {encoding.removesuffix('-sig')} text") from error
-
-
-def _wide_encoding(data: bytes) -> str | None:
-    """Detect UTF-16 without a byte-order mark: every other byte of Western text is zero."""
-    sample = data[:_SAMPLE]
-    if len(sample) < 4 or len(data) % 2:
-        return None
-    even, odd = (2 * sample[first::2].count(0) / len(sample) for first in (0, 1))
-    return "utf-16-le" if odd > 0.5 and even < 0.05 else "utf-16-be" if even > 0.5 and odd < 0.05 else None
 
 
 def _is_junk(character: str) -> bool:

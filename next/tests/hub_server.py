@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -42,7 +43,8 @@ class HubServer(ThreadingHTTPServer):
     Attributes:
         repos: by ``owner/name``.
         asked: method and path of every request, in order.
-        failing: answers to come for requests whose method and path hold a text: a status, or 0 to hang up.
+        failing: answers to come for requests whose method and path hold a text: a status, 0 to hang up, less to do so
+            after as many seconds.
     """
 
     def __init__(self) -> None:
@@ -110,7 +112,8 @@ class _Handler(BaseHTTPRequestHandler):
         for place, (text, status) in enumerate(self.server.failing):
             if text in asked:
                 del self.server.failing[place]
-                if status == 0:
+                if status <= 0:
+                    time.sleep(-status)
                     self.close_connection = True
                     self.connection.shutdown(2)
                     return

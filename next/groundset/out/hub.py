@@ -40,6 +40,7 @@ _REPO = re.compile(rf"(?!.*(--|\.\.|\.git$)){_PART}/{_PART}", re.ASCII)
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _ROW_GROUP = 20_000  # rows; tens of megabytes, the unit in which viewers and streams read
 _KIND = "dataset"
+_TIMEOUT = 120.0  # seconds without an answer; the Hub's client would wait for ever
 
 
 class PushOptions(Options):
@@ -199,14 +200,15 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
 def _hub(repo: str) -> Iterator[Any]:
     """Yield the Hub's client with the user's token; its exceptions become a ``HubError`` without it."""
     import httpx
-    from huggingface_hub import HfApi, constants, get_token, utils
+    from huggingface_hub import HfApi, constants, get_session, get_token, utils
 
     endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
     token = get_token()
     if not token:
         raise HubError("no token for the Hub; set HF_TOKEN or run `hf auth login`")
     hub: Any = utils
-    verbosity, has_bars = hub.logging.get_verbosity(), not hub.are_progress_bars_disabled()
+    session, verbosity, has_bars = get_session(), hub.logging.get_verbosity(), not hub.are_progress_bars_disabled()
+    timeout, session.timeout = session.timeout, httpx.Timeout(_TIMEOUT)
     hub.logging.set_verbosity_error()  # its warnings may contain signed upload URLs
     if not sys.stderr.isatty():
         hub.disable_progress_bars()
@@ -219,6 +221,7 @@ def _hub(repo: str) -> Iterator[Any]:
         message = without_secrets(_explained(error, repo, without_secrets(endpoint)))
         raise HubError(" ".join(message.replace(token, "(the token)").split())) from error
     finally:
+        session.timeout = timeout
         hub.logging.set_verbosity(verbosity)
         if has_bars:
             hub.enable_progress_bars()

@@ -150,6 +150,13 @@ def test_offline_mode_of_the_user_is_respected(hub: Any, push: Push, monkeypatch
     assert constants.HF_HUB_OFFLINE, "for all others"
 
 
+def test_hub_that_does_not_answer_is_given_up(hub: Any, push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundset.out.hub._TIMEOUT", 0.3)
+    hub.failing = [("/repos/create", -1)] * 6
+    with pytest.raises(HubError, match="cannot be reached"):
+        push()
+
+
 @pytest.mark.parametrize("address", ["http://me:secret@127.0.0.1:9", "nonsense", "http://[::1"])
 def test_unreachable_hub_is_one_line_without_the_password(
     push: Push, monkeypatch: pytest.MonkeyPatch, address: str

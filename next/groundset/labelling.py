@@ -53,7 +53,7 @@ def labels(which: str | Path = "questions", *, split: str | None = None, of: str
     from programs.step import STEPS
 
     if which in STEPS:
-        found = examples(str(which), read_rows(_shipped()))
+        found = examples(str(which), read_rows(shipped_files()))
     elif which in LABELS:
         found = examples(LABELS[str(which)], read_rows([data_path("labels", f"{which}.jsonl")]))
     elif Path(which).exists():
@@ -90,7 +90,8 @@ def check_labels(options: LabelsOptions) -> None:
     say(f"{counted(len(rows), 'row')} in {where}: no problems.")
 
 
-def _shipped() -> list[Path]:
+def shipped_files() -> list[Path]:
+    """Return the shipped files of labels and gold rows."""
     from optimizers.labels import GOLD
 
     gold = (data_path("gold", f"{name}.jsonl") for name in (*GOLD, "chunks", "twins"))
@@ -99,5 +100,5 @@ def _shipped() -> list[Path]:
 
 def with_own(files: Sequence[str | Path]) -> list[Path]:
     """Return the shipped files of labels and a user's own; a shipped one may be named again."""
-    shipped = {file.resolve(): file for file in _shipped()}
+    shipped = {file.resolve(): file for file in shipped_files()}
     return list({**{Path(file).expanduser().resolve(): Path(file).expanduser() for file in files}, **shipped}.values())

@@ -31,6 +31,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # two letters or mo
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 _LONGEST = 500  # characters of a parameter
 _EXPERIMENTS = "_mlflow_experiment_ids"  # the tag that shows a prompt in an experiment's list
+_LINKED = "mlflow.linkedPrompts"  # the tag that shows prompts in a run
 # By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each file.
 _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
@@ -171,19 +172,23 @@ class Tracking:
                         self.client.log_artifact(run_id, str(file), "candidates")
                     for file in files:
                         self.client.log_artifact(run_id, str(file))
-                    for prompted, chat in (prompts or {}).items():
-                        self._register(f"groundset-{prompted}-{_slug(str(parameters['model']))}", chat, name, run_id)
+                    linked = [self._register(prompted, chat, parameters, name, run_id, experiment)
+                              for prompted, chat in (prompts or {}).items()]  # fmt: skip
+                    # Not by the client, which looks for the run in the store of the notebook.
+                    self.client.set_tag(run_id, _LINKED, json_text(linked))
         return self._line(run_id)
 
-    def _register(self, name: str, chat: Sequence[Mapping[str, str]], message: str, run_id: str) -> None:
-        """Register a version of a prompt, and link it to the compile and its experiment."""
+    def _register(
+        self, step: str, chat: Sequence[Mapping[str, str]], parameters: Mapping[str, Any], *about: str
+    ) -> dict[str, str]:
+        """Register a version of a prompt, show it in the experiment, and return what links it to the compile."""
+        name, (message, run_id, experiment) = f"groundset-{step}-{_slug(str(parameters['model']))}", about
         template = [dict(turn) for turn in chat]
         version = self.client.register_prompt(name, template, commit_message=message, tags={"run_id": run_id})
-        self.client.link_prompt_version_to_run(run_id, version)
-        experiment = self.client.get_run(run_id).info.experiment_id
         known = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
-        linked = dict.fromkeys([*filter(None, known), experiment])
-        self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(linked)},")
+        shown = ",".join(dict.fromkeys([*filter(None, known), experiment]))
+        self.client.set_prompt_tag(name, _EXPERIMENTS, f",{shown},")
+        return {"name": name, "version": str(version.version)}
 
     def _log_samples(self, run_id: str, run: "Run") -> None:
         """Log the samples as an artifact, and as the dataset of the run: questions, answers and contexts."""

@@ -1,0 +1,215 @@
+"""`groundset compile` with a model on a server, and with the smallest real model."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from labelled import KEPT, REFUSED, question, questions, write
+from model_server import ModelServer, serving
+
+import groundset
+from groundset import cli, compiling, labelling
+from groundset.compiling import CompileOptions, Report
+from groundset.retrieval import embed
+from groundset.run.compiled import load_compiled, read_states
+from optimizers.labels import GOLD
+from programs.errors import InputError
+from programs.onechunk import OneChunk
+from programs.step import STEPS, step
+
+ASKED = (
+    "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
+    "Evidence: built in 1891 by the miller Jonas Alder"
+)
+
+
+def judging(body: dict[str, Any]) -> str:
+    """Judge as well as the prompt has demos: with four, vague questions are refused."""
+    messages = body["messages"]
+    if "Evidence:" in messages[0]["content"]:
+        return ASKED
+    vague = "Who built it" in messages[-1]["content"]
+    return REFUSED if vague and len(messages) > 8 else KEPT.format(answer="Jonas Alder")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with serving(judging) as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Invented labels in place of the shipped ones; the folder of a test is the working directory."""
+    chunks = [
+        {"id": f"{split}{number}", "document": f"{split}{number}", "split": split, "text": "x", "label": "good",
+         "reason": "ok", "topic": "Ebbing"} for split in ("train", "dev", "test") for number in range(2)
+    ]  # fmt: skip
+    passage = questions(1)[0]["passage"]
+    file = write(tmp_path / "labels.jsonl", [*questions(), *({**chunk, "text": passage} for chunk in chunks)])
+    monkeypatch.setattr(labelling, "shipped_files", lambda: [file])
+    monkeypatch.chdir(tmp_path)
+    return file
+
+
+def compiled(server: ModelServer, name: str = "judge", **options: Any) -> Report:
+    given = {"track": False, "quiet": True, "out": Path("out"), **options}
+    (report,) = compiling.compile(CompileOptions(steps=(name,), lm=server.spec, **given))
+    return report
+
+
+def test_what_is_better_is_written_as_dspy_saves_it(
+    server: ModelServer, capsys: pytest.CaptureFixture[str], labels: Path
+) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["compile", "judge", "--lm", server.spec, "--no-track", "--out", "out"])
+    assert leaving.value.code == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[:4] == [
+        "judge for openai/tiny@server by labeled:",
+        "  12 dev rows: 0.50 before, 1.00 after, gain +0.50",
+        "  12 test rows: 0.50 before, 1.00 after, gain +0.50 (+0.25 to +0.75)",
+        "  the test rows could have shown a gain of 0.36",
+    ]
+    assert "  1 candidate ran, 1 of them on all dev rows; " in shown
+    assert "  written: out/judge.json\n" in shown
+    plain = dspy.Predict(step("judge").signature)
+    plain.load("out/judge.json")
+    assert len(plain.demos) == 4
+    program = OneChunk()
+    load_compiled("out", "any").apply([program])
+    assert [dict(demo) for demo in program.judge.demos] == [dict(demo) for demo in plain.demos]
+    record = json.loads(Path("out/records/judge.json").read_text("utf-8"))
+    assert record["labels"].keys() == {labels.name}
+    assert record["figures"]["gain_test"] == 0.5
+    assert (record["ending"], record["options"]["seed"]) == ("complete", 0)
+
+
+def test_what_is_not_better_is_not_written(server: ModelServer, capsys: pytest.CaptureFixture[str]) -> None:
+    first = compiled(server)
+    before = Path("out/judge.json").read_bytes()
+    again = compiled(server, seed=1)
+    assert (first.figures["gain_dev"], again.figures["gain_dev"]) == (0.5, 0)
+    assert again.figures["before_dev"] == 1, "what was compiled before is what must be beaten"
+    assert not again.files
+    assert "not written: it is not better on dev rows than what is served; --keep" in capsys.readouterr().out
+    assert Path("out/judge.json").read_bytes() == before
+    assert compiled(server, seed=1, keep=True).files == [Path("out/judge.json")]
+    assert Path("out/judge.json").read_bytes() != before
+
+
+def test_no_call_is_made_twice(server: ModelServer) -> None:
+    compiled(server)
+    made = len(server.bodies)
+    Path("out/judge.json").unlink()
+    report = compiled(server)
+    assert len(server.bodies) == made
+    assert (report.figures["calls"], report.figures["replayed"] > 0) == (0, True)
+    with sqlite3.connect("out/calls.sqlite") as journal:
+        assert journal.execute("SELECT count(*) FROM calls").fetchone()[0] > 20
+
+
+def test_interrupted_compiles_say_so_and_report_no_test_rows(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from optimizers import prompts
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(prompts.OPTIMIZERS, "labeled", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiled(server)
+    shown = capsys.readouterr().out
+    assert "interrupted: this is the best candidate so far" in shown
+    assert "test rows" not in shown
+
+
+def test_recipe_in_one_file_and_in_a_folder(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "_judge", lambda *_: None)
+    report = compiled(server, "evolved", optimizer="bootstrap", out=Path("out/evolved.json"), keep=True)
+    assert report.figures["after_dev"] == 1
+    assert read_states(Path("out/evolved.json")).keys() >= {"ask", "judge", "revise"}
+    program = OneChunk()
+    program.load("out/evolved.json")
+    assert program.ask.demos
+    report = compiled(server, "evolved", optimizer="bootstrap", out=Path("steps"), keep=True)
+    assert {file.name for file in report.files} == {"ask.json", "judge.json"}, "only what was changed"
+    assert read_states(Path("steps")).keys() == {"ask", "judge"}
+
+
+def test_written_questions_are_judged_by_a_model_or_a_head(
+    server: ModelServer, word_encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = load_compiled("shipped", "").heads["judge"]
+    monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder(shipped.embedder))
+    options = CompileOptions(steps=("ask",), lm="x")
+    with groundset.models.open.open_model(server.spec) as critic:
+        judge = compiling._judge(critic, options)
+        assert judge(passage="p", question="Who?").answer == "Jonas Alder"
+    assert compiling._judge(None, options).name == "judge"
+
+
+def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(
+    word_encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from groundset.retrieval import embed
+
+    monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder())
+    own = write(Path("own.jsonl"), [{**row, "id": f"own-{row['id']}"} for row in questions(40)])
+    monkeypatch.setattr(compiling, "LABELS", {})
+    (report,) = compiling.compile(
+        CompileOptions(steps=("judge",), optimizer="heads", labels=(own,), out=Path("out"), track=False, quiet=True)
+    )
+    assert report.files == [Path("out/head/judge.json")]
+    assert load_compiled("out", "any").heads["judge"].record["rows"] == {"train": 40, "dev": 40, "test": 40}
+    with pytest.raises(InputError, match="STEP ask: heads are fitted for chunk, judge, grounding"):
+        compiling.compile(CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"optimizer": "magic", "lm": "x"}, "--optimizer magic: choose one of labeled, bootstrap"),
+        ({}, "--optimizer labeled compiles for a model; name it with --lm"),
+        ({"lm": "x", "rows": 0}, "--rows 0: must be at least 1"),
+    ],
+)
+def test_options_that_are_wrong(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        CompileOptions.parse({"steps": ("judge",), **options})
+
+
+def test_more_that_is_wrong(server: ModelServer) -> None:
+    with pytest.raises(InputError, match=r"--out judge\.json: the state of a step goes to a folder, as judge\.json"):
+        compiled(server, out=Path("judge.json"))
+    with pytest.raises(InputError, match="STEP nosuch: there is no such step or recipe"):
+        compiled(server, "nosuch")
+    with pytest.raises(InputError, match="--optimizer finetune trains one step of a local model"):
+        compiled(server, optimizer="finetune")
+    with pytest.raises(InputError, match="id q0 is already used"):
+        compiled(server, labels=(write(Path("twice.jsonl"), [question(0, good=True, split="train")]),))
+
+
+def test_every_step_and_every_kind_of_gold_rows_is_known() -> None:
+    files = {file.stem for file in labelling.data_path("gold").glob("*.jsonl")}
+    assert set(GOLD) <= files
+    assert set(STEPS) >= {"judge", "ask", "compare", "review", "revise", "answer"}
+
+
+@pytest.mark.model
+def test_the_smallest_real_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"step": "answer", "id": f"{split}{number}", "document": split, "split": split, "passage": "The mill is red.",
+         "question": "Which colour has the mill?", "answer": "red", "kind": "words", "language": "en"}
+        for split in ("train", "dev", "test") for number in range(2)
+    ]  # fmt: skip
+    monkeypatch.setattr(labelling, "shipped_files", lambda: [write(Path("answers.jsonl"), rows)])
+    options = {"lm": "smollm2-135m", "out": Path("out"), "track": False, "quiet": True, "keep": True}
+    (report,) = compiling.compile(CompileOptions(steps=("answer",), **options))
+    assert report.figures["calls"] >= 2
+    assert len(load_compiled("out", "smollm2-135m").states["answer"].demos) == 2

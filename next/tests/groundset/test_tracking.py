@@ -1,0 +1,182 @@
+"""Runs and compiles in a real MLflow store: a SQLite file."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pytest
+
+from groundset import tracking
+from groundset.run.run import Run
+from groundset.tracking import Location, Tracking, location
+from programs.errors import InputError, TrackingError
+from programs.types import Chunk, Reject, Retrieval, Sample
+
+CHUNK = Chunk(chunk_id="c1", doc_id="d", path="weir.md", title="Weir", start=0, end=4, text="Oak.\u2028And stone.")
+SAMPLE = Sample(
+    **{"id": "s1", "question": "What is it made of?", "answer": "oak", "evolution": "simple", "language": "en"},
+    **{"contexts": (CHUNK,), "retrieval_gt": (("c1",),), "probability": 0.9},
+    retrieval=Retrieval(rank=1, retrieved_id="c1", retrieved_content="Oak.", score=1),
+)
+RECORD = {
+    **{"started": "2026-01-01", "asked": 2, "accepted": 1, "attempts": 3, "documents": 1, "chunks": 1, "surplus": 0},
+    **{"calls": 12, "prompt_tokens": 900, "seconds": 4.5, "counts": {"judge": {"tried": 3, "refused": 2}}},
+    "configuration": {"recipe": "evolved", "documents": ["/home/ada/secret"], "like": ["a query"], "seed": 0},
+    "models": {"lm": {"name": "qwen", "sha256": "ab"}},
+    "compiled": {"judge": {}},
+    "versions": {"dspy": "3.4.1"},
+}
+CHAT = [{"role": "system", "content": "Judge."}, {"role": "user", "content": "Question: {{question}}"}]
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database: making its tables takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("empty")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI")
+        Tracking(str(folder)).client.search_experiments()
+    return folder / "mlflow.db"
+
+
+@pytest.fixture
+def store(tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> Tracking:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    (tmp_path / "store").mkdir()
+    shutil.copy(empty, tmp_path / "store")
+    return Tracking(str(tmp_path / "store"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (folder / "samples.jsonl").write_text(SAMPLE.model_dump_json() + "\n", encoding="utf-8")
+    (folder / "run.json").write_text("{}", encoding="utf-8")
+    return Run(folder, samples=(SAMPLE,), rejects=(Reject(step="judge", reason="x"),), record=dict(RECORD))
+
+
+def logged(store: Tracking, line: str) -> Any:
+    """Return the run of MLflow that a line names."""
+    return store.client.get_run(line.split()[2])
+
+
+def artifacts(store: Tracking, line: str, path: str | None = None) -> set[str]:
+    return {file.path for file in store.client.list_artifacts(line.split()[2], path)}
+
+
+def test_run_with_figures_parameters_and_a_dataset_with_contexts(store: Tracking, run: Run) -> None:
+    line = store.log_run(run)
+    found = logged(store, line)
+    assert line == f"MLflow run {found.info.run_id} in {store.where}"
+    assert found.data.metrics["calls_per_sample"] == 12
+    assert found.data.metrics.keys() >= {"accepted", "prompt_tokens", "found_first", "mean_probability", "rejects"}
+    assert found.data.metrics["refused_by_judge"] == 2
+    assert len(found.data.metrics) < 25
+    assert found.data.params.items() >= {"recipe": "evolved", "lm": "qwen", "compiled_steps": "judge"}.items()
+    (dataset,) = found.inputs.dataset_inputs
+    assert "contexts" in dataset.dataset.schema
+    assert artifacts(store, line) == {"samples.jsonl", "run.json"}
+    assert found.info.status == "FINISHED"
+
+
+def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> None:
+    before = store.log_run(run)
+    run.record.update(accepted=2, calls=20)
+    assert store.log_run(run) == before
+    found = logged(store, before).data
+    assert (found.metrics["accepted"], found.params["recipe"]) == (2, "evolved")
+    experiment = store.client.get_experiment_by_name("groundset-generate")
+    assert len(store.client.search_runs([experiment.experiment_id])) == 1
+
+
+def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: Path) -> None:
+    state = tmp_path / "judge.json"
+    state.write_text("{}", encoding="utf-8")
+    candidates = [
+        {"number": 0, "scores": {}, "state": {}},
+        {"number": 1, "scores": {"a": 1, "b": 0}, "state": {"demos": []}},
+    ]
+    given: dict[str, Any] = {"parameters": {"model": "qwen/0.5b:x", "seed": 0}, "metrics": {"gain_test": 0.1}}
+    lines = [
+        store.log_compile("judge", "qwen gepa", **given, candidates=candidates, files=[state], prompts={"judge": CHAT})
+        for _ in range(2)
+    ]
+    found = logged(store, lines[0])
+    assert found.data.metrics == {"gain_test": 0.1, "candidate": 0.5}
+    assert artifacts(store, lines[0]) == {"judge.json", "candidates"}
+    assert artifacts(store, lines[0], "candidates") == {"candidates/000.json", "candidates/001.json"}
+    prompt = store.client.get_prompt_version("groundset-judge-qwen-0.5b-x", "2")
+    assert prompt.template == CHAT
+    assert prompt.format(question="Who?")[1]["content"] == "Question: Who?"
+    assert prompt.tags["run_id"] == lines[1].split()[2]
+    assert json.loads(logged(store, lines[1]).data.tags["mlflow.linkedPrompts"]) == [
+        {"name": prompt.name, "version": "2"}
+    ]
+    experiment = found.info.experiment_id
+    assert store.client.get_prompt(prompt.name).tags["_mlflow_experiment_ids"] == f",{experiment},"
+    store.client.set_prompt_alias(prompt.name, "champion", 1)
+    assert store.client.get_prompt_version_by_alias(prompt.name, "champion").version == 1
+    killed = store.log_compile("judge", "x", **given, status="KILLED")
+    assert logged(store, killed).info.status == "KILLED"
+
+
+def test_servers_get_figures_only_unless_texts_are_asked_for(
+    store: Tracking, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.where, store.texts = store.where._replace(host="mlflow.example"), False
+    line = store.log_run(run)
+    found = logged(store, line)
+    assert line.endswith("(figures only; --track-texts sends texts to mlflow.example)")
+    assert not artifacts(store, line)
+    assert not found.inputs.dataset_inputs
+    assert not {"documents", "like"} & found.data.params.keys()
+    assert "mlflow.user" not in found.data.tags
+    parameters = {"model": "m", "out": "/home/ada/compiled", "weights": "./models/tiny.gguf"}
+    line = store.log_compile("judge", "x", parameters=parameters, metrics={}, prompts={"judge": CHAT})
+    assert logged(store, line).data.params == {"model": "m", "out": "compiled", "weights": "tiny.gguf"}
+    assert not store.client.search_prompts()
+
+
+def test_the_uri_and_the_active_run_of_a_notebook_stay(store: Tracking, run: Run, tmp_path: Path) -> None:
+    before = mlflow.get_tracking_uri()
+    store.log_run(run)
+    assert mlflow.get_tracking_uri() == before
+    assert mlflow.active_run() is None
+    assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
+
+
+def test_where_things_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@mlflow.example/x?key=1")
+    assert location("elsewhere").host == "mlflow.example"
+    assert str(location()) == "http://mlflow.example/x"
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "home"))
+    assert str(location()) == str(tmp_path / "home" / "mlruns")
+    (tmp_path / "mlruns").mkdir()
+    assert location() == Location(f"sqlite:///{tmp_path}/mlruns/mlflow.db", tmp_path / "mlruns" / "artifacts")
+    assert location("sqlite:///own.db") == Location("sqlite:///own.db", Path("artifacts"))
+    assert str(location(str(tmp_path / "own"))) == str(tmp_path / "own")
+    with pytest.raises(InputError, match="--tracking: must not be empty"):
+        location("")
+    with pytest.raises(InputError, match=r"--tracking or MLFLOW_TRACKING_URI: http://\[x is not an address"):
+        location("http://[x")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"--tracking file/store: Not a directory"):
+        location("file/store")
+
+
+def test_store_that_fails_is_named_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@127.0.0.1:9")
+    monkeypatch.setitem(tracking._PATIENCE, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)
+    store = Tracking()
+    with pytest.raises(TrackingError) as failed:
+        store.log_compile("judge", "x", parameters={}, metrics={})
+    assert str(failed.value).startswith("tracking store http://127.0.0.1:9: ")
+    assert "secret" not in str(failed.value)
+    assert json.dumps(str(failed.value)).count("\\n") == 0

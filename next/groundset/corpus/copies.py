@@ -1,6 +1,5 @@
 """Find chunks that are exact or near copies of an earlier one."""
 
-import hashlib
 import re
 import zlib
 from collections import defaultdict
@@ -25,43 +24,36 @@ def find_copies(chunks: Sequence[Chunk]) -> dict[str, str]:
     Copies share most of their three-word sequences. Chunks with different numbers are never copies, since table rows
     may differ in nothing else; nor are overlapping chunks of one document.
     """
-    groups: defaultdict[bytes, list[Chunk]] = defaultdict(list)
+    groups: defaultdict[tuple[str, ...], list[Chunk]] = defaultdict(list)
     for chunk in chunks:
-        groups[_digest(_NUMBER.findall(chunk.text))].append(chunk)
-    copies: dict[str, str] = {}
-    for group in groups.values():
-        if len(group) > 1:
-            copies |= _copies(group)
-    return copies
+        groups[tuple(_NUMBER.findall(chunk.text))].append(chunk)
+    return {name: first for group in groups.values() if len(group) > 1 for name, first in _copies(group).items()}
 
 
 def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
     """Return the copies among chunks with the same numbers."""
     copies: dict[str, str] = {}
-    exact: dict[bytes, Chunk] = {}
+    exact: dict[int, Chunk] = {}
     by_key: defaultdict[int, list[Chunk]] = defaultdict(list)
     sequences = lru_cache(4 * _KEYS * _MAX_CANDIDATES)(_sequences)  # storing all takes twenty times the memory of texts
     for chunk in chunks:
-        words = _digest(_WORD.findall(chunk.text.casefold()))
-        found = exact.get(words)
-        if found is None or _overlap(found, chunk):
+        words = hash(tuple(_WORD.findall(chunk.text.casefold())))
+        found = exact.setdefault(words, chunk)
+        if found is chunk or _overlap(found, chunk):
             own = sequences(chunk.text)
             keys = nsmallest(_KEYS, own)
-            candidates = {other.chunk_id: other for key in keys for other in by_key[key]}
-            alike = (
-                other
-                for other in candidates.values()
-                if len(own & sequences(other.text)) >= _SHARED * len(own | sequences(other.text))
-                and not _overlap(chunk, other)
-            )
-            found = next(alike, None)
-            for key in keys if found is None else ():
-                if len(by_key[key]) < _MAX_CANDIDATES:
-                    by_key[key].append(chunk)
-        if found is not None:
+            near = {other.chunk_id: other for key in keys for other in by_key[key] if not _overlap(chunk, other)}
+            others = ((other, sequences(other.text)) for other in near.values())
+            alike = (other for other, theirs in others if len(own & theirs) >= _SHARED * len(own | theirs))
+            found = next(alike, chunk)
+        if found is not chunk:
             copies[chunk.chunk_id] = found.chunk_id
-        else:
-            exact.setdefault(words, chunk)
+            if exact[words] is chunk:
+                del exact[words]
+            continue
+        for key in keys:
+            if len(by_key[key]) < _MAX_CANDIDATES:
+                by_key[key].append(chunk)
     return copies
 
 
@@ -69,10 +61,6 @@ def _sequences(text: str) -> frozenset[int]:
     words = _WORD.findall(text.casefold())
     last = max(1, len(words) - _SHINGLE + 1)
     return frozenset(zlib.crc32(" ".join(words[start : start + _SHINGLE]).encode()) for start in range(last))
-
-
-def _digest(parts: Sequence[str]) -> bytes:
-    return hashlib.sha256("\0".join(parts).encode()).digest()
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:

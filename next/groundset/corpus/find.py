@@ -2,15 +2,13 @@
 
 import os
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from programs.errors import InputError
 
 _GLOB = frozenset("*?[")
-_OUTSIDE = "link that leads out of the folder"
 
 
 class SkippedFile(NamedTuple):
@@ -37,7 +35,7 @@ def find_documents(paths: Sequence[str | Path]) -> tuple[list[FoundFile], list[S
         InputError: a path does not exist, or a glob matches nothing.
     """
     skipped: list[SkippedFile] = []
-    found: dict[Path, tuple[Path, Path]] = {}  # by what they lead to: the file, and the folder that names it
+    found: dict[str, tuple[Path, Path]] = {}  # by what they lead to: the file, and the folder that names it
     for argument in map(Path, paths):
         try:
             expanded = list(_expand(argument, skipped))
@@ -45,10 +43,15 @@ def find_documents(paths: Sequence[str | Path]) -> tuple[list[FoundFile], list[S
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"{argument}: cannot be searched for documents: {reason}") from error
         for file, root in sorted(expanded, key=lambda each: each[0].is_symlink()):  # a file gives its name, not a link
-            first, _ = found.setdefault(Path(os.path.realpath(file)), (file, root))
+            first, _ = found.setdefault(os.path.realpath(file), (file, root))
             if file.is_symlink() and first != file:
                 skipped.append(SkippedFile(_below(file, root), "link to a file that is read by itself"))
-    return sorted(_named(list(found.values())), key=lambda each: (each.path, str(each.file))), skipped
+    names = [_below(file, root) for file, root in found.values()]
+    if len(set(names)) < len(names):  # folders with the same names in them: name the folders, too
+        common = Path(os.path.commonpath([root.absolute() for _, root in found.values()]))
+        names = [_below(file.absolute(), common) for file, _ in found.values()]
+    files = [FoundFile(file, name) for (file, _), name in zip(found.values(), names, strict=True)]
+    return sorted(files, key=lambda each: (each.path, str(each.file))), skipped
 
 
 def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
@@ -61,14 +64,13 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
         fixed = next(index for index, part in enumerate(argument.parts) if _GLOB & set(part))
         root = Path(*argument.parts[:fixed])
         matches = sorted(root.glob(str(Path(*argument.parts[fixed:]))))
-        matches = [match for match in matches if not _is_hidden(match.relative_to(root))]
+        matches = [match for match in matches if not any(part[0] == "." for part in match.relative_to(root).parts)]
         if not matches:
             raise InputError(f"no file matches {argument}")
         for match in matches:
-            if _is_outside(match, root):
-                skipped.append(SkippedFile(_below(match, root), _OUTSIDE))
-            else:
-                yield from ((file, root) for file in (_walk(match, root, skipped) if match.is_dir() else [match]))
+            is_folder = match.is_dir() and not match.is_symlink()
+            inside = _walk(match, root, skipped) if is_folder else _usable([match], root, skipped)
+            yield from ((file, root) for file in inside)
     else:
         raise InputError(f"no such file or folder: {argument}")
 
@@ -78,42 +80,25 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
         skipped.append(SkippedFile(_below(Path(error.filename), root), f"cannot be listed: {error.strerror}"))
 
     for parent, folders, names in os.walk(folder, onerror=note):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if name[0] != ".")
         links = [name for name in folders if Path(parent, name).is_symlink()]
-        for path in (Path(parent, name) for name in sorted((*names, *links)) if not name.startswith(".")):
-            if _is_outside(path, root):
-                skipped.append(SkippedFile(_below(path, root), _OUTSIDE))
-            elif path.is_dir():
-                skipped.append(SkippedFile(_below(path, root), "links to folders are not followed"))
-            else:
-                yield path
+        paths = (Path(parent, name) for name in sorted((*names, *links)) if name[0] != ".")
+        yield from _usable(paths, root, skipped)
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
-
-
-def _is_outside(path: Path, root: Path) -> bool:
-    """Return whether a path resolves to a place outside a folder; False for a broken link."""
-    return path.exists() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+def _usable(paths: Iterable[Path], root: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
+    """Yield the files among paths; links are skipped that lead to folders, or out of the given one."""
+    for path in paths:
+        if path.exists() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+            skipped.append(SkippedFile(_below(path, root), "link that leads out of the folder"))
+        elif path.is_dir():
+            skipped.append(SkippedFile(_below(path, root), "links to folders are not followed"))
+        else:
+            yield path
 
 
 def _below(path: Path, root: Path) -> str:
     return portable(path.relative_to(root).as_posix())
-
-
-def _named(files: Sequence[tuple[Path, Path]]) -> list[FoundFile]:
-    """Name files relative to their roots, with parent folders added until the names are unique."""
-    parts = [file.absolute().parts for file, _ in files]
-    depths = [len(file.relative_to(root).parts) for file, root in files]
-    while True:
-        names = [portable("/".join(whole[-depth:])) for whole, depth in zip(parts, depths, strict=True)]
-        counts = Counter(names)
-        clashing = [n for n, name in enumerate(names) if counts[name] > 1 and depths[n] < len(parts[n]) - 1]
-        if not clashing:
-            return [FoundFile(file, name) for (file, _), name in zip(files, names, strict=True)]
-        for n in clashing:
-            depths[n] += 1
 
 
 def portable(path: str) -> str:

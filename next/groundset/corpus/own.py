@@ -8,8 +8,9 @@ metadata may hold ``document_id`` and ``title`` of the document.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from groundset.corpus.find import portable
 from groundset.corpus.parsing.text import name_title
@@ -21,85 +22,60 @@ from programs.types import Chunk, Document
 _SEPARATOR = "\n\n"
 
 
-class _Row(NamedTuple):
-    chunk_id: str
-    source: str | None
-    path: str | None
-    title: str | None
-    headings: tuple[str, ...]
-    text: str
-    metadata: dict[str, Any]
-
-
 def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     """Read a file of chunks, in its order, and concatenate those of each source into a document.
 
     Raises:
         InputError: the file cannot be read, or a row is invalid; the message names its line and column.
     """
-    if file.suffix.lower() not in (".jsonl", ".parquet"):
+    readers = {".jsonl": jsonl_rows, ".parquet": parquet_rows}
+    if file.suffix.lower() not in readers:
         raise InputError(f"--chunks {file}: name a .jsonl or .parquet file")
-    sources: dict[str, list[_Row]] = {}
+    sources: dict[str, list[Chunk]] = {}
     first: dict[str, str] = {}
     try:
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-        for where, fields in parquet_rows(file) if file.suffix.lower() == ".parquet" else jsonl_rows(file):
-            row = _row(where, fields)
-            if row.chunk_id in first:
-                raise InputError(f"{where}: the id {row.chunk_id!r} was used before, in {first[row.chunk_id]}")
-            first[row.chunk_id] = where
-            sources.setdefault(row.source or row.path or row.chunk_id, []).append(row)
+        for where, fields in readers[file.suffix.lower()](file):
+            chunk = _chunk(where, fields)
+            if chunk.chunk_id in first:
+                raise InputError(f"{where}: the id {chunk.chunk_id!r} was used before, in {first[chunk.chunk_id]}")
+            first[chunk.chunk_id] = where
+            sources.setdefault(chunk.doc_id or chunk.path or chunk.chunk_id, []).append(chunk)
     except OSError as error:
         raise InputError(f"--chunks {file}: cannot be read: {(error.strerror or str(error)).lower()}") from error
     if not first:
         raise InputError(f"--chunks {file}: holds no chunks")
     documents: list[Document] = []
-    found: dict[str, Chunk] = {}
-    for rows in sources.values():
-        document, chunks = _document(rows, file, modified)
-        documents.append(document)
-        found |= {chunk.chunk_id: chunk for chunk in chunks}
-    return documents, [found[chunk_id] for chunk_id in first]
+    placed: dict[str, Chunk] = {}
+    for chunks in sources.values():
+        path = chunks[0].path or portable(file.name)
+        title = chunks[0].title or (name_title(chunks[0].path) if chunks[0].path else "")
+        text = _SEPARATOR.join(chunk.text for chunk in chunks)
+        doc_id = chunks[0].doc_id or (document_id(path, text) if chunks[0].path else chunks[0].chunk_id)
+        documents.append(Document(doc_id=doc_id, path=path, title=title, text=text, last_modified=modified))
+        starts = accumulate((len(chunk.text) + len(_SEPARATOR) for chunk in chunks), initial=0)
+        for chunk, start in zip(chunks, starts, strict=False):
+            place = {"doc_id": doc_id, "path": path, "start": start, "end": start + len(chunk.text)}
+            placed[chunk.chunk_id] = chunk.model_copy(update={"title": chunk.title or title, **place})
+    return documents, [placed[chunk_id] for chunk_id in first]
 
 
-def _row(where: str, fields: Mapping[str, Any]) -> _Row:
+def _chunk(where: str, fields: Mapping[str, Any]) -> Chunk:
+    """Return the chunk in a row, not yet placed in its document; what the row lacks is empty."""
     text = required(where, fields, "contents", "text")
     has_chunk_id = fields.get("chunk_id") is not None
     metadata = metadata_of(where, fields)
     of_document = {} if has_chunk_id else metadata
+    source = optional(where, fields, "doc_id") if has_chunk_id else optional(where, of_document, "document_id")
     span = span_of(where, fields)
-    return _Row(
+    return Chunk(
         chunk_id=required(where, fields, "chunk_id" if has_chunk_id else "doc_id"),
-        source=optional(where, fields, "doc_id") if has_chunk_id else optional(where, of_document, "document_id"),
-        path=optional(where, fields, "path"),
-        title=optional(where, fields, "title") or optional(where, of_document, "title"),
+        doc_id=source or "",
+        path=optional(where, fields, "path") or "",
+        title=optional(where, fields, "title") or optional(where, of_document, "title") or "",
         headings=headings_of(where, fields),
+        start=0,
+        end=len(text),
         text=text,
         metadata=metadata | ({"start_end_idx": list(span)} if span else {}),
     )
-
-
-def _document(rows: list[_Row], file: Path, modified: datetime) -> tuple[Document, list[Chunk]]:
-    """Concatenate the chunks of one source, so that their offsets are valid."""
-    first = rows[0]
-    path = first.path or portable(file.name)
-    title = first.title or (name_title(first.path) if first.path else "")
-    text = _SEPARATOR.join(row.text for row in rows)
-    doc_id = first.source or (document_id(first.path, text) if first.path else first.chunk_id)
-    chunks, start = [], 0
-    for row in rows:
-        chunks.append(
-            Chunk(
-                chunk_id=row.chunk_id,
-                doc_id=doc_id,
-                path=path,
-                title=row.title or title,
-                headings=row.headings,
-                start=start,
-                end=start + len(row.text),
-                text=row.text,
-                metadata=row.metadata,
-            )
-        )
-        start += len(row.text) + len(_SEPARATOR)
-    return Document(doc_id=doc_id, path=path, title=title, text=text, last_modified=modified), chunks

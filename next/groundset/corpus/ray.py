@@ -74,6 +74,7 @@ def mapped(engine: str, work: type[Any], arguments: Sequence[Any], rows: list[di
 @contextmanager
 def _connected(engine: str) -> Iterator[None]:
     """Connect to a cluster for the block."""
+    global _is_local
     name, equals, address = engine.partition("=")
     if name != "ray" or (equals and not address):
         raise InputError(f"--engine {engine}: choose local, ray or ray=HOST:PORT")
@@ -85,7 +86,9 @@ def _connected(engine: str) -> Iterator[None]:
             _check_address(engine, address)
             options["address"] = address
         else:
-            _refuse_imported()
+            if "ray" in sys.modules and not _is_local:
+                raise InputError(f"--engine {engine}: Ray was imported before and would listen on all networks")
+            _is_local = True
             stack.enter_context(_environment(_LOCAL_ONLY))
             options |= {
                 "address": "local",
@@ -109,19 +112,12 @@ def _connected(engine: str) -> Iterator[None]:
 
 def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
-    missing = [line for line in lines if line.startswith("ModuleNotFoundError")]
-    return (missing or lines)[0].rstrip(".:")
+    return next((line for line in lines if line.startswith("ModuleNotFoundError")), lines[0]).rstrip(".:")
 
 
 def _check_address(engine: str, address: str) -> None:
-    """Check that something listens at an address; Ray itself tries for minutes, and prints lines of its own.
-
-    Raises:
-        InputError: nothing does.
-    """
+    """Raise an ``InputError`` if nothing listens at an address; Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
-    if "://" in address:
-        raise InputError(f"--engine {engine}: is for Ray Client; join this machine to the cluster, and name HOST:PORT")
     if not (host and port.isdecimal()):
         return  # Ray knows more forms, such as `auto`, and refuses others at once
     try:
@@ -129,18 +125,6 @@ def _check_address(engine: str, address: str) -> None:
     except (OSError, OverflowError, UnicodeError) as error:
         cause = getattr(error, "strerror", None) or error
         raise InputError(f"--engine {engine}: no cluster answers there ({cause})") from error
-
-
-def _refuse_imported() -> None:
-    """Refuse to start a cluster if Ray was imported without the variables above.
-
-    Raises:
-        InputError: it was.
-    """
-    global _is_local
-    if "ray" in sys.modules and not _is_local:
-        raise InputError("--engine ray: Ray was imported before and would listen on all networks; name ray=ADDRESS")
-    _is_local = True
 
 
 @contextmanager
@@ -167,9 +151,9 @@ def _starting(folder: Path) -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()  # others may not set handlers
     handler = signal.getsignal(signal.SIGTERM)
     errors = os.dup(2)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
-        with chdir(folder):
+        with chdir(folder), open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a descriptor is needed
+            os.dup2(nowhere.fileno(), 2)
             yield
     finally:
         os.dup2(errors, 2)

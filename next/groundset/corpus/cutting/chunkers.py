@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tokenizers import Tokenizer
 
-from groundset.corpus.cutting.structure import HEADING, WORD, Atom, Kept, Span, sections, sentence_atoms
+from groundset.corpus.cutting.structure import HEADING, WORD, Atom, Kept, Span, atoms_of, sections
 from groundset.corpus.options import ChunkerName
 from programs.types import Document
 
@@ -47,7 +47,7 @@ def split(document: Document, chunker: ChunkerName, size: int, overlap: int, kep
         packed = (pack(part, size - overlap, fullness) for part in parts)
         return [span for groups in packed for span in _overlapping(groups, size, overlap)]
     if chunker == "sentence":
-        atoms = sentence_atoms(document.text, size, kept)
+        atoms = atoms_of(document.text, Span(0, len(document.text)), size, kept, size)
         return [Span(atoms[first].start, atoms[end - 1].end) for first, end in fill(atoms, size, overlap)]
     units = _units(document.text, chunker, tools.tokenizer)
     groups = list(_groups(units, kept, size))

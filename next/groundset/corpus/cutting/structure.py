@@ -2,8 +2,8 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,22 +49,20 @@ class Atom(NamedTuple):
 Kept = Sequence[Sequence[Span]]
 
 
-def sections(document: Document, size: int, kept: Kept = (), kept_size: int = 0) -> list[list[Atom]]:
+def sections(document: Document, size: int, kept: Kept, kept_size: int) -> list[list[Atom]]:
     """Split a document at its headings, and every section into atoms of at most ``size`` characters.
 
     A part in ``kept`` of at most ``kept_size`` characters is one atom. A heading directly above another one joins
     that one's section.
     """
     text, headings = document.text, document.headings
-    split = partial(_atoms, text, size)
     starts = [*(heading.start for heading in headings), len(text)]
-    found = [_around(text, Span(0, starts[0]), split, kept, size, kept_size)]
+    found = [atoms_of(text, Span(0, starts[0]), size, kept, kept_size)]
     atoms: list[Atom] = []
     levels = [*(heading.level for heading in headings), 0]
     for (start, end), (level, below) in zip(pairwise(starts), pairwise(levels), strict=True):
         body = heading_end(text, start)
-        atoms.append(Atom(start, body, HEADING))
-        atoms += _around(text, Span(body, end), split, kept, size, kept_size)
+        atoms += [Atom(start, body, HEADING), *atoms_of(text, Span(body, end), size, kept, kept_size)]
         if below < level or text[body:end].strip():
             found.append(atoms)
             atoms = []
@@ -91,30 +89,14 @@ def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
     return paths
 
 
-def sentence_atoms(text: str, size: int, kept: Kept = ()) -> list[Atom]:
-    """Split a text into sentences, paragraph by paragraph, and sentences longer than ``size`` further.
-
-    A part in ``kept`` of at most ``size`` characters is one atom.
-    """
-
-    def sentences(start: int, end: int) -> Iterator[Atom]:
-        for block in blocks(text, start, end):
-            for first, last in sentence_spans(text[slice(*block)]):
-                yield from _fit(text, Atom(block.start + first, block.start + last, SENTENCE), size)
-
-    return _around(text, Span(0, len(text)), sentences, kept, size, size)
-
-
-def _around(
-    text: str, span: Span, split: Callable[[int, int], Iterator[Atom]], kept: Kept, size: int, kept_size: int
-) -> list[Atom]:
-    """Return the atoms of the kept parts of a span, and those that ``split`` makes of the text between them."""
+def atoms_of(text: str, span: Span, size: int, kept: Kept, kept_size: int) -> list[Atom]:
+    """Split a part of a text into atoms of at most ``size`` characters, and ``kept`` ones of at most ``kept_size``."""
     atoms: list[Atom] = []
     position = span.start
     first = bisect_right(kept, span.start, key=lambda rows: rows[-1].end)
     for rows in kept[first : bisect_left(kept, span.end, key=lambda rows: rows[0].start)]:
         start, end = rows[0].start, rows[-1].end
-        atoms += split(position, max(position, start))
+        atoms += _atoms(text, size, position, max(position, start))
         if end - start <= kept_size:
             # A heading that is the caption is an atom already.
             atoms.append(Atom(max(position, start), end, PARAGRAPH))
@@ -123,7 +105,7 @@ def _around(
             atoms += [piece for row in clipped for piece in _fit(text, Atom(*row, LINE), size)]
             atoms[-1] = atoms[-1]._replace(cost=PARAGRAPH)
         position = end
-    return [*atoms, *split(position, span.end)]
+    return [*atoms, *_atoms(text, size, position, span.end)]
 
 
 def _atoms(text: str, size: int, start: int, end: int) -> Iterator[Atom]:

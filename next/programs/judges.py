@@ -63,7 +63,8 @@ def verdict(judged: dspy.Prediction, *, unanswerable: bool = False) -> Verdict:
     reason = "" if good else f"not {(failed or ['fit'])[0].replace('_', '-')}"
     said = " ".join(str(judged.get("reason", "")).split())
     if reason and said and said != reason:
-        reason = f"{reason}: {said}"
+        # A head names the part that is least likely, a language model says what is wrong with it.
+        reason = said if "fit" in judged and not unanswerable else f"{reason}: {said}"
     return Verdict(good, None if probability is None else round(probability, 4), reason)
 
 

@@ -1,0 +1,135 @@
+"""Fitting heads to labels whose good rows can be told apart."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optimizers.heads import evaluate_heads, fit_heads
+from optimizers.labels import ChunkLabel, QuestionLabel, Row, read_rows
+from programs.errors import LabelError
+from programs.heads import HeadJudge, load_heads
+
+PASSAGE = "The bridge of Lowen was opened in {year} after work led by Maria Kolb. It replaced a ferry of the town."
+SPLITS = ("train",) * 3 + ("dev", "test")
+LABELS = Path(__file__).parents[2] / "data/labels"
+
+
+def questions(count: int = 120, **changes: Any) -> list[Row]:
+    """Return labels in turn good and bad, each for one of two reasons."""
+    rows = []
+    for n in range(count):
+        good = n % 2 == 0
+        bad, reason = (
+            ("Who led it in the passage?", "context_reference") if n % 4 == 1 else ("Kolb of Lowen", "malformed")
+        )
+        question = f"Who led the work on the bridge of Lowen in {1900 + n}?" if good else f"{bad} {n}"
+        row = {
+            "id": f"q{n}",
+            "document": f"d{n // 6}",
+            "split": SPLITS[n // 6 % len(SPLITS)],
+            "passage": PASSAGE.format(year=1900 + n),
+            "question": question,
+            "label": "good" if good else "bad",
+            "reason": "ok" if good else reason,
+            "answer": {"text": "Maria Kolb", "label": "correct"}
+            if n % 4
+            else {"text": "Oslo 7", "label": "unsupported"},
+        }
+        rows.append(QuestionLabel(**{**row, **changes}))
+    return rows
+
+
+def chunks(count: int = 120) -> list[Row]:
+    texts = ((PASSAGE, "ok"), ("1. Kolb ({year}). doi:10/x\n2. ISBN 7\n3. Retrieved {year}", "citation"))
+    return [
+        ChunkLabel(
+            id=f"c{n}",
+            document=f"d{n // 6}",
+            split=SPLITS[n // 6 % len(SPLITS)],
+            text=texts[n % 2][0].format(year=1900 + n),
+            label="bad" if n % 2 else "good",
+            reason=texts[n % 2][1],
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "outputs"),
+    [
+        ("judge", {"fit", "independent", "clear"}),  # no row is unanswerable
+        ("chunk", {"fit", "content"}),
+        ("grounding", {"grounded"}),
+    ],
+)
+def test_heads_learn_what_labels_say(
+    step: str, outputs: set[str], word_encoder: Callable[..., Any], tmp_path: Path
+) -> None:
+    encoder, labels = word_encoder(), [*questions(240), *chunks()]
+    heads = fit_heads(step, labels, encoder, target_precision=0.8)
+    assert heads.heads.keys() == outputs
+    assert heads.record["test"]["auc"][0] == 1  # type: ignore[index, call-overload]
+    assert heads.record["supported_precision"] > 0.6  # type: ignore[operator]
+    measures = evaluate_heads(heads, [label for label in labels if label.split == "test"], encoder)
+    assert measures["auc"] == (1, 1, 1)
+    assert min(measures["precision"][0], measures["recall"][0]) > 0.8
+    assert heads == fit_heads(step, labels, encoder, target_precision=0.8), "it repeats itself"
+    (tmp_path / "x.json").write_text(heads.model_dump_json(exclude_defaults=True))
+    HeadJudge(step, load_heads(tmp_path / "x.json"), encoder)
+
+
+def test_judge_says_what_is_wrong(word_encoder: Callable[..., Any]) -> None:
+    encoder = word_encoder()
+    judge = HeadJudge("judge", fit_heads("judge", questions(), encoder), encoder)
+    rows = [{"passage": PASSAGE, "question": q} for q in ("Who led it in the passage? 9", "Kolb of Lowen 9")]
+    assert [judged.reason for judged in judge.batch(rows)] == ["not independent", "not clear"]
+
+
+def test_precision_that_labels_do_not_support_is_recorded(word_encoder: Callable[..., Any]) -> None:
+    heads = fit_heads("judge", questions(), word_encoder(), target_precision=0.999)
+    assert heads.record["target_precision"] == 0.999
+    assert 0.6 < heads.record["supported_precision"] < 0.999  # type: ignore[operator]
+    assert 0 < heads.threshold < 1
+
+
+def test_threshold_is_that_of_generated_questions(word_encoder: Callable[..., Any]) -> None:
+    rows = questions()
+    # Of those that runs kept, the bad ones look like good ones.
+    kept = [
+        row.model_copy(update={"id": f"k{row.id}", "kind": "person", "question": f"Who led the work on bridge {n}?"})
+        for n, row in enumerate(rows)
+    ]
+    plain, generated = (fit_heads("judge", labels, word_encoder()) for labels in (rows, [*rows, *kept]))
+    assert plain.record["supported_precision"] > generated.record["supported_precision"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_too_few_labels_are_told(split: str, word_encoder: Callable[..., Any]) -> None:
+    labels = [row for row in questions() if row.split != split or row.label == "good"]
+    with pytest.raises(LabelError, match=f"too few labels of judge in the split {split}: .* and 0 bad rows"):
+        fit_heads("judge", labels, word_encoder())
+
+
+def test_measures_need_good_and_bad_rows(word_encoder: Callable[..., Any]) -> None:
+    heads = fit_heads("judge", questions(), word_encoder())
+    assert evaluate_heads(heads, [row for row in questions() if row.label == "good"], word_encoder()) == {}
+    one = [row.model_copy(update={"document": "d"}) for row in questions(20)]
+    assert evaluate_heads(heads, one, word_encoder())["auc"][0] == 1
+
+
+def test_questions_of_strong_writers_are_left_to_models(word_encoder: Callable[..., Any]) -> None:
+    strong = [row.model_copy(update={"origin": "strong", "id": f"s{row.id}"}) for row in questions()]
+    heads = fit_heads("judge", [*questions(), *strong], word_encoder())
+    assert heads.record["rows"] == {"train": 72, "dev": 24, "test": 24}
+    assert fit_heads("grounding", [*questions(), *strong], word_encoder()).record["rows"]["test"] == 24  # type: ignore[index, call-overload]
+
+
+def test_shipped_heads_have_the_measures_of_their_record(word_encoder: Callable[..., Any]) -> None:
+    shipped = load_heads(Path(__file__).parents[2] / "data/compiled/head/grounding.json")
+    labels = read_rows([LABELS / "questions.jsonl", LABELS / "strong.jsonl"])
+    found = evaluate_heads(shipped, [label for label in labels if label.split == "test"], word_encoder())
+    recorded = shipped.record["test"]
+    assert found["auc"][0] == pytest.approx(recorded["auc"][0], abs=1e-4)  # type: ignore[index, call-overload]
+    assert found["precision"][0] == pytest.approx(recorded["precision"][0], abs=1e-4)  # type: ignore[index, call-overload]

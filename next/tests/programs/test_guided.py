@@ -1,0 +1,268 @@
+"""Guided writing, with given facts, a scripted model and judges."""
+
+import copy
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
+from scripted import ScriptedEngine, scripted_lm
+
+from programs.english import Fact
+from programs.errors import ModelError
+from programs.guided import Guided, Sound, tidy_answer
+from programs.step import Step
+
+PASSAGE = (
+    "The Lowen harbour bridge was opened in 1931 after nine years of work. "
+    "The engineer Maria Kolb designed the bridge. It replaced a ferry that had carried up to 400 people a day."
+)
+FIRST, SECOND, THIRD = PASSAGE.split(". ")
+YEAR = Fact(f"{FIRST}.", "1931", "In which year was the Lowen harbour bridge opened")
+WHO = Fact(f"{SECOND}.", "Maria Kolb", "Who designed the Lowen harbour bridge")
+WHAT = Fact(THIRD, "a ferry that had carried up to 400 people a day", "What did it replace", defines=True)
+
+
+class Judge(dspy.Module):
+    """Gives each question a probability."""
+
+    name = "judge"
+
+    def __init__(self, found: Mapping[str, float]) -> None:
+        super().__init__()
+        self.found = found
+
+    def forward(self, *, question: str, **inputs: str) -> dspy.Prediction:
+        probability = next((value for part, value in self.found.items() if part in question), 0.9)
+        fit = probability >= 0.5
+        reason = "" if fit else "not clear"
+        return dspy.Prediction(
+            independent=True, clear=fit, answerable=True, fit=fit, reason=reason, probability=probability
+        )
+
+
+class Grounding(dspy.Module):
+    """Refuses some answers."""
+
+    name = "grounding"
+
+    def __init__(self, *refused: str) -> None:
+        super().__init__()
+        self.refused = refused
+
+    def forward(self, *, answer: str, **inputs: str) -> dspy.Prediction:
+        fit = answer not in self.refused
+        return dspy.Prediction(grounded=fit, fit=fit, reason="answer not supported", probability=0.8 if fit else 0.1)
+
+
+def by_answer(prompt: str) -> str:
+    """Complete the opening of the question."""
+    return next(line.removeprefix("Opening: ") for line in prompt.splitlines() if line.startswith("Opening: ")) + "?"
+
+
+def find(prompt: str) -> str:
+    """Answer a question as the passage does."""
+    question = prompt.rpartition("Question: ")[2]
+    return next(fact.answer for fact in (YEAR, WHO, WHAT) if fact.opening in question)
+
+
+@pytest.fixture
+def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
+    def asked(*facts: Fact, judge: Mapping[str, float] | None = None, **options: Any) -> Any:
+        answers = {"fact": by_answer, "answer": find} | options.pop("answers", {})
+        program = Guided(lambda sentences: [], Judge(judge or {}), options.pop("grounding", Grounding()))
+        program.facts = lambda passage, topic: list(facts)
+        program.sound.config = options.pop("sound", {})
+        lm, engine = scripted_lm(answers)
+        with dspy.context(lm=lm):
+            return program(options.pop("passage", PASSAGE), "Lowen harbour bridge", **options), engine
+
+    return asked
+
+
+def test_question_with_its_answer(ask: Any) -> None:
+    made, engine = ask(YEAR)
+    assert (made.question, made.answer) == ("In which year was the Lowen harbour bridge opened?", "1931")
+    assert (made.evolution, made.kind, made.needed, made.alternatives) == ("simple", "fact", [0], [])
+    assert made.evidence == [f"{FIRST}."]
+    assert made.probability == 0.8, "that of the weakest step"
+    assert made.metadata == {"fact": f"{FIRST}."}
+    assert (made.rejects, made.exhausted) == ([], True)
+    assert engine.steps() == ["fact", "answer"]
+    (_, request), _ = engine.requests
+    assert request.messages[-1].parts[0].text == (
+        f"Topic: Lowen harbour bridge\nFact: {FIRST}.\nAnswer: 1931\n"
+        "Opening: In which year was the Lowen harbour bridge opened"
+    )
+    assert len(request.messages) == 13, "all demos are shown"
+    assert (request.config.max_tokens, request.config.stop, request.config.temperature) == (56, ("\n",), 0.0)
+
+
+def test_best_of_the_candidates_is_kept(ask: Any) -> None:
+    made, engine = ask(YEAR, WHO, WHAT, judge={"year": 0.6, "Who": 0.95})
+    assert made.answer == "Maria Kolb"
+    assert not made.exhausted
+    assert engine.steps() == ["fact", "fact", "answer"], "the third is not asked about"
+    made, _ = ask(YEAR, WHO, WHAT, asked=("Who designed the Lowen harbour bridge?",))
+    assert made.answer == "1931"
+    made, engine = ask(YEAR, WHO, used=(f"{FIRST}.",))
+    assert made.answer == "Maria Kolb"
+    assert engine.steps() == ["fact", "answer"]
+    made, engine = ask(YEAR, WHO, judge={"Who": 0.95}, candidates=1)
+    assert made.answer == "1931"
+
+
+def test_refused_ones_are_told_and_the_next_are_tried(ask: Any) -> None:
+    made, _ = ask(YEAR, WHO, WHAT, judge={"year": 0.1, "Who": 0.2})
+    assert (made.answer, made.kind, made.exhausted) == (WHAT.answer, "definition", True)
+    assert [(each.step, each.reason, each.probability) for each in made.rejects] == [
+        ("judge", "not clear", 0.1),
+        ("judge", "not clear", 0.2),
+    ]
+    assert made.rejects[0].question == "In which year was the Lowen harbour bridge opened?"
+    made, _ = ask(YEAR, WHO, judge={"": 0.1})
+    assert (made.question, made.exhausted, len(made.rejects)) == ("", True, 2)
+
+
+def test_answers_are_checked(ask: Any) -> None:
+    made, _ = ask(YEAR, WHO, answers={"answer": ["Not stated.", "Jakob Reuss"]})
+    assert [(each.step, each.reason) for each in made.rejects] == [
+        ("answer", "not found in the passage: '1931' was expected"),
+        ("answer", "another answer than expected: 'Jakob Reuss', not 'Maria Kolb'"),
+    ]
+    made, _ = ask(WHO, grounding=Grounding("Maria Kolb"))
+    assert [(each.step, each.reason, each.probability) for each in made.rejects] == [
+        ("grounding", "answer not supported: 'Maria Kolb'", 0.1)
+    ]
+    assert ask(WHO, grounding=None)[0].probability == 0.9
+
+
+@pytest.mark.parametrize(
+    ("fact", "found", "kept"),
+    [
+        (WHO, "engineer Maria Kolb", "engineer Maria Kolb"),  # completes the name
+        (WHO, "The engineer Maria Kolb", "Maria Kolb"),
+        (WHO, "Kolb", "Maria Kolb"),
+        (WHAT, "a ferry", ""),
+        (WHAT, "the bridge", ""),
+    ],
+)
+def test_the_more_complete_answer_is_kept(ask: Any, fact: Fact, found: str, kept: str) -> None:
+    assert ask(fact, answers={"answer": found})[0].answer == kept
+
+
+def test_definition_is_kept_where_the_model_names_the_thing(ask: Any) -> None:
+    fact = WHAT._replace(opening="What is the Lowen ferry")
+    assert ask(fact, answers={"answer": "the Lowen ferry"})[0].answer == fact.answer
+
+
+def test_questions_that_give_the_answer_away(ask: Any) -> None:
+    made, _ = ask(WHO, answers={"fact": "Did Maria Kolb design the bridge?"})
+    assert made.question == "Who designed the Lowen harbour bridge?"
+    made, _ = ask(YEAR, answers={"fact": "In which year was the Lowen harbour bridge opened in 1931? Or not?"})
+    assert made.question == "In which year was the Lowen harbour bridge opened?"
+
+
+def test_passages_that_cannot_be_asked_about(ask: Any) -> None:
+    made, engine = ask(YEAR, passage="Das Schloss wurde 1754 von der Familie Aumann verkauft.")
+    assert (made.exhausted, made.rejects[0].step, engine.steps()) == (True, "fact", [])
+    assert "another language" in made.rejects[0].reason
+    made, _ = ask()
+    assert [each.reason for each in made.rejects] == ["no further sentence can carry a question"]
+
+
+def test_predictors_have_the_names_of_their_steps() -> None:
+    program = Guided(lambda sentences: [])
+    assert [name for name, _ in program.named_predictors()] == ["fact", "answer", "sound", "judge"]
+    assert all(isinstance(step, Step) and step.name == name for name, step in program.named_predictors())
+    copied = copy.deepcopy(program)
+    assert copied.facts is program.facts
+    copied.load_state(program.dump_state())
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "tidy"),
+    [
+        ("Answer: **Maria Kolb**.", "Who?", "Maria Kolb"),
+        ("A: in the\nharbour.", "Where?", "in the harbour"),
+        ("Tidepool is a job queue.", "What is Tidepool?", "a job queue"),
+        ("J. M. Kolb", "Who?", "J. M. Kolb"),
+    ],
+)
+def test_tidy_answer(text: str, question: str, tidy: str) -> None:
+    assert tidy_answer(text, question) == tidy
+
+
+class DecidingEngine:
+    """Answers with one token of given log-probabilities."""
+
+    def __init__(self, **top: float) -> None:
+        self.top, self.requests = top, list[Request]()
+
+    def complete(self, request: Request) -> Response:
+        self.requests.append(request)
+        top = tuple(TopLogprob(token, math.log(share)) for token, share in self.top.items())
+        logprobs = (TokenLogprob(top[0].token, top[0].logprob, top=top),) if top else None
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        message = Message.assistant("yes")
+        return Response(
+            id=None, model=request.model, message=message, finish_reason="length", usage=usage, logprobs=logprobs
+        )
+
+
+@pytest.mark.parametrize(
+    ("top", "probability"),
+    [
+        ({"yes": 0.6, "no": 0.2, "maybe": 0.1}, 0.75),
+        ({"Yes": 0.3, " no": 0.3}, 0.5),
+        ({"ye": 0.2, "No": 0.6}, 0.25),
+        ({"perhaps": 1.0}, 0.5),
+    ],
+)
+def test_sound_is_read_by_the_next_token(top: Mapping[str, float], probability: float) -> None:
+    engine = DecidingEngine(**top)
+    sound = Sound()
+    sound.config = {"adapter": "sound"}
+    inputs = {"topic": "Lowen", "before": "", "fact": FIRST, "question": "When?", "answer": "1931"}
+    with dspy.context(lm=dspy.LM("local/deciding", engine=engine, cache=False)):
+        assert sound(**inputs).probability == pytest.approx(probability)
+    (request,) = engine.requests
+    assert request.system == "Decide whether question and answer are sound."
+    assert request.messages[0].text == (  # what the shipped weights were trained on
+        f"Topic: Lowen\nFact: {FIRST}\nQuestion: When?\nAnswer: 1931\n\nAre they sound?\n"
+        "yes: Clear to a stranger, and answered right and whole.\nno: Not so.\nAnswer with one of: yes, no."
+    )
+    assert request.config.extensions == {"adapter": "sound"}
+    assert request.config.max_tokens == 1
+
+
+def test_sound_needs_log_probabilities() -> None:
+    sound = Sound()
+    sound.config = {"adapter": "sound"}
+    with (
+        dspy.context(lm=dspy.LM("local/deciding", engine=DecidingEngine(), cache=False)),
+        pytest.raises(ModelError, match="returns no log-probabilities"),
+    ):
+        sound(topic="", fact=FIRST, question="When?", answer="1931")
+
+
+def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, str]] = []
+
+    def forward(self: Sound, **inputs: str) -> dspy.Prediction:
+        seen.append(inputs)
+        return dspy.Prediction(sound=False, probability=0.1)
+
+    monkeypatch.setattr(Sound, "forward", forward)
+    made, engine = ask(WHO)
+    assert (made.answer, seen) == ("Maria Kolb", []), "without weights it is skipped"
+    weights = {"adapter": "sound"}
+    made, engine = ask(WHO, sound=weights)
+    assert engine.steps() == ["fact"]
+    assert [(each.step, each.reason, each.probability) for each in made.rejects] == [
+        ("sound", "question and answer are not sound", 0.5)
+    ]
+    assert seen[0]["before"] == f"{FIRST}."
+    assert ask(WHO, sound=weights, judge={"": 0.99})[0].answer == "Maria Kolb"

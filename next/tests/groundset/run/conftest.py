@@ -17,7 +17,7 @@ from scripted_run import chunks, opened  # noqa: F401
 def parquet_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read the corpus of a run without a bounded process, whose start takes a second."""
 
-    def rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    def rows(file: Path, **limits: int) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from ((str(file), row) for row in parquet.read_table(file).to_pylist())
 
     monkeypatch.setattr("groundset.rows.parquet_rows", rows)

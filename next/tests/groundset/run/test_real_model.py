@@ -1,0 +1,42 @@
+"""A whole run with the smallest model: interrupted, continued, and the same as one that was not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundset.run.generate import make_run
+from groundset.run.options import GenerateOptions
+
+pytestmark = pytest.mark.model
+
+
+def write_document(folder: Path) -> Path:
+    """A document of two chunks with plain facts."""
+    folder.mkdir()
+    parts = [
+        f"## {name}\n\nThe {name} mill was built in {year} by {builder}. It stands on the river Ebb near the town of "
+        f"{town}. The mill produced {amount} tonnes of flour in its first year. {builder} sold the mill to the city of "
+        f"{town} in {year + 30}. A museum of milling opened in the building in {year + 150}."
+        for name, year, builder, town, amount in (
+            ("Arden", 1803, "John Carver", "Selby", 120),
+            ("Birkland", 1811, "Mary Holt", "Otley", 90),
+        )
+    ]
+    (folder / "mills.md").write_text("# Mills on the Ebb\n\n" + "\n\n".join(parts))
+    return folder
+
+
+@pytest.mark.usefixtures("smollm2")
+def test_an_interrupted_run_becomes_the_same_as_one_that_was_not(tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "documents": (write_document(tmp_path / "docs"),), "lm": "smollm2-135m", "size": 1, "chunk_size": 350,
+        "max_rank": 0, "track": False, "quiet": True,
+    }  # fmt: skip
+    whole = make_run(GenerateOptions(out=tmp_path / "whole", **given))
+    assert whole.status in ("complete", "short")
+    assert len(whole) or whole.rejects
+    assert make_run(GenerateOptions(out=tmp_path / "parts", budget_calls=1, **given)).status == "budget"
+    make_run(GenerateOptions(out=tmp_path / "parts", **given))
+    for name in ("samples.jsonl", "rejects.jsonl"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

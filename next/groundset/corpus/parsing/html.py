@@ -77,6 +77,8 @@ def to_markdown(root: Tag) -> tuple[str, list[str]]:
     for formula in root.find_all("math"):
         source = formula.find("annotation", encoding="application/x-tex")
         formula.replace_with(f"${source.get_text().strip()}$" if source else formula.get_text(" "))
+    for numbered in root.find_all("ol", start=lambda start: start and not start.isdecimal()):
+        del numbered["start"]  # the converter fails for digits such as ²
     for raised in root.find_all(["sup", "sub"]):
         _set_script(raised)
     captions = root.find_all(["caption", "figcaption"])
@@ -142,7 +144,7 @@ def _set_script(raised: Tag) -> None:
     shown = text.translate(RAISED if is_sup else LOWERED)
     if is_sup and (raised.find("a") or raised.find_parent("a")) and re.fullmatch(r"[\d*†‡]+", text):
         raised.replace_with(f" [{text}]")
-    elif not re.search(r"[\w+-]", shown.strip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋")):
+    elif re.fullmatch("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋]*", shown):
         raised.replace_with(shown)
     elif re.match(r"[\d+−-]", text):
         raised.replace_with(f"{'^' if is_sup else '_'}({text})")
@@ -151,9 +153,9 @@ def _set_script(raised: Tag) -> None:
 def _straighten(table: Tag) -> None:
     """Repeat cells that span rows, and turn tables that lay out a page into paragraphs."""
     if table.find("table") or table.get("role") in ("presentation", "none"):
-        for part in [table, *table.find_all(["tbody", "thead", "tr", "td", "th"])]:
-            if part is table or part.find_parent("table") is table:
-                part.name = "div"
+        for part in table.find_all(["tbody", "thead", "tr", "td", "th"]):
+            part.name = "div" if part.find_parent("table") is table else part.name
+        table.name = "div"
         return
     below: dict[int, tuple[int, str]] = {}  # by column: how many rows a cell still spans, and its text
     cells = 0

@@ -1,0 +1,144 @@
+from pathlib import Path
+
+import pytest
+from foreign_files import pdf
+
+from groundset.corpus.parsing.pdf import parse_pdf
+from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown, plain_line, split_page_marks
+from groundset.corpus.parsing.text import UnparsableError
+
+
+def line(text: str, y: float, *, box: int = 0, size: float = 10.0, x0: float = 50.0, bold: bool = False) -> Line:
+    return Line(text, box, x0, x0 + 5 * len(text), y + size, y, size, bold)
+
+
+def page(*lines: Line, tables: list[Table] | None = None) -> Page:
+    return Page(800.0, list(lines), tables or [])
+
+
+def test_lines_become_paragraphs_and_hyphenated_words_are_rejoined() -> None:
+    text = pages_to_markdown(
+        [
+            page(
+                line("The trans-", 500),
+                line("former was bro-", 488),
+                line("ken, a fact about every", 476),
+                line("transformer of 2019-", 464),
+                line("2020.", 452),
+                line("Next paragraph here.", 425),
+            )
+        ]
+    )
+    assert text == ("The transformer was broken, a fact about every transformer of 2019-2020.\n\nNext paragraph here.")
+
+
+def test_compound_used_elsewhere_keeps_its_hyphen() -> None:
+    text = pages_to_markdown([page(line("A well-known case is well-", 500), line("known to all of us here.", 488))])
+    assert text == "A well-known case is well-known to all of us here."
+
+
+def test_document_without_hyphenation_keeps_every_hyphen() -> None:
+    lines = [line(f"Line number {n} is here", 700 - 12 * n) for n in range(60)]
+    text = pages_to_markdown([page(*lines, line("a nine-", -20), line("minute wait.", -32))])
+    assert text.endswith("a nine-minute wait.")
+
+
+def test_indentation_starts_a_paragraph_but_not_in_list_items() -> None:
+    lines = [line("First one.", 500), line("Second one is", 488, x0=60), line("longer.", 476)]
+    assert pages_to_markdown([page(*lines)]) == "First one.\n\nSecond one is longer."
+    items = [line("• one item that", 500), line("goes on", 488, x0=60), line("• two", 476)]
+    assert pages_to_markdown([page(*items)]) == "- one item that goes on\n\n- two"
+
+
+def test_headings_by_font_size_and_bold_text() -> None:
+    text = pages_to_markdown(
+        [
+            page(
+                line("The title of", 600, size=20.0),
+                line("this paper", 576, size=20.0),
+                line("Introduction", 540, box=1, size=14.0),
+                line("Text that is long enough to set the size of the body text.", 500, box=2),
+                line("A bold heading", 480, box=3, bold=True),
+                line("A bold sentence is no heading.", 460, box=4, bold=True),
+            )
+        ]
+    )
+    assert [part for part in text.split("\n\n") if part.startswith("#")] == [
+        "# The title of this paper",
+        "## Introduction",
+        "### A bold heading",
+    ]
+
+
+def test_running_heads_and_page_numbers_are_dropped() -> None:
+    pages = [
+        page(
+            line("Report 2020", 780, box=0),
+            line(f"Sentence number {number} is on this page.", 400, box=1),
+            line(f"Page {number} of 3", 20, box=2),
+        )
+        for number in (1, 2, 3)
+    ]
+    text, starts = split_page_marks(pages_to_markdown(pages))
+    assert [(start.page, text[start.start :][:17]) for start in starts] == [
+        (number, f"Sentence number {number}") for number in (1, 2, 3)
+    ]
+    assert text.count("\n\n") == 2
+    assert "Report" not in text
+    assert "of 3" not in text
+
+
+def test_sentence_is_joined_across_pages_and_captions() -> None:
+    pages = [
+        page(line("The river rose until", 100, box=0), line("Figure 1: the bridge", 90, box=1, size=8.0)),
+        page(line("the bridge fell.", 700, box=0)),
+    ]
+    text, starts = split_page_marks(pages_to_markdown(pages))
+    assert text == "The river rose until the bridge fell.\n\nFigure 1: the bridge"
+    assert [(start.page, text[start.start :][:6]) for start in starts] == [(1, "The ri"), (2, "the br"), (1, "Figure")]
+
+
+def test_marks_in_a_document_are_dropped() -> None:
+    assert plain_line("\ufdd07\ufdd1 a\n b") == "7 a b"
+
+
+def test_pages_without_text() -> None:
+    text, starts = split_page_marks(pages_to_markdown([page(), page(), page(line("A line.", 500))]))
+    assert text == "A line."
+    assert [(start.page, start.start) for start in starts] == [(3, 0)]
+
+
+def test_table_keeps_its_position() -> None:
+    table = Table(50, 450, 300, 400, [["Item", "Cost"], ["A|B", "5"]])
+    text = pages_to_markdown([page(line("Before.", 500, box=0), line("After.", 300, box=1), tables=[table])])
+    assert text == "Before.\n\n| Item | Cost |\n| --- | --- |\n| A\\|B | 5 |\n\nAfter."
+
+
+def test_empty_pages() -> None:
+    assert pages_to_markdown([page()]) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (Path(__file__).with_name("encrypted.pdf").read_bytes(), "password-protected"),
+        (b"%PDF-1.7 and then nothing", "damaged pdf file"),
+    ],
+)
+def test_unparsable_file(data: bytes, reason: str) -> None:
+    with pytest.raises(UnparsableError, match=reason):
+        parse_pdf(data)
+
+
+TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"
+
+
+def test_page_with_many_text_boxes_is_read_from_top_to_bottom() -> None:
+    words = b"".join(b"1 0 0 1 %d %d Tm (w%d) Tj " % (n % 20 * 28 + 20, 700 - n // 20 * 30, n) for n in range(400))
+    text = parse_pdf(pdf(TEXT + b"BT /F1 4 Tf " + words + b"ET")).text
+    assert text.split()[-400:] == [f"w{number}" for number in range(400)]
+
+
+def test_raised_digits_stay_apart_from_the_number_before() -> None:
+    raised = b"BT /F1 12 Tf 50 700 Td (There are 10) Tj /F1 7 Tf 5 Ts (6) Tj 0 Ts /F1 12 Tf ( stars in it.) Tj ET"
+    assert "There are 10⁶ stars in it." in parse_pdf(pdf(TEXT + raised)).text

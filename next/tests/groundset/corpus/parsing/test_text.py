@@ -1,0 +1,57 @@
+"""Encodings, control characters and names."""
+
+import pytest
+
+from groundset.corpus.parsing.text import UnparsableError, clean, decode, name_title
+from groundset.corpus.read import document_name
+
+GERMAN = "Grüße aus Köln: schöne Straßen, süße Brötchen und über 20 Brücken."
+FRENCH = "Le château était situé près de la rivière. Où êtes-vous allés hier ? Ça coûte 5 €."
+RUSSIAN = "Москва является столицей России и крупнейшим городом страны."
+JAPANESE = "東京は日本の首都であり、世界最大級の都市です。"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        *((GERMAN, name) for name in ("utf-8", "utf-8-sig", "latin-1", "utf-16", "utf-32")),
+        (FRENCH, "cp1252"),
+        (RUSSIAN, "cp1251"),
+        (RUSSIAN, "utf-16"),
+        (JAPANESE, "shift_jis"),
+        ("Smiles 🙂 and families 👩‍👩‍👧.", "utf-8"),
+    ],
+)
+def test_encodings(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+    assert decode("Łódź".encode("iso8859_2"), "iso-8859-2") == "Łódź"
+
+
+def test_stray_byte_in_utf_8_is_read_as_windows_writes_it() -> None:
+    assert decode("Gebühr für Größe".encode() + b" it\x92s") == "Gebühr für Größe it’s"
+
+
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", bytes(range(256)) * 4, b"\xff\xfe\x00\xd8"])
+def test_binary_data_is_unparsable(data: bytes) -> None:
+    with pytest.raises(UnparsableError):
+        clean(decode(data))
+
+
+def test_newlines_and_invisible_characters() -> None:
+    dirty = "\ufeffone\r\ntwo\rthree\u2028four\x0cfive\x01 soft\u00adhyphen no\xa0break ﬁne  \n\n"
+    assert clean(dirty + "x" * 60) == "one\ntwo\nthree\nfour\nfive softhyphen no break fine\n\n" + "x" * 60
+    assert clean("a\ud800b").encode() == b"a?b"
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "name"),
+    [
+        ("a/user_guide-v2.md", "user guide v2", "user-guide-v2"),
+        ("___.txt", "___", ""),
+        ("README", "README", "readme"),
+        (".env", "env", "env"),
+        (r"C:\Users\Ann\docs\Größe.pdf", "Größe", "groe"),
+    ],
+)
+def test_names_of_files(path: str, title: str, name: str) -> None:
+    assert (name_title(path), document_name(path)) == (title, name)

@@ -56,13 +56,15 @@ class Location(NamedTuple):
 
 
 def location(tracking: str | None = None) -> Location:
-    """Return where to track: ``MLFLOW_TRACKING_URI``, a URI or folder, ``mlruns/`` here, or the user's data folder.
+    """Return where to track: ``tracking``, ``MLFLOW_TRACKING_URI``, ``mlruns/`` here, or the user's data folder.
+
+    The first two are a URI or a folder.
 
     Raises:
         InputError: the address is wrong, or the folder cannot be created.
     """
-    given = os.environ.get(VARIABLE) or tracking
-    if given == "":
+    given = os.environ.get(VARIABLE) if tracking is None else tracking
+    if tracking == "":
         raise InputError("--tracking: must not be empty; give an address or a folder")
     if given and _ADDRESS.match(given):
         return _from_uri(given)

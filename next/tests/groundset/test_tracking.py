@@ -152,7 +152,7 @@ def test_the_uri_and_the_active_run_of_a_notebook_stay(store: Tracking, run: Run
 def test_where_things_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@mlflow.example/x?key=1")
-    assert location("elsewhere").host == "mlflow.example"
+    assert location("https://own.example").host == "own.example"
     assert str(location()) == "http://mlflow.example/x"
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "home"))

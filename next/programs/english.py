@@ -150,7 +150,7 @@ def _sentence_score(sentence: str, topic: str) -> float:
     names = sum(match.start() > 0 for match in CAPITALISED.finditer(sentence))
     score = 1.0 + 0.25 * min(3, names) + 0.15 * min(2, len(NUMBER.findall(sentence)))
     score += 0.5 * bool(set(ENGLISH.content_words(topic)) & body)
-    score -= 1.0 * ENGLISH.starts_dependent(sentence) + 0.25 * ENGLISH.loose_pronouns(sentence)
+    score -= bool(ENGLISH.dependent_start.match(sentence)) + 0.25 * len(ENGLISH.loose_pronoun.findall(sentence))
     return max(0.0, score - 0.7 * ENGLISH.refers_to_text(sentence))
 
 
@@ -188,7 +188,7 @@ def _named(asked: _Asked | None, topic: str, passage: str, words: range = _QUEST
     malformed = (
         len(full.split()) not in words
         or ENGLISH.refers_to_text(full)
-        or ENGLISH.loose_pronouns(full)
+        or ENGLISH.loose_pronoun.search(full)
         or re.search(r"[()\[\]]|[:;] [a-z]|(?<!and), (?:that|which|who)\b", full)
         or asked.answer.casefold() in full.casefold()
         or re.search(r"[()\[\]]", asked.answer)

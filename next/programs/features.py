@@ -44,10 +44,10 @@ def chunk_features(passage: str, language: Language) -> dict[str, float]:
         "digit_share": share(sum(c.isdigit() for c in text), len(text)),
         "capital_share": share(sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)),
         "boilerplate": len(language.boilerplate.findall(text)) * rate,
-        "starts_dependent": float(language.starts_dependent(text)),
+        "starts_dependent": float(language.dependent_start.match(text) is not None),
         "starts_mid": float(bool(re.match(r"\W*[a-zß-ÿ]", text)) or text[:1] in ",;:)].…"),
         "ends_open": float(not SENTENCE_END.search(text)),
-        "pronouns": language.loose_pronouns(text) * rate,
+        "pronouns": len(language.loose_pronoun.findall(text)) * rate,
         "facts": (len(NUMBER.findall(text)) + len(CAPITALISED.findall(text))) * rate,
         "distinct": share(len(set(words)), len(words)),
         "key_lines": share(sum(_KEY_LINE.match(line) is not None for line in lines), len(lines)),
@@ -87,13 +87,13 @@ def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
     return {
         "first_name": share(first, len(words)),
         "first_name_words": float(min(_MAX_DISTANCE, first)),
-        "pronouns_before_name": float(min(8, language.loose_pronouns(" ".join(words[:first])))),
-        "dependent_share": share(sum(language.starts_dependent(s) for s in found), len(found)),
+        "pronouns_before_name": float(min(8, len(language.loose_pronoun.findall(" ".join(words[:first]))))),
+        "dependent_share": share(sum(language.dependent_start.match(s) is not None for s in found), len(found)),
         "definite_share": share(sum(language.definite_start.match(s) is not None for s in found), len(found)),
         "head_definite": float(language.definite_start.match(head) is not None),
-        "head_dependent": float(language.starts_dependent(head)),
+        "head_dependent": float(language.dependent_start.match(head) is not None),
         "head_named": float(any(map(is_name, head.split()))),
-        "head_pronouns": float(min(4, language.loose_pronouns(head))),
+        "head_pronouns": float(min(4, len(language.loose_pronoun.findall(head)))),
         "named_share": share(sum(any(map(is_name, s.split())) for s in found), len(found)),
         "names": float(min(20, len(names))),
         "names_rate": len(names) * rate,
@@ -114,7 +114,7 @@ def question_features(question: str, passage: str, language: Language, detected:
     words = tokens(question)
     body = language.content_words(question)
     passage_words = set(language.content_words(passage))
-    position = language.question_word(question)
+    position = next((n for n, word in enumerate(words) if word in language.question_words), None)
     missing = [word for word in body if word not in passage_words]
     names = [m.group() for m in CAPITALISED.finditer(question) if m.start() > 0]
     folded = passage.casefold()
@@ -131,7 +131,7 @@ def question_features(question: str, passage: str, language: Language, detected:
         "question_word_late": float(position is not None and position > 2),
         "opens_with_question_word": float(position == 0 or (position == 1 and len(words) > 4)),
         "context_reference": float(any(each.refers_to_text(question) for each in either)),
-        "pronouns": float(language.loose_pronouns(question)),
+        "pronouns": float(len(language.loose_pronoun.findall(question))),
         "other_language": float(detected.code != language.code and len(words) > 5),
         "names": float(len(names)),
         "numbers": float(len(numbers(question))),
@@ -216,7 +216,7 @@ def answers_agree(found: str, expected: str, language: Language) -> bool:
     words = " ".join(language.content_words(found)), " ".join(language.content_words(expected))
     if max(agreement(found, expected), agreement(*words)) < _MIN_AGREEMENT or numbers(found) != numbers(expected):
         return False
-    if language.is_function_words(set(short) ^ set(full)):
+    if language.stop_words >= set(short) ^ set(full):
         return True
     return len(short) >= len(full) or bool(numbers(expected)) or short == full[-len(short) :]
 

@@ -72,12 +72,11 @@ def _share_of_yes(response: Response, model: str) -> float:
     if not response.logprobs:
         raise ModelError(f"{model} returns no log-probabilities, so it cannot decide the step sound")
     masses = {"yes": 0.0, "no": 0.0}
-    first = response.logprobs[0]
-    for token, logprob in {top.token: top.logprob for top in first.top}.items() or ((first.token, first.logprob),):
-        word = token.strip().casefold()
+    for top in response.logprobs[0].top:
+        word = top.token.strip().casefold()
         for label in masses:
             if word == label or (len(word) > 1 and label.startswith(word)):
-                masses[label] += math.exp(logprob)
+                masses[label] += math.exp(top.logprob)
     total = sum(masses.values())
     return masses["yes"] / total if total else 0.5
 

@@ -193,15 +193,10 @@ class StepHeads(BaseModel):
         check_numbers(self.record)
         return self
 
-    @property
-    def uses_vectors(self) -> bool:
-        """Return whether the embedding of the judged text is needed."""
-        return any(head.embedding for head in self.heads.values())
-
     def probabilities(self, rows: Sequence[Inputs], encoder: Encoder, vectors: Vectors | None = None) -> list[Features]:
         """Return the probability of each output for each row of inputs; ``vectors``: see :meth:`HeadJudge.batch`."""
         step, texts = HEAD_STEPS[self.step], [row[HEAD_STEPS[self.step].subject] for row in rows]
-        if self.uses_vectors and vectors is None and texts:
+        if vectors is None and texts and any(head.embedding for head in self.heads.values()):
             vectors = encoder.encode(texts)
         return [
             {

@@ -10,16 +10,7 @@ from functools import cache, lru_cache
 import py3langid
 
 from programs.text import MAX_READ
-from programs.words import (
-    Language,
-    at_start,
-    heading_list,
-    page_furniture,
-    references,
-    refusals,
-    whole_words,
-    word_list,
-)
+from programs.words import Language, at_start, page_furniture, references, refusals, whole_words, word_list
 
 _AUXILIARY = r"(?:did|does|do|was|were|is|are|am|has|have|had|can|could|will|would|shall|should|must|may|might)\b"
 _WITHOUT_AUXILIARY = (
@@ -79,10 +70,11 @@ ENGLISH = Language(
         "bibliography|notes"
     ),
     citation=references("retrieved", "archived from", "accessed"),
-    listings=heading_list(
+    listings=word_list(
         "references|reference|reference list|bibliography|works cited|literature cited|citations|sources|notes|"
         "footnotes|endnotes|notes and references|references and notes|further reading|external links|see also|contents|"
-        "table of contents|navigation|navigation menu"
+        "table of contents|navigation|navigation menu",
+        "|",
     ),
     table_label=r"table|tab\.",
     figure_label=r"figure|fig\.",
@@ -143,9 +135,10 @@ _GERMAN = Language(
     broad_question=re.compile(r"^(?:was|wer) (?:ist|war|sind|waren) ", re.IGNORECASE),
     boilerplate=page_furniture("inhalt", "siehe auch", "einzelnachweise", "weblinks", "literatur"),
     citation=references("abgerufen am"),
-    listings=heading_list(
+    listings=word_list(
         "literatur|literaturverzeichnis|quellen|quellenverzeichnis|einzelnachweise|fußnoten|anmerkungen|belege|weblinks|"
-        "siehe auch|weiterführende literatur|inhalt|inhaltsverzeichnis|navigationsmenü"
+        "siehe auch|weiterführende literatur|inhalt|inhaltsverzeichnis|navigationsmenü",
+        "|",
     ),
     table_label=r"tabelle|tab\.",
     figure_label=r"abbildung|abb\.|bild",
@@ -188,9 +181,10 @@ _FRENCH = Language(
     context_reference=whole_words("(?:le|ce|du|au) (?:texte|passage|paragraphe|document)"),
     unanswered="Les documents ne le disent pas.",
     boilerplate=page_furniture("notes"),
-    listings=heading_list(
+    listings=word_list(
         "références|notes et références|notes|bibliographie|sources|voir aussi|liens externes|pour aller plus loin|"
-        "articles connexes|sommaire|table des matières"
+        "articles connexes|sommaire|table des matières",
+        "|",
     ),
     table_label=r"tableau",
     figure_label=r"figure|fig\.",
@@ -227,9 +221,10 @@ _SPANISH = Language(
     loose_pronoun=whole_words("él|ella|ellos|ellas|esto|eso|este|esta|nosotros"),
     context_reference=whole_words("(?:el|este|del|al) (?:texto|pasaje|párrafo|documento)"),
     unanswered="Los documentos no lo dicen.",
-    listings=heading_list(
+    listings=word_list(
         "referencias|notas|notas y referencias|bibliografía|fuentes|véase también|enlaces externos|"
-        "lecturas recomendadas|índice|contenido"
+        "lecturas recomendadas|índice|contenido",
+        "|",
     ),
     table_label=r"tabla|cuadro",
     figure_label=r"figura|fig\.",

@@ -1,7 +1,7 @@
 """What is known of a language: its function words, patterns of its texts, and the forms of its short answers."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from threading import Lock
@@ -34,14 +34,9 @@ _SHORT_LINE = 0.6  # of the longest line
 _STEMMING = Lock()  # Snowball stemmers are not thread-safe
 
 
-def word_list(listed: str) -> frozenset[str]:
-    """Return the words of a text separated by spaces."""
-    return frozenset(listed.split())
-
-
-def heading_list(listed: str) -> frozenset[str]:
-    """Return the headings of a text separated by vertical bars."""
-    return frozenset(listed.split("|"))
+def word_list(listed: str, separator: str = " ") -> frozenset[str]:
+    """Return the words of a text, or the headings, between which a separator stands."""
+    return frozenset(listed.split(separator))
 
 
 def whole_words(*alternatives: str, as_written: bool = False) -> Pattern:
@@ -154,14 +149,6 @@ class Language:
         """Return a question with the spacing of its question mark that is usual in the language."""
         return f"{question[:-1].rstrip()}{self.question_mark}" if question.endswith("?") else question
 
-    def is_function_words(self, words: Iterable[str]) -> bool:
-        """Return whether words, in lower case, are all function words."""
-        return self.stop_words.issuperset(words)
-
-    def question_word(self, question: str) -> int | None:
-        """Return the position, in words, of the first question word, or None."""
-        return next((n for n, token in enumerate(tokens(question)) if token in self.question_words), None)
-
     def offers_alternatives(self, question: str) -> bool:
         """Return whether a question offers answers to choose from."""
         return self.alternative.search(question) is not None
@@ -169,14 +156,6 @@ class Language:
     def refers_to_text(self, text: str) -> bool:
         """Return whether a text refers to a text as such: "the passage", "as mentioned"."""
         return self.context_reference.search(text) is not None
-
-    def starts_dependent(self, text: str) -> bool:
-        """Return whether a text starts with a pronoun or connective that refers to the text before it."""
-        return self.dependent_start.match(text) is not None
-
-    def loose_pronouns(self, text: str) -> int:
-        """Count pronouns that may have no antecedent in the text."""
-        return len(self.loose_pronoun.findall(text))
 
     def is_stated(self, answer: str) -> bool:
         """Return whether a completion is an answer, and not a phrase for a missing one."""

@@ -112,7 +112,8 @@ class _Captions:
         start = self._tables[number].start
         first = max(self._tables[number - 1].end, start - 2 * _MAX_CAPTION)
         end = first + len(self._text[first:start].rstrip())
-        first = max(first, self._text.rfind("\n\n", first, end) + 2)
+        before, gap, _ = self._text[first:end].rpartition("\n\n")
+        first += len(before + gap)
         for line in reversed(list(line_spans(self._text, Span(first, end)))):
             if _label().match(self._text[slice(*line)].lstrip(_MARKUP)):
                 return Span(line.start, end) if len(_shown(self._text[line.start : end])) <= _MAX_CAPTION else None

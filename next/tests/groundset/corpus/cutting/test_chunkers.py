@@ -1,0 +1,240 @@
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import BertPreTokenizer
+
+from groundset.corpus.cutting.chunkers import Tools, fill, pack
+from groundset.corpus.cutting.chunks import chunk_document
+from groundset.corpus.cutting.structure import Atom, Span, sections, sentence_spans
+from groundset.corpus.options import ChunkerName
+from groundset.corpus.parsing.markdown import parse_markdown
+from groundset.corpus.parsing.text import clean
+from programs.types import Chunk, Document
+
+NAMES: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]
+SENTENCE = "The mill on the river was built by the brothers Anton and Louis in 1887."
+
+
+def embed(texts: Sequence[str]) -> np.ndarray[Any, Any]:
+    return np.array([[text.count("cat"), text.count("dog"), 0.1] for text in texts])
+
+
+def document(text: str) -> Document:
+    parsed = parse_markdown(text)
+    return Document(
+        doc_id="d", path="d.md", title=parsed.title or "", text=parsed.text, headings=tuple(parsed.headings)
+    )
+
+
+def chunks(
+    text: str,
+    name: ChunkerName = "recursive",
+    size: int = 300,
+    overlap: int = 0,
+    merge: int = 1,
+    min_length: int = 0,
+    tools: Tools | None = None,
+) -> list[Chunk]:
+    return chunk_document(document(text), name, size, overlap, merge, min_length, tools or Tools(embed))[0]
+
+
+PIECES = st.sampled_from(
+    [
+        "# Head",
+        "## Sub",
+        "a",
+        "Ein Satz. Am 12. Juni.",
+        "🙂👩‍👩‍👧",
+        "- item",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "```\n# x\n\ny\n```",
+        "x" * 400,
+        SENTENCE,
+        "key: value",
+        "\u3000",
+        "text\n====",
+        "(open “quote",
+    ]
+)
+NOISE = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=30)
+TEXTS = st.lists(st.one_of(PIECES, NOISE), max_size=12).map("\n\n".join).map(clean)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=60, deadline=None)
+@given(text=TEXTS, size=st.integers(1, 500), merge=st.integers(1, 3), min_length=st.integers(0, 100), data=st.data())
+def test_chunks_match_their_offsets_and_cover_the_text(
+    name: ChunkerName, text: str, size: int, merge: int, min_length: int, data: st.DataObject
+) -> None:
+    overlap = data.draw(st.integers(0, size - 1))
+    source = document(text)
+    found, _ = chunk_document(source, name, size, overlap, merge, min_length, Tools(embed=embed))
+    for chunk in found:
+        assert chunk.text == source.text[chunk.start : chunk.end]
+        assert chunk.text == chunk.text.strip()
+        assert len(chunk.text) >= max(1, min_length)
+    assert len({chunk.chunk_id for chunk in found}) == len(found)
+    if min_length == 0:
+        covered = {place for chunk in found for place in range(chunk.start, chunk.end)}
+        assert all(place in covered or letter.isspace() for place, letter in enumerate(source.text))
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=TEXTS, size=st.integers(20, 500))
+def test_recursive_respects_the_size(text: str, size: int) -> None:
+    assert all(len(chunk.text) <= size or "\n" in chunk.text for chunk in chunks(text, size=size))
+
+
+class TestRecursive:
+    def test_splits_between_sentences(self) -> None:
+        found = chunks(" ".join([SENTENCE] * 20))
+        assert all(chunk.text.endswith("1887.") and chunk.text.startswith("The mill") for chunk in found)
+        assert max(len(chunk.text) for chunk in found) <= 300
+
+    def test_prefers_paragraphs(self) -> None:
+        paragraph = " ".join([SENTENCE] * 3)
+        assert [chunk.text for chunk in chunks("\n\n".join([paragraph] * 4))] == [paragraph] * 4
+
+    def test_splits_at_headings(self) -> None:
+        text = f"# T\n\n## A\n\n{SENTENCE}\n\n## B\n\n{SENTENCE}\n\n### C\n\n{SENTENCE}"
+        found = chunks(text)
+        assert [chunk.headings for chunk in found] == [("T", "A"), ("T", "B"), ("T", "B", "C")]
+        assert found[0].text.startswith("# T\n\n## A")
+        assert found[2].text.startswith("### C")
+
+    def test_heading_never_ends_a_chunk(self) -> None:
+        text = "\n\n".join(f"## Heading {n}\n\n" + " ".join([SENTENCE] * n) for n in range(1, 9))
+        assert not any(chunk.text.split("\n")[-1].startswith("#") for chunk in chunks(text))
+
+    def test_code_and_tables_stay_whole_if_they_fit(self) -> None:
+        code = "```python\n# a comment\nx = 1\n\n\ny = 2\n```"
+        table = "| Item | Cost |\n|---|---|\n| Road | 5 |\n| Gate | 7 |"
+        found = chunks(f"{SENTENCE * 3}\n\n{code}\n\n{SENTENCE * 3}\n\n{table}")
+        assert any(code in chunk.text for chunk in found)
+        assert any(table in chunk.text for chunk in found)
+
+    def test_long_table_keeps_its_header_with_the_first_rows(self) -> None:
+        rows = "\n".join(f"| Row {n} | {n * 1000} crowns of the year {n} |" for n in range(30))
+        found = chunks(f"| Name | Value |\n|---|---|\n{rows}")
+        assert all(chunk.text.startswith("|") and chunk.text.endswith("|") for chunk in found)
+        assert "| Row 0 |" in found[0].text
+
+    def test_list_stays_with_its_introduction(self) -> None:
+        found = chunks(f"{SENTENCE}\n\n{SENTENCE} {SENTENCE}\n\nDo not take it:\n\n- {SENTENCE}\n- {SENTENCE}")
+        assert any(chunk.text.startswith("Do not take it:\n\n- ") for chunk in found)
+
+    def test_very_long_line_is_split(self) -> None:
+        found = chunks("word " * 20_000 + "x" * 5_000)
+        assert max(len(chunk.text) for chunk in found) <= 300
+        assert sum(len(chunk.text.replace(" ", "")) for chunk in found) == 85_000
+
+    def test_overlap_repeats_whole_sentences(self) -> None:
+        found = chunks(" ".join(f"{SENTENCE[:-5]}{n}." for n in range(1000, 1020)), overlap=100)
+        for one, other in pairwise(found):
+            assert other.start < one.end
+            assert other.text.startswith("The mill")
+
+
+class TestShortChunks:
+    def test_join_a_neighbour_in_the_same_section(self) -> None:
+        text = f"# T\n\n## A\n\n### A1\n\nTiny.\n\n### A2\n\n{SENTENCE}"
+        found = chunks(text, min_length=60)
+        assert len(found) == 1
+        assert found[0].headings == ("T", "A", "A1")
+
+    def test_are_dropped_and_counted_without_a_neighbour(self) -> None:
+        source = document(f"# T\n\n## A\n\nTiny.\n\n## B\n\n{SENTENCE}")
+        found, dropped = chunk_document(source, "recursive", 300, min_length=60)
+        assert [chunk.headings for chunk in found] == [("T", "B")]
+        assert dropped == 1
+
+    def test_last_words_join_the_previous_chunk(self) -> None:
+        assert len(chunks(f"{SENTENCE} Odd end.", "word", size=14, min_length=60)) == 1
+
+
+def test_merge_joins_consecutive_chunks() -> None:
+    text = " ".join([SENTENCE] * 20)
+    single, merged = chunks(text), chunks(text, merge=3)
+    assert len(merged) == -(-len(single) // 3)
+    assert merged[0].end == single[2].end
+
+
+def test_word_and_token_chunkers_count_their_units() -> None:
+    assert [chunk.text for chunk in chunks("a b c d e", "word", 2, 1)] == ["a b", "b c", "c d", "d e"]
+    assert [chunk.text for chunk in chunks("Is it? Yes.", "token", 3)] == ["Is it?", "Yes."]
+
+
+def test_token_chunker_ignores_lowercasing_and_truncation() -> None:
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.enable_truncation(2)
+    found = chunks("Ärger 🙂 in KÖLN, sagt sie.", "token", 4, tools=Tools(tokenizer=tokenizer))
+    assert [chunk.text for chunk in found] == ["Ärger 🙂 in KÖLN", ", sagt sie."]
+    assert tokenizer.truncation is not None
+
+
+def test_semantic_splits_where_the_subject_changes() -> None:
+    cats = " ".join(f"The cat number {n} sleeps all day long in the warm sun." for n in range(8))
+    dogs = " ".join(f"The dog number {n} barks all night long at the moon." for n in range(8))
+    found = chunks(f"{cats} {dogs}", "semantic", size=500)
+    assert not any("cat" in chunk.text and "dog" in chunk.text for chunk in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Am 12. Juni 1893 wurde sie eröffnet.",
+        "Dr. Smith of Washington, D.C. paid $3.50 for tea, e.g. on Jan. 5.",
+        "A hard-wrapped sentence that\ngoes on in the next line.",
+    ],
+)
+def test_sentences_stay_whole(text: str) -> None:
+    assert sentence_spans(text) == [(0, len(text))]
+
+
+def test_unmatched_bracket_does_not_stop_sentence_splitting() -> None:
+    assert len(sentence_spans(f"(1 {SENTENCE} " + " ".join([SENTENCE] * 20))) > 15
+
+
+@given(costs=st.lists(st.tuples(st.integers(1, 40), st.floats(0, 5)), max_size=9), size=st.integers(10, 80))
+def test_pack_finds_the_minimum_cost(costs: list[tuple[int, float]], size: int) -> None:
+    atoms, start = [], 0
+    for length, cost in costs:
+        atoms.append(Atom(start, start + length, cost))
+        start += length
+
+    def price(groups: Sequence[Sequence[Atom]]) -> float:
+        unused = sum(max(0.0, 1 - (g[-1].end - g[0].start) / size) ** 2 for g in groups)
+        return unused + sum(group[-1].cost for group in groups[:-1])
+
+    def all_groupings(rest: list[Atom]) -> list[list[list[Atom]]]:
+        if not rest:
+            return [[]]
+        return [
+            [rest[:n], *tail]
+            for n in range(1, len(rest) + 1)
+            if n == 1 or rest[n - 1].end - rest[0].start <= size
+            for tail in all_groupings(rest[n:])
+        ]
+
+    packed = pack(atoms, size)
+    assert [atom for group in packed for atom in group] == atoms
+    assert price(packed) == pytest.approx(min(map(price, all_groupings(atoms))))
+
+
+def test_fill_terminates_if_every_part_is_too_long() -> None:
+    parts = [Span(n * 10, n * 10 + 10) for n in range(5)]
+    assert fill(parts, 5, 4) == [(n, n + 1) for n in range(5)]
+
+
+def test_headings_without_text_join_the_next_section() -> None:
+    source = document("# T\n\n## A\n\n### B\n\ntext\n\n## C")
+    starts = [[source.text[atom.start :][:5] for atom in section] for section in sections(source, 100, (), 0)]
+    assert starts == [["# T\n\n", "## A\n", "### B", "text\n"], ["## C"]]

@@ -1,0 +1,100 @@
+"""Lists of sources, links and contents, which are not cut into chunks; and pages of chunks."""
+
+import pytest
+
+from groundset.corpus.cutting.chunks import chunk_document
+from groundset.corpus.cutting.listings import text_spans
+from groundset.corpus.options import ChunkerName
+from groundset.corpus.parsing.formats import parse
+from programs.types import Chunk, Document, PageStart
+
+PROSE = "The ferry Henn crosses the sound of Tollvik every hour, and it carries forty cars on its lower deck. " * 3
+SOURCES = (
+    "- Brenn, Aldis (1931). The Ferries of the Sound. Orsle: Nord Press. ISBN 0-00-000000-0.\n"
+    "- Timetable of the Tollvik line, retrieved 2 May 2019.\n"
+    "- Harbour office of Tollvik\n"
+)
+
+
+def document(text: str, suffix: str = ".md") -> Document:
+    parsed = parse(text.encode(), suffix)
+    return Document(
+        doc_id="d", path=f"d{suffix}", title="D", text=parsed.text, headings=tuple(parsed.headings), pages=()
+    )
+
+
+def cut(text: str, suffix: str = ".md") -> list[str]:
+    """Return what is cut out."""
+    found = document(text, suffix)
+    edges = [0, *(edge for span in text_spans(found) for edge in span), len(found.text)]
+    left_out = (found.text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return [part for part in left_out if part]
+
+
+def chunks(found: Document, chunker: ChunkerName = "recursive", size: int = 200, overlap: int = 0) -> list[Chunk]:
+    return chunk_document(found, chunker, size, overlap)[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["References", "7. Further reading:", "LITERATUR", "Fußnoten", "Liens externes", "Notas"]
+)
+def test_named_list_is_cut_off_up_to_the_next_section(name: str) -> None:
+    text = f"# Henn\n\n{PROSE}\n\n## {name}\n\n### Books\n\n{SOURCES}\n\n## Crew\n\n{PROSE}"
+    assert cut(text) == [f"## {name}\n\n### Books\n\n{SOURCES.strip()}"]
+
+
+def test_section_of_sentences_stays() -> None:
+    notes = "- The lower deck carries at most forty cars.\n- The bow opens to the north side of the quay.\n"
+    for name, body in (("Sources", PROSE), ("Notes", notes), ("Contents", PROSE), ("Sources", "")):
+        assert cut(f"# Henn\n\n{PROSE}\n\n## {name}\n\n{body}") == []
+
+
+def test_line_that_names_a_list_without_being_a_heading() -> None:
+    text = f"{PROSE}\nReferences\n{SOURCES}"
+    assert cut(text, ".txt") == [f"References\n{SOURCES.strip()}"]
+    for line in ("The list of references", "- References"):
+        assert cut(f"{PROSE}\n{line}\n{SOURCES}", ".txt") == []
+
+
+def test_navigation_behind_the_sources() -> None:
+    menu = "## Tools\n\n- Print\n- Cite this page\n\n"
+    text = f"# Henn\n\n{PROSE}\n\n## See also\n\n- Orsle\n\n"
+    assert cut(text + menu + menu) == [f"## See also\n\n- Orsle\n\n{menu}{menu}".strip()]
+    assert cut(f"{text}{menu}## Crew\n\n{PROSE}\n\n{menu}") == ["## See also\n\n- Orsle"]
+
+
+def test_table_of_contents_with_leaders() -> None:
+    contents = "1 The ferry ........ 3\n1.1 Its deck . . . . . 4\n\n2 The crew......12\n"
+    assert cut(f"{PROSE}\n\n{contents}\n{PROSE}", ".txt") == [contents.strip()]
+    assert cut(f"{PROSE}\n\nThe price rose ..... 3\n\n{PROSE}", ".txt") == []
+
+
+@pytest.mark.parametrize("chunker", ["recursive", "sentence", "word", "token"])
+def test_chunks_never_reach_into_lists(chunker: ChunkerName) -> None:
+    found = document(f"# Henn\n\n{PROSE}\n\n## See also\n\n- Orsle\n\n## Crew\n\n{PROSE}\n\n## References\n\n{SOURCES}")
+    spans = text_spans(found)
+    made = chunks(found, chunker, 40, 10)
+    assert [chunk.chunk_id for chunk in made] == [f"d-{number:04d}" for number in range(1, len(made) + 1)]
+    for chunk in made:
+        assert chunk.text == found.text[chunk.start : chunk.end]
+        assert any(start <= chunk.start and chunk.end <= end for start, end in spans)
+    assert {chunk.headings[-1] for chunk in made[1:]} == {"Henn", "Crew"}
+
+
+def test_document_of_lists_alone_has_no_chunk() -> None:
+    assert chunks(document(f"## References\n\n{SOURCES}")) == []
+
+
+def test_pages_of_chunks() -> None:
+    starts = ((1, 0), (3, 250), (1, 320), (4, 400))
+    pages = tuple(PageStart(page=page, start=start) for page, start in starts)
+    found = document("word " * 100, ".txt").model_copy(update={"pages": pages})
+    made = chunks(found, "word", 20)
+    assert [(chunk.start, chunk.metadata) for chunk in made] == [
+        (0, {"page": 1}),
+        (100, {"page": 1}),
+        (200, {"page": 1, "pages": [1, 3]}),
+        (300, {"page": 1, "pages": [1, 3]}),
+        (400, {"page": 4}),
+    ]
+    assert chunks(document("word " * 100, ".txt"))[0].metadata == {}

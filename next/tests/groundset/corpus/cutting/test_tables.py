@@ -1,0 +1,223 @@
+"""Tables and figures: chunks keep them whole and say what they are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundset.corpus.cutting.chunkers import Tools, split
+from groundset.corpus.cutting.chunks import chunk_document
+from groundset.corpus.cutting.structure import Span
+from groundset.corpus.cutting.tables import Table, tables_of
+from groundset.corpus.options import ChunkerName
+from groundset.corpus.parsing.formats import parse
+from programs.types import Chunk, Document
+
+NAMES: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]
+PROSE = "The kiln of Orsle burns lime for the fields of the valley, and it is fired with peat from Wendmoor. " * 3
+TABLE = "| Kiln | Fired | Tons |\n|---|---|---|\n| Orsle | 1902 | 40 |\n| Wend | 1911 | 65 |\n| Tarn | 1920 | 12 |"
+LONG = "| Kiln | Tons |\n|---|---|\n" + "\n".join(f"| Kiln number {n} of the valley | {n * 17} |" for n in range(40))
+CAPTION = "Table 3: Kilns of the valley"
+
+
+def embed(texts: Sequence[str]) -> np.ndarray[Any, Any]:
+    return np.array([[text.count("kiln"), text.count("|"), 0.1] for text in texts])
+
+
+def document(text: str, suffix: str = ".md") -> Document:
+    parsed = parse(text.encode(), suffix)
+    return Document(
+        doc_id="d",
+        path=f"d{suffix}",
+        title="Lime",
+        text=parsed.text,
+        headings=tuple(parsed.headings),
+        captions=tuple(parsed.captions),
+    )
+
+
+def chunks(source: Document, chunker: ChunkerName = "recursive", size: int = 300, overlap: int = 0) -> list[Chunk]:
+    found = chunk_document(source, chunker, size, overlap, tools=Tools(embed=embed))[0]
+    assert all(chunk.text == source.text[chunk.start : chunk.end] for chunk in found)
+    assert len({chunk.chunk_id for chunk in found}) == len(found)
+    return found
+
+
+def captions(text: str, suffix: str = ".md") -> list[str]:
+    return [table.caption for table in tables_of(document(text, suffix))]
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "Table 3: Kilns of the valley",
+        "**Table 3.** *Kilns* of the valley",
+        "TABLE IV – Kilns",
+        "Table 2-1   Kilns",
+        "Table A.2. Kilns",
+        "Table 7",
+        "Table: Kilns",
+        "Tab. 3: Öfen",
+        "Tabelle 3: Öfen",
+        "Tableau 3 : Fours",
+        "Tabla 3. Hornos",
+        "#### Table 3. Kilns",
+    ],
+)
+def test_caption_before_or_after_a_table(caption: str) -> None:
+    shown = " ".join(caption.replace("*", "").replace("#", "").split())
+    assert captions(f"{PROSE}\n\n{caption}\n\n{TABLE}\n\n{PROSE}") == [shown]
+    assert captions(f"{PROSE}\n\n{caption}\n{TABLE}") == [shown]
+    assert captions(f"{TABLE}\n\n{caption}") == ["" if caption.startswith("#") else shown]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Table 3 shows the kilns.", "Figure 3-5 shows it:", "Tables of the valley", "The table 3: kilns", PROSE, "Table"],
+)
+def test_other_lines_are_no_captions(line: str) -> None:
+    assert captions(f"{line}\n\n{TABLE}") == [""]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["| a | b |\n|---|---|", "a | b\nc | d\ne | f", f"```\n{TABLE}\n```", "a\n|---|\nb", "| a\n\n|---|\n| b |"],
+)
+def test_what_is_no_table(text: str) -> None:
+    assert captions(f"{CAPTION}\n\n{text}") == []
+
+
+def test_two_tables_in_a_row() -> None:
+    one, other = "Table 1: Kilns", "Table 2: Quarries"
+    for blocks, expected in (
+        ((one, TABLE, other, TABLE), [one, other]),
+        ((TABLE, one, TABLE, other), [one, other]),
+        ((TABLE, other, TABLE), ["", other]),
+        ((one, TABLE, TABLE), [one, ""]),
+        ((TABLE, TABLE, other), ["", other]),
+        ((one, TABLE, other, PROSE), [one]),
+    ):
+        found = tables_of(document("\n\n".join(blocks)))
+        assert [each.caption for each in found] == expected
+
+
+@pytest.mark.parametrize("overlap", [0, 60])
+@pytest.mark.parametrize("chunker", NAMES)
+def test_chunkers_keep_tables_with_their_captions(chunker: ChunkerName, overlap: int) -> None:
+    size = {"word": 60, "token": 120}.get(chunker, 300)
+    table = f"{CAPTION}\n\n{TABLE}"
+    for text in (f"{table}\n\n{PROSE}", f"{PROSE}\n\n{table}", f"{PROSE}\n\n{PROSE}\n\n{table}\n\n{PROSE}\n\n{table}"):
+        found = chunks(document(text), chunker, size, min(overlap, size // 2))
+        holding = [chunk for chunk in found if "|" in chunk.text or "Table 3" in chunk.text]
+        assert holding
+        for chunk in holding:
+            assert chunk.text.count(table) == chunk.text.count("Table 3") == chunk.text.count("Orsle | 1902")
+            assert chunk.metadata == {"kind": "table", "caption": CAPTION}
+        assert all(not chunk.metadata for chunk in found if chunk not in holding)
+
+
+@pytest.mark.parametrize("overlap", [0, 40])
+@pytest.mark.parametrize("chunker", NAMES)
+def test_long_table_is_cut_between_rows(chunker: ChunkerName, overlap: int) -> None:
+    size = {"word": 50, "token": 80}.get(chunker, 300)
+    source = document(f"{PROSE}\n\n{CAPTION}\n\n{LONG}\n\n{PROSE}")
+    pieces = [chunk for chunk in chunks(source, chunker, size, overlap) if chunk.metadata]
+    first = next(piece for piece in pieces if f"{CAPTION}\n\n{LONG[:60]}" in piece.text)
+    for piece in pieces:
+        lines = [line for line in piece.text.split("\n") if "|" in line]
+        assert all(line.startswith("|") and line.endswith("|") for line in lines)
+        assert piece.metadata["caption"] == CAPTION
+        is_cut = piece.start > first.start and piece.text.startswith("|")
+        assert piece.metadata.get("header") == ("| Kiln | Tons |" if is_cut else None)
+    assert len(pieces) > 4
+
+
+def test_table_longer_than_the_group_but_not_than_the_chunk_stays_whole() -> None:
+    text = f"{PROSE}\n\n{TABLE}\n\n{PROSE}"
+    for chunker in ("recursive", "sentence", "semantic"):
+        found = chunks(document(text), chunker, len(TABLE) + 5, 80)
+        assert any(TABLE in chunk.text for chunk in found)
+        assert max(len(chunk.text) for chunk in found) <= len(TABLE) + 5
+
+
+def test_topic_shows_caption_and_header() -> None:
+    source = document(f"# Lime\n\n## Kilns\n\n{PROSE}\n\n{CAPTION}\n\n{LONG}")
+    prose, first, *rest = chunks(source, size=400)
+    assert prose.topic == "Lime > Kilns"
+    assert first.topic == f"Lime > Kilns > {CAPTION}"
+    assert rest[0].topic == f"Lime > Kilns > {CAPTION} > | Kiln | Tons |"
+
+
+def test_header_without_text_is_left_out() -> None:
+    source = document(LONG.replace("| Kiln | Tons |", "|  |  |"))
+    assert all(chunk.metadata == {"kind": "table"} for chunk in chunks(source))
+
+
+def test_caption_is_part_of_a_chunk_even_as_a_heading_of_the_section() -> None:
+    source = document(f"{PROSE}\n\n### Table 1. Kilns\n\n{TABLE}\n\n### Crew\n\n{PROSE}")
+    [chunk] = [chunk for chunk in chunks(source) if "|" in chunk.text]
+    assert chunk.text == f"### Table 1. Kilns\n\n{TABLE}"
+    assert chunk.metadata == {"kind": "table", "caption": "Table 1. Kilns"}
+
+
+def test_html_marks_captions() -> None:
+    rows = "".join(f"<tr><td>Kiln {n}</td><td>{n}</td></tr>" for n in range(4))
+    table = (
+        f"<table><caption>What the <code>kilns</code> burn.</caption><tr><th>Kiln</th><th>Tons</th></tr>{rows}</table>"
+    )
+    figure = "<figure><img src=a.png alt=Kiln><figcaption>A kiln at night</figcaption></figure>"
+    source = document(f"<h1>Lime</h1><p>{PROSE}</p>{table}<h2>Night</h2><p>{PROSE}</p>{figure}", ".html")
+    assert source.captions == ("What the kilns burn.", "A kiln at night")
+    assert [chunk.metadata for chunk in chunks(source, size=400) if chunk.metadata] == [
+        {"kind": "table", "caption": "What the kilns burn."}
+    ]
+    table = "<table><caption> </caption><tr><td>Kiln</td><td>Tons</td></tr><tr><td>Orsle</td><td>3</td></tr></table>"
+    source = document(f"{table}<p>{PROSE}</p><caption>stray</caption>", ".html")
+    assert ([table.caption for table in tables_of(source)], source.captions) == ([""], ("stray",))
+
+
+def test_rows_of_values() -> None:
+    rows = "\n".join(f"Kiln {n},fired in the year {1900 + n}" for n in range(30))
+    first, *rest = chunks(document(f"Kiln,Year\n{rows}\n", ".csv"), size=400)
+    assert first.metadata == {"kind": "table"}
+    assert {str(chunk.metadata) for chunk in rest} == {str({"kind": "table", "header": "| Kiln | Year |"})}
+
+
+PIECES = st.sampled_from([PROSE[:90], TABLE, LONG[:400], CAPTION, "![a](b)", "# Head", "## Table 2: x"])
+
+
+@pytest.mark.parametrize("chunker", NAMES)
+@settings(max_examples=60, deadline=None)
+@given(
+    text=st.lists(PIECES, min_size=1, max_size=8).flatmap(
+        lambda pieces: st.sampled_from(["\n\n", "\n"]).map(lambda gap: gap.join(pieces))
+    ),
+    size=st.integers(1, 500),
+    data=st.data(),
+)
+def test_no_edge_of_a_chunk_is_in_a_table_that_fits(
+    chunker: ChunkerName, text: str, size: int, data: st.DataObject
+) -> None:
+    source = document(text)
+    found = tables_of(source)
+    made = chunks(source, chunker, size, data.draw(st.integers(0, size - 1)))
+    covered = {place for chunk in made for place in range(chunk.start, chunk.end)}
+    assert all(place in covered or letter.isspace() for place, letter in enumerate(source.text))
+    for table in found:
+        assert _length(table, source, chunker) > size or not any(
+            table.start < edge < len(source.text[: table.rows[-1].end].rstrip())
+            for chunk in made
+            for edge in (chunk.start, chunk.end)
+        )
+    assert [row for each in found for row in each.rows] == sorted({row for each in found for row in each.rows})
+
+
+def _length(table: Table, source: Document, chunker: ChunkerName) -> int:
+    span = Span(table.rows[0].start, table.rows[-1].end)
+    part = source.model_copy(update={"text": source.text[slice(*span)], "headings": ()})
+    if chunker in ("word", "token"):
+        return len(split(part, chunker, 1, 0, (), Tools()))
+    return span.end - span.start

@@ -1,17 +1,18 @@
 """One attempt: are its chunks fit to ask about, the program, the search for the question, the sample."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dspy
 from dspy.utils.callback import BaseCallback
 from pydantic_core import to_jsonable_python
 
-from groundset.retrieval.index import Index
+from groundset.corpus.corpus import Corpus
 from groundset.run.engine import Made
 from groundset.run.options import GenerateOptions
 from groundset.run.plan import Task
+from groundset.run.preparing import Preparing
 from groundset.run.store import Result
 from programs.evolutions import MULTI
 from programs.judges import Verdict
@@ -56,31 +57,27 @@ class Attempts:
     def __init__(
         self,
         options: GenerateOptions,
-        chunks: Mapping[str, Chunk],
-        *,
-        before: Callable[[Chunk], str],
-        verdict: Callable[[Chunk], Verdict] | None,
+        corpus: Corpus,
+        preparing: Preparing,
+        judge: Callable[[Chunk], Verdict] | None,
         programs: "Mapping[str, dspy.Module]",
         lm: Any,
-        index: Callable[[], Index],
-        encode: Callable[[Sequence[str]], Any],
         hear: Callable[[StepRecord], object],
     ) -> None:
         """Hold what attempts need.
 
         Args:
             options: the resolved options of the run.
-            chunks: all chunks by id.
-            before: returns the end of the text before a chunk.
-            verdict: decides whether a chunk is fit to ask about; None if all are.
+            corpus: the documents and chunks.
+            preparing: gives the search of all chunks.
+            judge: decides whether a chunk is fit to ask about; None if all are.
             programs: see :class:`groundset.run.recipes.Recipe`.
             lm: the language model.
-            index: returns the search of all chunks, once they are prepared.
-            encode: embeds texts.
             hear: called with what each step says.
         """
-        self._options, self._chunks, self._before, self._verdict = options, chunks, before, verdict
-        self._programs, self._lm, self._index, self._encode, self._hear = programs, lm, index, encode, hear
+        self._options, self._corpus, self._preparing = options, corpus, preparing
+        self._judge, self._programs, self._lm, self._hear = judge, programs, lm, hear
+        self._chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
 
     def __call__(self, task: Task) -> Made:
         """Make an attempt."""
@@ -98,15 +95,15 @@ class Attempts:
         sample = self._sample(task, made, trail)
         if refused := self._too_far(sample):
             return Made(Result(rejects=(*rejects, refused), trail=trail, exhausted=exhausted))
-        vector = self._encode([sample.question])[0]
+        vector = self._preparing.embedder.encode([sample.question])[0]
         return Made(Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector)
 
     def _unfit(self, task: Task) -> Reject | None:
         """Return why one of the chunks is refused."""
-        for chunk_id in task.chunks if self._verdict else ():
-            good, probability, reason = self._verdict(self._chunks[chunk_id])  # type: ignore[misc]
-            if not good:
-                return Reject(step="chunk", reason=reason, probability=probability, chunk_id=chunk_id)
+        for chunk_id in task.chunks:
+            decision = self._judge(self._chunks[chunk_id]) if self._judge else None
+            if decision is not None and not decision.good:
+                return Reject(step="chunk", reason=decision.reason, probability=decision.probability, chunk_id=chunk_id)
         return None
 
     def _ask(self, task: Task) -> Any:
@@ -120,7 +117,7 @@ class Attempts:
             return self._programs["clue"](
                 passages[0], topics[0], turn=task.turn, asked=task.asked, language=language, seed=task.seed
             )
-        before = self._before(chunks[0])
+        before = self._corpus.before(chunks[0])
         if options.guided:
             return self._programs["one"](passages[0], topics[0], before, asked=task.asked)
         personas, like = options.personas or PERSONAS, options.like
@@ -158,7 +155,7 @@ class Attempts:
             language=code,
             contexts=contexts,
             retrieval_gt=groups or tuple((chunk_id,) for chunk_id in ids),
-            retrieval=self._index().rank(question, groups or [[chunk_id] for chunk_id in ids]),
+            retrieval=self._preparing.index().rank(question, groups or [[chunk_id] for chunk_id in ids]),
             probability=made.probability,
             trail=trail,
             metadata={

@@ -29,7 +29,7 @@ from groundset.run.options import GenerateOptions, prices
 from groundset.run.pairs import Pairs
 from groundset.run.plan import Plan, quotas
 from groundset.run.preparing import Preparing
-from groundset.run.recipes import Material
+from groundset.run.recipes import PROFILED, Material
 from groundset.run.record import library_versions, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store
@@ -38,6 +38,7 @@ from programs.errors import GroundsetError, RunError, StateError, TrackingError
 from programs.heads import HeadJudge
 from programs.judges import Verdict, verdict
 from programs.outcome import RefusedError, call
+from programs.recipe import Search
 from programs.step import STEPS, step
 from programs.text import plain
 from programs.types import Chunk, Hit
@@ -92,7 +93,20 @@ class _Models(NamedTuple):
         return {role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each}
 
 
+class _Setup(NamedTuple):
+    """All that a run is made with; ``options`` have their defaults resolved."""
+
+    options: GenerateOptions
+    corpus: Corpus
+    models: _Models
+    compiled: Compiled
+    store: Store
+    gate: Gate
+    progress: Progress
+
+
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bool]:
+    """Set a run up and make it; return how it ended, its gate, and whether all calls have ended."""
     started = time.monotonic()
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(quiet=options.quiet))
@@ -101,13 +115,9 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
         options, models = _open_models(options, gate, progress, stack)
         compiled = load_compiled(options.compiled, models.lm.name)
-        identity = {
-            "version": __version__,
-            "documents": documents,
-            **{role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in models.record().items()},
-            "compiled": compiled.digest,
-            **options.compared(),
-        }
+        names = {role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in models.record().items()}
+        identity = {"version": __version__, "documents": documents, **names, "compiled": compiled.digest}
+        identity |= options.compared()
         if store is None:
             progress.phase("Reading documents")
             corpus = read_corpus(
@@ -124,52 +134,33 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         gate.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
         with gate.stopping_on_signals(progress.note, hard=hard):
-            ending, has_ended = _run(options, corpus, models, compiled, store, gate, progress, started)
+            setup = _Setup(options, corpus, models, compiled, store, gate, progress)
+            ending, has_ended = _run(setup, started)
         if not has_ended:  # a model cannot be freed in the middle of a call, whose response may still be kept
             progress.close()
             stack.pop_all()
         return ending, gate, has_ended
 
 
-def _run(
-    options: GenerateOptions,
-    corpus: Corpus,
-    models: _Models,
-    compiled: Compiled,
-    store: Store,
-    gate: Gate,
-    progress: Progress,
-    started: float,
-) -> tuple[Ending, bool]:
-    row, chunks = options.row, {chunk.chunk_id: chunk for chunk in corpus.chunks}
+def _run(setup: _Setup, started: float) -> tuple[Ending, bool]:
+    options, corpus, models, compiled, store, gate, progress = setup
+    row, order = options.row, corpus.order(options.seed)
     by_head = row.judges_chunks and options.chunk_critic == "head"
     head = _head("chunk", compiled, models.embedder) if by_head else None
-    order = corpus.order(options.seed)
-    progress.phase("Preparing chunks", len(chunks))
-    preparing = Preparing(
-        corpus,
-        order,
-        models.embedder,
-        head,
-        engine=options.engine,
-        store=store,
-        progress=progress,
-        check=gate.check,
-    )
-    judge = preparing.verdict if by_head else _reading(compiled, models) if row.judges_chunks else None
-    sizes = (options.min_chunks, options.max_chunks) if options.recipe == "multi" else (2, 2)
-    pairs = Pairs(
-        chunks,
-        lambda chunk_id, limit: preparing.index().nearest(chunk_id, limit),
-        is_usable=(lambda chunk_id: preparing.verdict(chunks[chunk_id]).good) if by_head else lambda _: True,
-        sizes=sizes,
-        across_documents=options.across_documents,
-    )
-    asked = [corpus.chunks[place] for place in order]
-    asked = [chunk for chunk in asked if "copy_of" not in chunk.metadata]
+    progress.phase("Preparing chunks", len(order))
+    preparing = Preparing(corpus, order, models.embedder, head, options.engine, store, progress, gate.check)
+    judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
+    asked = [corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata]
     if row.size is None:
         asked = [chunk for chunk in asked if len(chunk.text) > options.longer_than]
     size = options.size or row.size or len(asked)
+    pairs = Pairs(
+        {chunk.chunk_id: chunk for chunk in corpus.chunks},
+        lambda chunk_id, limit: preparing.index().nearest(chunk_id, limit),
+        is_usable=lambda chunk: not by_head or preparing.verdict(chunk).good,
+        sizes=(options.min_chunks, options.max_chunks) if options.recipe == "multi" else (2, 2),
+        across_documents=options.across_documents,
+    )
     plan = Plan(
         {chunk.chunk_id: plain(chunk.text) for chunk in asked},
         size=size,
@@ -180,27 +171,18 @@ def _run(
         once=row.once,
         partners=pairs.partners,
     )
-    attempts = Attempts(
-        options,
-        chunks,
-        before=corpus.before,
-        verdict=judge,
-        programs=_programs(options, models, compiled, _searching(options, corpus, preparing)),
-        lm=models.lm.lm,
-        index=preparing.index,
-        encode=models.embedder.encode,
-        hear=progress.step,
-    )
+    programs = _programs(setup, _searching(setup, preparing))
+    attempts = Attempts(options, corpus, preparing, judge, programs, models.lm.lm, progress.step)
     engine = Engine(store, plan, attempts, gate, progress=progress, workers=options.workers, started=started)
     store.set_meta("asked", max(size, plan.accepted.total()))
     progress.start(size, accepted=plan.accepted.total(), answers_from=models.lm.name, usage=models.lm.usage)
-    status: str = "failed"
-    reason: str | None = None
+    status, reason = "failed", None
     try:
-        ending = engine.run()
-        status, reason = ending, f"the budget ({gate.ended_by}) ended the run" if gate.ended_by else None
+        status = ending = engine.run()
         if ending == "short":
             reason = shortage(quotas(size, options.mix), plan.accepted)
+        elif gate.ended_by:
+            reason = f"the budget ({gate.ended_by}) ended the run"
         return ending, engine.has_ended
     except GroundsetError as error:
         reason = str(error)
@@ -220,23 +202,11 @@ def _open_models(
     if options.compiled not in (SHIPPED, NONE) and own.is_dir():
         adapters = {file.stem: file for file in own.glob("*.gguf")}
     progress.phase(f"Opening {options.lm}")
-
-    def opened(spec: str, adapters: bool | Mapping[str, Path]) -> Model:
-        model = open_model(
-            spec,
-            journal=gate,
-            workers=options.workers,
-            timeout=options.timeout,
-            retries=options.retries,
-            adapters=adapters,
-            verbose=options.verbose,
-            notify=progress.note,
-        )
-        return stack.enter_context(model)
-
-    lm = opened(options.lm, adapters)
+    shared: dict[str, Any] = {name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")}
+    shared |= {"journal": gate, "notify": progress.note}
+    lm = stack.enter_context(open_model(options.lm, adapters=adapters, **shared))
     options = options.resolved(lm.guided if options.guided is None else options.guided)
-    critic = opened(options.critic_lm, False) if options.critic_lm else None
+    critic = stack.enter_context(open_model(options.critic_lm, adapters=False, **shared)) if options.critic_lm else None
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     return options, _Models(lm, critic, open_embedder(options.embedder, notify=progress.note), parser)
 
@@ -267,22 +237,16 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
     Raises:
         RunError: it was made of something else; the message names the first difference.
     """
-    other = "; name another --out"
     if stored is None:
-        raise RunError(f"--out {out}: the run there was saved or imported, and cannot go on{other}")
+        raise RunError(f"--out {out}: the run there was saved or imported, and cannot go on; name another --out")
     for name, new in identity.items():
-        if (old := stored.get(name)) == new:
-            continue
-        if name == "documents":
-            raise RunError(f"--out {out}: the documents are others than those of the run there{other}")
-        if name == "version":
-            raise RunError(f"--out {out}: the run there was made by groundset {old}{other}")
-        if name == "compiled":
-            raise RunError(f"--out {out}: the run there used other compiled states (--compiled){other}")
-        spelled = option_name(GenerateOptions, name)
-        raise RunError(
-            f"--out {out}: the run there has {spelled} {old}, not {new}; give the same, or name another --out"
-        )
+        if (old := stored.get(name)) != new:
+            what = {
+                "documents": "was made of other documents",
+                "version": f"was made by groundset {old}",
+                "compiled": "used other compiled states (--compiled)",
+            }.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
+            raise RunError(f"--out {out}: the run there {what}; begin another one, in another --out")
 
 
 def _documents_digest(options: GenerateOptions) -> str:
@@ -301,12 +265,12 @@ def _head(name: str, compiled: Compiled, embedder: Embedder) -> HeadJudge:
     return HeadJudge(name, compiled.heads[name], embedder)
 
 
-def _reading(compiled: Compiled, models: _Models) -> Callable[[Chunk], Verdict]:
+def _reading(setup: _Setup) -> Callable[[Chunk], Verdict]:
     """Return the judge of chunks that a language model is."""
-    judge = step("chunk")
-    if state := compiled.states.get("chunk"):
+    judge, critic = step("chunk"), setup.models.critic
+    if state := setup.compiled.states.get("chunk"):
         state.apply(judge)
-    judge.lm = models.critic.lm if models.critic else None
+    judge.lm = critic.lm if critic else None
 
     def decide(chunk: Chunk) -> Verdict:
         try:
@@ -317,31 +281,28 @@ def _reading(compiled: Compiled, models: _Models) -> Callable[[Chunk], Verdict]:
     return decide
 
 
-def _searching(options: GenerateOptions, corpus: Corpus, preparing: Preparing) -> Callable[[str, int], list[Hit]]:
+def _searching(setup: _Setup, preparing: Preparing) -> Search:
     """Return the search of programs; for clues, with the neighbours of what is found."""
-    places = {chunk.chunk_id: place for place, chunk in enumerate(corpus.chunks)}
+    chunks = setup.corpus.chunks
+    places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
+    far = setup.options.neighbours if setup.options.recipe == PROFILED else 0
 
     def search(query: str, limit: int) -> list[Hit]:
         hits = preparing.index().search(query, limit)
-        if options.recipe != "profiled" or not options.neighbours:
-            return hits
-        found = {hit.chunk_id: hit for hit in hits}
-        for hit in hits:
-            here, first = places[hit.chunk_id], corpus.chunks[places[hit.chunk_id]]
-            for chunk in corpus.chunks[max(0, here - options.neighbours) : here + options.neighbours + 1]:
-                if chunk.doc_id == first.doc_id:
-                    found.setdefault(
-                        chunk.chunk_id, Hit(chunk.chunk_id, plain(chunk.text), chunk.topic, hit.similarity)
-                    )
-        return sorted(found.values(), key=lambda hit: places[hit.chunk_id])
+        found = {places[hit.chunk_id]: hit for hit in hits}
+        for here, hit in list(found.items()) if far else ():
+            for place in range(max(0, here - far), min(len(chunks), here + far + 1)):
+                chunk = chunks[place]
+                if chunk.doc_id == chunks[here].doc_id:
+                    found.setdefault(place, Hit(chunk.chunk_id, plain(chunk.text), chunk.topic, hit.similarity))
+        return [found[place] for place in sorted(found)] if far else hits
 
     return search
 
 
-def _programs(
-    options: GenerateOptions, models: _Models, compiled: Compiled, search: Callable[[str, int], list[Hit]]
-) -> dict[str, Any]:
+def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     """Return the programs of the recipe with their compiled states, judges and critic."""
+    options, models, compiled = setup.options, setup.models, setup.compiled
     judge = _head("judge", compiled, models.embedder) if options.critic == "head" else None
 
     def guided(parser: Parser) -> Any:

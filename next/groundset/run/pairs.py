@@ -30,7 +30,7 @@ class Pairs:
         chunks: Mapping[str, Chunk],
         nearest: Callable[[str, int], Sequence[Hit]],
         *,
-        is_usable: Callable[[str], bool] = lambda _: True,
+        is_usable: Callable[[Chunk], bool] = lambda _: True,
         sizes: tuple[int, int] = (2, 2),
         across_documents: bool = False,
     ) -> None:
@@ -72,7 +72,7 @@ class Pairs:
             other = self._chunks[other_id]
             if not _ALIKE <= similarity < _COPY or not self._fit(chunk_id, other_id):
                 continue
-            if len(other.text) < _SHORTEST or language_of(other.text) != code or not self._is_usable(other_id):
+            if len(other.text) < _SHORTEST or language_of(other.text) != code or not self._is_usable(other):
                 continue
             like = topic & set(tokens(other.headings[-1])) if other.headings else set()
             ranked.append((len(names & self._names[other_id]) > 0, bool(like), similarity, other_id))

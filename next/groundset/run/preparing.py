@@ -31,7 +31,6 @@ class Preparing:
         order: Sequence[int],
         embedder: Embedder,
         head: HeadJudge | None,
-        *,
         engine: str,
         store: Store,
         progress: Progress,
@@ -49,7 +48,7 @@ class Preparing:
             progress: shows how many are prepared.
             check: called while something is waited for; raises if the run stops.
         """
-        self._corpus, self._embedder, self._head = corpus, embedder, head
+        self._corpus, self.embedder, self._head = corpus, embedder, head
         self._store, self._progress, self._check = store, progress, check
         self._verdicts: dict[str, Verdict] = {}
         self._index: Index | None = None
@@ -82,9 +81,9 @@ class Preparing:
 
     def _prepare(self, order: Sequence[int], engine: str) -> None:
         chunks = self._corpus.chunks
-        vectors = np.zeros((len(chunks), self._embedder.dimension), dtype=np.float32)
+        vectors = np.zeros((len(chunks), self.embedder.dimension), dtype=np.float32)
         try:
-            for batch in prepare_batches(self._corpus, self._embedder, self._head, order, engine=engine):
+            for batch in prepare_batches(self._corpus, self.embedder, self._head, order, engine=engine):
                 vectors[batch.places] = batch.vectors
                 ids = (chunks[place].chunk_id for place in batch.places)
                 self._progress.advance(len(batch.places))
@@ -93,7 +92,7 @@ class Preparing:
                     self._changed.notify_all()
             write_vectors(self._store.path.parent, vectors)
             self._store.set_meta("verdicts", self._verdicts)
-            index = Index(vectors, chunks, self._embedder)
+            index = Index(vectors, chunks, self.embedder)
             with self._changed:
                 self._index = index
                 self._changed.notify_all()

@@ -125,13 +125,13 @@ def test_a_run_goes_on_with_the_same_options_only(
     opened.run(**given)
     with pytest.raises(RunError, match=message) as error:
         opened.run(**given, **change)
-    assert "name another --out" in str(error.value)
+    assert "begin another one, in another --out" in str(error.value)
 
 
 def test_a_run_goes_on_with_the_same_documents_only(opened: Opened, chunks: Path, tmp_path: Path) -> None:
     opened.run(chunks=chunks, out=tmp_path / "run")
     chunks.write_text(chunks.read_text().replace("Arden", "Ardens"))
-    with pytest.raises(RunError, match="the documents are others"):
+    with pytest.raises(RunError, match="was made of other documents"):
         opened.run(chunks=chunks, out=tmp_path / "run", size=9)
 
 

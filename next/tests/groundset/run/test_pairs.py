@@ -62,7 +62,7 @@ def test_chunks_may_have_to_be_from_other_documents(pairs: Callable[..., Pairs])
 
 
 def test_unusable_chunks_are_left_out(pairs: Callable[..., Pairs]) -> None:
-    assert partners(pairs(is_usable=lambda name: name == "c"), "a") == [("c",)]
+    assert partners(pairs(is_usable=lambda chunk: chunk.chunk_id == "c"), "a") == [("c",)]
 
 
 def test_larger_groups_have_no_neighbours_either(pairs: Callable[..., Pairs]) -> None:

@@ -1,16 +1,16 @@
 """Examples of the steps, made from labels and gold rows.
 
 An example has the inputs and, as far as its row tells, the outputs of its step. Beside them it has ``id``, ``split``,
-``document`` and ``language``; one of a step that decides also ``good``, and ``fault``, the output that is wrong. Steps
-were fewer and smaller when the gold rows were written, so that rows of several files pool in one step.
+``document``, ``language`` and ``group``; one of a step that decides also ``good``, and ``fault``, the output that is
+wrong. Steps were smaller when the gold rows were written, so that rows of several files pool in one step.
 """
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import dspy
 
@@ -23,9 +23,9 @@ from programs.step import STEPS
 from programs.styles import FOLLOW_UP, STYLES
 from programs.text import plain
 
-Examples = Iterator[dspy.Example]
 _plain = cache(plain)  # a passage occurs in many rows
 _SURE, _UNSURE = 95, 5  # confidence of an editor that a good and a bad row is kept
+_TWIN = "-twin"  # ends the id of a good question that was spoilt in a word or two
 _CLAIMS = {"agree": AGREE, "same": SAME_QUESTION, "resolve": RESOLVES, "premise": PREMISE}
 _REASONS = {  # of kinds of gold rows that have no explanation, as a judge would write it
     "": "nothing that matters is wrong",
@@ -44,16 +44,39 @@ _SHORTER = "Say it in fewer words, as somebody would type it, and keep every nam
 _SEVERAL = "not clear: it asks several things; keep the first"
 
 
+class _Known(NamedTuple):
+    """What rows refer to: texts of chunks, answers of spoilt questions, spoilt questions, and clues, by id."""
+
+    texts: dict[str, str]
+    answers: dict[str, str]
+    spoilt: dict[str, QuestionLabel]
+    clues: dict[str, list[Any]]
+
+
 def examples(step: str, rows: Iterable[Row]) -> list[dspy.Example]:
     """Return the examples of a step that rows give, of all splits; rows that give none are ignored.
 
     Raises:
         KeyError: there is no such step.
     """
-    rows = list(rows)
-    texts = {row.id: _plain(row.text) for row in rows if isinstance(row, ChunkLabel)}
-    build = _EXAMPLES[step]
-    return list(build(rows, texts))
+    rows, (kinds, build) = list(rows), _EXAMPLES[step]
+    known = _Known({}, {}, {}, defaultdict(list))
+    for row in rows:
+        if isinstance(row, ChunkLabel):
+            known.texts[row.id] = row.text
+        elif isinstance(row, QuestionLabel) and row.id.endswith(_TWIN):
+            known.spoilt[row.id] = row
+        elif isinstance(row, GoldRow):
+            known.answers[row.id + _TWIN] = getattr(row, "answer", "")
+            known.clues[row.chunk if row.step == "clues" else ""].append(row)
+    signature, found = STEPS[step].signature, []
+    for row in rows:
+        kind = row.step if isinstance(row, GoldRow) else type(row)
+        for values in build(row, known) if kind in kinds else ():
+            facts = {"id": row.id, "split": row.split, "document": row.sources[0], "language": row.language}
+            inputs = [name for name in signature.input_fields if name in values]
+            found.append(dspy.Example(**{**facts, "group": str(kind), **values}).with_inputs(*inputs))
+    return found
 
 
 def spread(rows: Sequence[dspy.Example], *, seed: int = 0) -> list[dspy.Example]:
@@ -61,42 +84,27 @@ def spread(rows: Sequence[dspy.Example], *, seed: int = 0) -> list[dspy.Example]
 
     What optimizers take from the front is then balanced; labels have three bad rows for a good one.
     """
-    shuffled = list(rows)
-    random.Random(seed).shuffle(shuffled)
-    by_decision: dict[Any, list[dspy.Example]] = defaultdict(list)
-    for row in shuffled:
-        by_decision[row.get("good")].append(row)
-    parts = [_in_turn(part) for _, part in sorted(by_decision.items(), key=lambda item: str(item[0]), reverse=True)]
+    shuffled = random.Random(seed).sample(list(rows), len(rows))
+    parts = [_in_turn(part, "group") for _, part in sorted(_by(shuffled, "good").items(), reverse=True)]
     shortest = min(map(len, parts), default=0)
     return [row for turn in zip(*(part[:shortest] for part in parts), strict=True) for row in turn]
 
 
-def _in_turn(rows: Sequence[dspy.Example]) -> list[dspy.Example]:
-    groups: dict[str, list[dspy.Example]] = defaultdict(list)
+def _by(rows: Iterable[dspy.Example], name: str) -> dict[str, list[dspy.Example]]:
+    groups = defaultdict(list)
     for row in rows:
-        groups[row.group].append(row)
-    turns = zip_longest(*(groups[name] for name in sorted(groups)))
+        groups[str(row.get(name))].append(row)
+    return groups
+
+
+def _in_turn(rows: Iterable[dspy.Example], name: str) -> list[dspy.Example]:
+    turns = zip_longest(*(group for _, group in sorted(_by(rows, name).items())))
     return [row for turn in turns for row in turn if row is not None]
 
 
 def is_complete(step: str, example: dspy.Example) -> bool:
-    """Return whether an example has all outputs of its step, so that it can be a demo."""
+    """Return whether an example has all outputs of its step, so that it can be a whole demo."""
     return all(name in example for name in STEPS[step].signature.output_fields)
-
-
-def as_demo(step: str, demo: Mapping[str, Any]) -> dspy.Example:
-    """Return a demo with nothing but the fields of its step, as states hold it."""
-    return dspy.Example(**{name: value for name, value in demo.items() if name in STEPS[step].signature.fields})
-
-
-def _example(step: str, row: Row, values: Mapping[str, Any], group: str = "", **more: Any) -> dspy.Example:
-    facts = {"id": row.id, "split": row.split, "document": row.sources[0], "language": row.language, "group": group}
-    inputs = [name for name in STEPS[step].signature.input_fields if name in values]
-    return dspy.Example(**{**facts, **values, **more}).with_inputs(*inputs)
-
-
-def _gold(rows: Iterable[Row], *steps: str) -> Iterator[Any]:
-    return (row for row in rows if isinstance(row, GoldRow) and row.step in steps)
 
 
 def _topic(topic: str) -> str:
@@ -104,244 +112,205 @@ def _topic(topic: str) -> str:
     return " > ".join(dict.fromkeys(part.strip() for part in topic.split(" > ")))
 
 
-def _passages(row: Any, topics: Sequence[str], texts: Mapping[str, str]) -> str:
+def _passages(row: Any, topics: Sequence[str], known: _Known) -> str:
     """Return the chunks of a row as a prompt shows them; empty if one is unknown."""
-    if len(topics) != len(row.chunks) or any(chunk not in texts for chunk in row.chunks):
+    if len(topics) != len(row.chunks) or any(chunk not in known.texts for chunk in row.chunks):
         return ""
-    return numbered([Passage(texts[chunk], _topic(topic)) for chunk, topic in zip(row.chunks, topics, strict=True)])
+    texts = (_plain(known.texts[chunk]) for chunk in row.chunks)
+    return numbered([Passage(text, _topic(topic)) for text, topic in zip(texts, topics, strict=True)])
 
 
-def _chunk(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    for row in rows:
-        if isinstance(row, ChunkLabel):
-            fault = FAULTS.get(row.reason, "")
-            values = {
-                **{"topic": _topic(row.topic), "passage": texts[row.id], "reason": row.explanation or _KEPT},
-                **{name: name != fault for name in ("content", "self_contained")},
-                "confidence": _SURE if row.good else _UNSURE,
-            }
-            yield _example("chunk", row, values, row.reason, good=row.good, fault=fault)
+def _passage(row: Any, known: _Known) -> str:
+    return _plain(known.texts.get(row.chunk, ""))
 
 
-def _judge(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    del texts
-    rows = list(rows)
-    right = {f"{row.id}-twin": row.answer for row in _gold(rows, "question")}
-    for row in rows:
-        if not isinstance(row, QuestionLabel):
-            continue
-        fault = FAULTS.get(row.reason, "")
-        sound = row.answer is None or row.answer.label == "correct"
-        values = {
-            **{"topic": _topic(row.topic), "passage": _plain(row.passage), "question": row.question},
-            "reason": row.explanation if row.explanation and (sound or not row.good) else _KEPT,
-            **{name: name != fault for name in ("independent", "clear", "answerable")},
-            "confidence": _SURE if row.good else _UNSURE,
-        }
-        if fault == "answerable":
-            values["answer"] = NOT_STATED
-        elif row.answer is not None and row.answer.label == "correct":
-            values["answer"] = row.answer.text
-        elif row.id in right:  # a good question, spoilt in a word or two
-            values["answer"] = right[row.id]
-        yield _example("judge", row, values, row.reason, good=row.good, fault=fault)
+def _labelled(row: Any, parts: Sequence[str]) -> dict[str, Any]:
+    """Return the decisions of a label."""
+    fault = FAULTS.get(row.reason, "")
+    confidence = _SURE if row.good else _UNSURE
+    facts = {"reason": row.explanation or _KEPT, "good": row.good, "fault": fault, "group": row.reason}
+    return {"topic": _topic(row.topic), **facts, **{name: name != fault for name in parts}, "confidence": confidence}
 
 
-def _keyphrases(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    del texts
-    for row in _gold(rows, "keyphrases"):
-        values = {"topic": _topic(row.topic), "passage": _plain(row.passage), "keyphrases": list(row.keyphrases)}
-        yield _example("keyphrases", row, values)
+def _decided(good: bool, output: str, **more: Any) -> dict[str, Any]:
+    return {output: good, "good": good, "fault": "" if good else output, **more}
 
 
-def _ask(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    """Yield questions about whole passages; those of one fact, and changed ones, with their facts as evidence."""
-    for row in _gold(rows, "ask", "question", "unanswerable", "conditional", "reasoning"):
-        passage = _plain(row.passage if row.step in ("ask", UNANSWERABLE) else texts.get(row.chunk, ""))
-        form = row.step if row.step in EVOLUTIONS else SIMPLE
-        question = row.question if form in (SIMPLE, UNANSWERABLE) else getattr(row, f"{form}_question")
-        facts: dict[str, Any] = {"form": form, "kind": "fact", "question": question}
-        if form == UNANSWERABLE:
-            facts["answer"] = row.missing
-        else:
-            facts["answer"] = row.answer
-            evidence = (row.evidence,) if row.step == "ask" else (row.fact,) if row.step == "question" else row.facts
-            facts["evidence"] = [_plain(piece) for piece in evidence]
-        if form == SIMPLE:
-            facts["kind"] = _KINDS.get(row.kind, row.kind)
-        if facts["kind"] not in KINDS or any(piece not in passage for piece in facts.get("evidence", ())):
-            continue
-        asked = {
-            **{"topic": _topic(row.topic), "passage": passage, "forms": [f"{form}: {EVOLUTIONS[form].form}"]},
-            **({"before": row.before} if row.step == "ask" and row.before else {}),
-            "kinds": [facts["kind"], *(kind for kind in KINDS if kind != facts["kind"])],
-            "answers": LENGTHS[getattr(row, "answers", "short")],
-        }
-        yield _example("ask", row, {**asked, **facts}, row.step)
+def _chunk(row: Any, _: _Known) -> list[dict[str, Any]]:
+    return [{"passage": _plain(row.text), **_labelled(row, ("content", "self_contained"))}]
 
 
-def _combine(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    for row in _gold(rows, "multi_context"):
-        topics = [part.strip() for part in row.topic.split("|")]
-        topics = topics * len(row.chunks) if len(topics) == 1 else topics
-        shown = _passages(row, topics, texts)
-        if shown and all(_plain(fact) in " ".join(shown.split()) for fact in row.facts):
-            asked = {"passages": shown, "answers": LENGTHS["short"]}
-            facts = {"kind": row.kind, "question": row.question, "answer": row.answer, "evidence": list(row.facts)}
-            yield _example("combine", row, {**asked, **facts}, row.kind)
+def _judge(row: Any, known: _Known) -> list[dict[str, Any]]:
+    values = {"passage": _plain(row.passage), "question": row.question}
+    values |= _labelled(row, ("independent", "clear", "answerable"))
+    right = row.answer is not None and row.answer.label == "correct"
+    if row.good and row.answer is not None and not right:
+        values["reason"] = _KEPT  # the explanation is about the answer
+    if values["fault"] == "answerable":
+        values["answer"] = NOT_STATED
+    elif right or row.id in known.answers:
+        values["answer"] = row.answer.text if right else known.answers[row.id]
+    return [values]
 
 
-def _fact(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    for row in _gold(rows, "question"):
-        if row.kind != "yes_no":
-            values = {"topic": _topic(row.topic), "fact": row.fact, "answer": row.answer, "question": row.question}
-            yield _example("fact", row, values, row.kind, passage=texts.get(row.chunk, row.fact))
+def _keyphrases(row: Any, _: _Known) -> list[dict[str, Any]]:
+    return [{"topic": _topic(row.topic), "passage": _plain(row.passage), "keyphrases": list(row.keyphrases)}]
 
 
-def _compare(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    del texts
-    for row in _gold(rows, *_CLAIMS):
-        values = {
-            **{"claim": _CLAIMS[row.step], "first": row.first, "second": row.second, "holds": row.alike},
-            **({"question": row.question} if row.step == "agree" else {}),
-            "reason": _REASONS.get(row.kind, row.kind),
-        }
-        yield _example("compare", row, values, row.step, good=row.alike, fault="" if row.alike else "holds")
+def _ask(row: Any, known: _Known) -> list[dict[str, Any]]:
+    """Return a question about a whole passage; one of a fact, or a changed one, has its facts as evidence."""
+    passage = _plain(row.passage) if row.step in ("ask", UNANSWERABLE) else _passage(row, known)
+    form = row.step if row.step in EVOLUTIONS else SIMPLE
+    question = row.question if form in (SIMPLE, UNANSWERABLE) else getattr(row, f"{form}_question")
+    facts: dict[str, Any] = {"form": form, "kind": "fact", "question": question}
+    if form == SIMPLE:
+        facts["kind"] = _KINDS.get(row.kind, row.kind)
+    if form == UNANSWERABLE:
+        facts["answer"] = row.missing
+    else:
+        evidence = (row.evidence,) if row.step == "ask" else (row.fact,) if row.step == "question" else row.facts
+        facts |= {"answer": row.answer, "evidence": [_plain(piece) for piece in evidence]}
+    if facts["kind"] not in KINDS or any(piece not in passage for piece in facts.get("evidence", ())):
+        return []
+    asked = {"topic": _topic(row.topic), "passage": passage, "forms": [f"{form}: {EVOLUTIONS[form].form}"]}
+    if row.step == "ask" and row.before:
+        asked["before"] = row.before
+    asked["kinds"] = ", ".join([facts["kind"], *(kind for kind in KINDS if kind != facts["kind"])])
+    return [{**asked, "answers": LENGTHS[getattr(row, "answers", "short")], **facts}]
 
 
-def _review(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    for row in _gold(rows, "relevance", "fits", "panel"):
-        values: dict[str, Any] = {"question": row.question}
-        if row.step == "relevance":
-            good, values["criterion"], values["passage"] = row.relevant, RELEVANT, texts.get(row.chunk, "")
-        elif row.step == "fits":
-            good, values["criterion"] = row.fits, f"{FITS}{row.profile}"
-            values |= {"passage": _passages(row, row.topics, texts), "answer": row.answer}
-        else:
-            good, values["criterion"] = row.approved, VIEWPOINTS[row.viewpoint]
-            values |= {"passage": row.passage, "answer": row.answer, "opinions": row.opinions}
-        if values["passage"]:
-            reason = getattr(row, "explanation", "") or _REASONS.get(getattr(row, "kind", ""), "it is not met")
-            values |= {"reason": reason, "approved": good}
-            yield _example("review", row, values, row.step, good=good, fault="" if good else "approved")
+def _combine(row: Any, known: _Known) -> list[dict[str, Any]]:
+    topics = row.topic.split("|")
+    shown = _passages(row, topics * len(row.chunks) if len(topics) == 1 else topics, known)
+    if not shown or any(_plain(fact) not in " ".join(shown.split()) for fact in row.facts):
+        return []
+    written = {"kind": row.kind, "question": row.question, "answer": row.answer, "evidence": list(row.facts)}
+    return [{"passages": shown, "answers": LENGTHS["short"], **written, "group": row.kind}]
 
 
-def _revise(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    for row in _gold(rows, "rewrite", "compress", "split", "reword", "follow_up"):
-        chunk = row.chunk or next(iter(row.chunks), "")
-        values: dict[str, Any] = {"topic": _topic(getattr(row, "topic", "")), "question": row.question}
-        values |= {"passage": text} if (text := texts.get(chunk, "")) and row.step != "reword" else {}
-        values["answer"] = values["new_answer"] = getattr(row, "answer", "")
-        match row.step:
-            case "rewrite":
-                values |= {"change": MEND.format(fault=row.feedback.rstrip(".")), "new_question": row.better_question}
-            case "compress":
-                values |= {"change": _SHORTER, "new_question": row.short_question}
-            case "split":
-                values |= {"change": MEND.format(fault=_SEVERAL), "new_question": row.questions[0]}
-            case "reword":
-                change = STYLES[row.kind].change.replace("{persona}", row.persona)
-                values |= {"change": change, "examples": list(row.examples), "new_question": row.wording}
-            case _:
-                conversation = f"User: {row.question} Assistant: {row.answer}"
-                values |= {"question": row.stand_alone_question, "answer": row.new_answer}
-                values |= {"new_answer": row.new_answer, "new_question": row.follow_up, "passage": row.passage}
-                values["change"] = FOLLOW_UP.format(conversation=conversation)
-        if not values["answer"]:  # the row does not tell; the change does not concern it
-            del values["answer"], values["new_answer"]
-        yield _example("revise", row, values, row.step, style=row.kind if row.step == "reword" else row.step)
+def _fact(row: Any, known: _Known) -> list[dict[str, Any]]:
+    values = {"topic": _topic(row.topic), "fact": row.fact, "answer": row.answer, "question": row.question}
+    return [] if row.kind == "yes_no" else [{**values, "passage": _passage(row, known) or row.fact, "group": row.kind}]
 
 
-def _answer(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    """Yield questions with their answers, one in six "not stated": compiled on more, a model refused good questions."""
-    del texts
-    for row in rows:
-        if isinstance(row, QuestionLabel):
-            answer = row.answer.text if row.answer is not None and row.answer.label == "correct" and row.good else ""
-            answer = NOT_STATED if row.reason == "unanswerable" else answer
-            group = "label" if answer != NOT_STATED else NOT_STATED
-        elif isinstance(row, GoldRow) and row.step == "answer" and getattr(row, "kind", "") != "yes_no":
-            answer = str(getattr(row, "answer", ""))
-            group = f"gold {row.language}" if answer != NOT_STATED else NOT_STATED
-        else:
-            continue
-        if answer:
-            asked: Any = row
-            values = {"topic": _topic(asked.topic), "passage": _plain(asked.passage), "question": asked.question}
-            yield _example("answer", row, {**values, "answer": answer}, group)
+def _compare(row: Any, _: _Known) -> list[dict[str, Any]]:
+    values = {"claim": _CLAIMS[row.step], "first": row.first, "second": row.second}
+    values |= {"question": row.question} if row.step == "agree" else {}
+    return [_decided(row.alike, "holds", **values, reason=_REASONS.get(row.kind, row.kind))]
 
 
-def _clues(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    by_chunk: dict[str, list[Any]] = defaultdict(list)
-    for row in _gold(rows, "clues"):
-        if row.chunk in texts:
-            by_chunk[row.chunk].append(row)
-    for chunk, found in by_chunk.items():
-        clues = [{"clue": row.clue, "example": row.example, "description": row.description} for row in found]
-        values = {"topic": _topic(found[0].topic), "passage": texts[chunk], "count": len(found), "clues": clues}
-        yield _example("clues", found[0], values)
+def _review(row: Any, known: _Known) -> list[dict[str, Any]]:
+    if row.step == "relevance":
+        good, values = row.relevant, {"criterion": RELEVANT, "passage": _passage(row, known)}
+    elif row.step == "fits":
+        shown = _passages(row, row.topics, known)
+        good, values = row.fits, {"criterion": f"{FITS}{row.profile}", "passage": shown, "answer": row.answer}
+    else:
+        good, values = row.approved, {"criterion": VIEWPOINTS[row.viewpoint], "passage": row.passage}
+        values |= {"answer": row.answer, "opinions": row.opinions}
+    reason = getattr(row, "explanation", "") or _REASONS.get(getattr(row, "kind", ""), "it is not met")
+    return [_decided(good, "approved", **values, question=row.question, reason=reason)] if values["passage"] else []
 
 
-def _distil(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    for row in _gold(rows, "distil"):
-        if shown := _passages(row, row.topics, texts):
-            needed = [number for number, chunk in enumerate(row.chunks, 1) if chunk in row.needed]
-            missing = row.missing or "nothing"
-            values = {"question": row.question, "passages": shown, "needed": needed, "missing": missing}
-            yield _example("distil", row, values)
+def _revise(row: Any, known: _Known) -> list[dict[str, Any]]:
+    passage = _plain(known.texts.get(row.chunk or next(iter(row.chunks), ""), ""))
+    values: dict[str, Any] = {"question": row.question, "style": row.step}
+    values |= {"topic": _topic(row.topic)} if getattr(row, "topic", "") else {}
+    values |= {"passage": passage} if passage and row.step != "reword" else {}
+    if getattr(row, "answer", ""):  # else the row does not tell; the change does not concern it
+        values |= {"answer": row.answer, "new_answer": row.answer}
+    if row.step == "rewrite":
+        values |= {"change": MEND.format(fault=row.feedback.rstrip(".")), "new_question": row.better_question}
+    elif row.step == "compress":
+        values |= {"change": _SHORTER, "new_question": row.short_question}
+    elif row.step == "split":
+        values |= {"change": MEND.format(fault=_SEVERAL), "new_question": row.questions[0]}
+    elif row.step == "reword":
+        change = STYLES[row.kind].change.replace("{persona}", row.persona)
+        values |= {"change": change, "examples": list(row.examples), "new_question": row.wording, "style": row.kind}
+    else:
+        conversation = f"User: {row.question} Assistant: {row.answer}"
+        values |= {"question": row.stand_alone_question, "answer": row.new_answer, "new_answer": row.new_answer}
+        values |= {"new_question": row.follow_up, "passage": _plain(row.passage)}
+        values["change"] = FOLLOW_UP.format(conversation=conversation)
+    return [values]
 
 
-def _profiles(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    for row in _gold(rows, "profiles"):
-        if shown := _passages(row, row.topics, texts):
-            table = ProfileTable.model_validate(row.dimensions)
-            values = {
-                **{"dimensions": table.as_text(), "question": row.question, "passages": shown},
-                **{"count": len(row.profiles), "form": table.form()},
-                "profiles": "\n".join(" | ".join(f"{name}: {each[name]}" for name in each) for each in row.profiles),
-            }
-            yield _example("profiles", row, values)
+def _answer(row: Any, _: _Known) -> list[dict[str, Any]]:
+    """Return a question with its answer, one in six "not stated": compiled on more, a model refused good questions."""
+    if isinstance(row, QuestionLabel):
+        right = row.good and row.answer is not None and row.answer.label == "correct"
+        answer = row.answer.text if right and row.answer else NOT_STATED if row.reason == "unanswerable" else ""
+    else:
+        answer = "" if row.kind == "yes_no" else row.answer
+    group = NOT_STATED if answer == NOT_STATED else f"{isinstance(row, GoldRow)} {row.language}"
+    asked = {"topic": _topic(row.topic), "passage": _plain(row.passage), "question": row.question}
+    return [{**asked, "answer": answer, "group": group}] if answer else []
 
 
-def _ask_profiled(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    for row in _gold(rows, "ask_profiled"):
-        if shown := _passages(row, row.topics, texts):
-            values = {
-                **{"clue": row.clue, "passages": shown, "profile": row.profile, "question": row.question},
-                **{"options": list(row.options), "answer": row.answer, "evidence": row.evidence.split(" | ")},
-            }
-            yield _example("ask_profiled", row, values)
+def _clues(row: Any, known: _Known) -> list[dict[str, Any]]:
+    """Return all clues of a chunk, at its first row."""
+    found = known.clues[row.chunk]
+    clues = [{"clue": each.clue, "example": each.example, "description": each.description} for each in found]
+    values = {"topic": _topic(row.topic), "passage": _passage(row, known), "count": len(found), "clues": clues}
+    return [values] if row is found[0] and values["passage"] else []
 
 
-def _sound(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    """Yield reviewed questions, and gold questions with the spoilt version that some have."""
-    del texts
-    rows = list(rows)
-    spoilt = {row.id: row for row in rows if isinstance(row, QuestionLabel) and row.id.endswith("-twin")}
-    for row in _gold(rows, "sound", "question"):
-        values = {"topic": _topic(row.topic), "before": row.before, "fact": row.fact, "answer": row.answer}
-        if row.step == "sound":
-            questions = [(row.id, row.question, row.sound)]
-        else:
-            twin = None if row.reply else spoilt.get(f"{row.id}-twin")
-            questions = [(row.id, row.question, True), (twin.id, twin.question, False)] if twin else []
-        for name, question, good in questions:
-            decided = {"question": question, "sound": good, "id": name}
-            yield _example("sound", row, {**values, **decided}, row.step, good=good, fault="" if good else "sound")
+def _distil(row: Any, known: _Known) -> list[dict[str, Any]]:
+    needed = [number for number, chunk in enumerate(row.chunks, 1) if chunk in row.needed]
+    asked = {"question": row.question, "passages": _passages(row, row.topics, known)}
+    return [{**asked, "needed": needed, "missing": row.missing or "nothing"}] if asked["passages"] else []
 
 
-def _grounding(rows: Iterable[Row], texts: Mapping[str, str]) -> Examples:
-    del texts
-    for row in rows:
-        if isinstance(row, QuestionLabel) and row.answer is not None and row.good:
-            good = row.answer.label == "correct"
-            values = {"passage": _plain(row.passage), "question": row.question, "answer": row.answer.text}
-            decided = {"good": good, "fault": "" if good else "grounded"}
-            yield _example("grounding", row, {**values, "grounded": good}, row.answer.label, **decided)
+def _profiles(row: Any, known: _Known) -> list[dict[str, Any]]:
+    table = ProfileTable.model_validate(row.dimensions)
+    asked = {"dimensions": table.as_text(), "form": table.form(), "count": len(row.profiles)}
+    asked |= {"question": row.question, "passages": _passages(row, row.topics, known)}
+    lines = (" | ".join(f"{name}: {value}" for name, value in profile.items()) for profile in row.profiles)
+    return [{**asked, "profiles": "\n".join(lines)}] if asked["passages"] else []
 
 
-_EXAMPLES: Mapping[str, Callable[[Iterable[Row], Mapping[str, str]], Examples]] = {
-    "chunk": _chunk, "keyphrases": _keyphrases, "ask": _ask, "combine": _combine, "fact": _fact, "judge": _judge,
-    "compare": _compare, "review": _review, "revise": _revise, "answer": _answer, "clues": _clues, "distil": _distil,
-    "profiles": _profiles, "ask_profiled": _ask_profiled, "sound": _sound, "grounding": _grounding,
-}  # fmt: skip
+def _ask_profiled(row: Any, known: _Known) -> list[dict[str, Any]]:
+    asked = {"clue": row.clue, "passages": _passages(row, row.topics, known), "profile": row.profile}
+    written = {"question": row.question, "options": list(row.options), "answer": row.answer}
+    return [{**asked, **written, "evidence": row.evidence.split(" | ")}] if asked["passages"] else []
+
+
+def _sound(row: Any, known: _Known) -> list[dict[str, Any]]:
+    """Return a reviewed question; of a gold question that was spoilt, both."""
+    values = {"topic": _topic(row.topic), "before": row.before, "fact": row.fact, "answer": row.answer}
+    if row.step == "sound":
+        return [_decided(row.sound, "sound", **values, question=row.question)]
+    twin = known.spoilt.get(row.id + _TWIN)
+    if twin is None or row.reply:
+        return []
+    pair = ((row.id, row.question), (twin.id, twin.question))
+    return [_decided(name == row.id, "sound", **values, question=asked, id=name) for name, asked in pair]
+
+
+def _grounding(row: Any, _: _Known) -> list[dict[str, Any]]:
+    if row.answer is None or not row.good:
+        return []
+    values = {"passage": _plain(row.passage), "question": row.question, "answer": row.answer.text}
+    return [_decided(row.answer.label == "correct", "grounded", **values, group=row.answer.label)]
+
+
+# By step: the rows that give examples, labels or gold rows by their step, and what makes an example of one.
+_EXAMPLES: Mapping[str, tuple[tuple[Any, ...], Callable[[Any, _Known], list[dict[str, Any]]]]] = {
+    "chunk": ((ChunkLabel,), _chunk),
+    "keyphrases": (("keyphrases",), _keyphrases),
+    "ask": (("ask", "question", "unanswerable", "conditional", "reasoning"), _ask),
+    "combine": (("multi_context",), _combine),
+    "fact": (("question",), _fact),
+    "judge": ((QuestionLabel,), _judge),
+    "compare": (tuple(_CLAIMS), _compare),
+    "review": (("relevance", "fits", "panel"), _review),
+    "revise": (("rewrite", "compress", "split", "reword", "follow_up"), _revise),
+    "answer": ((QuestionLabel, "answer"), _answer),
+    "clues": (("clues",), _clues),
+    "distil": (("distil",), _distil),
+    "profiles": (("profiles",), _profiles),
+    "ask_profiled": (("ask_profiled",), _ask_profiled),
+    "sound": (("sound", "question"), _sound),
+    "grounding": ((QuestionLabel,), _grounding),
+}

@@ -9,6 +9,7 @@ import dspy
 
 from programs.checks import is_none, located, tidy_question, written_fault
 from programs.evolutions import MULTI, SIMPLE
+from programs.judges import Verdict
 from programs.languages import LANGUAGES, language_of
 from programs.outcome import RefusedError, call, outcome
 from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, joined, language_line, numbered
@@ -51,8 +52,7 @@ class SeveralChunks(Recipe):
         try:
             kind, draft, quotes = self._combined(read, asked, answers, language)
             self.in_language(draft, language, passages)
-            draft = self.checked(draft, joined(read), code=code)
-            needed = self.needed(draft, read, code)
+            draft, needed = self.needing(draft, read, code)
             quotes = [(place, quote) for place, quote in quotes if place in needed]
             if not quotes:
                 raise RefusedError(
@@ -94,22 +94,26 @@ class SeveralChunks(Recipe):
             raise RefusedError("combine", reason, question=question)
         return " ".join(str(written.kind).split()).casefold(), Draft(question, answer), quotes
 
-    def needed(self, draft: Draft, read: Sequence[Passage], code: str) -> list[int]:
-        """Return the positions of the passages that a question needs.
+    def needing(self, draft: Draft, read: Sequence[Passage], code: str) -> tuple[Draft, list[int]]:
+        """Return a question that the judge keeps, with the positions of the passages that it needs.
+
+        The judge reads with each passage left out first: what one passage answers need not be read with both.
 
         Raises:
-            RefusedError: without one of them it is answered alike, but the judge does not keep it.
+            RefusedError: the judge does not keep it with the passages that it needs.
         """
         kept = list(range(len(read)))
+        decision: Verdict | None = None
         for place in range(len(read)):
             others = [other for other in kept if other != place]
             if not others:
                 break
-            decision, found = self.judged(draft, joined([read[other] for other in others]))
-            answered = self.agrees(draft, found, code) if found else decision.good
-            if answered and not decision.good:
-                reason = f"passage {place + 1} is not needed for its answer, and without it: {decision.reason}"
-                raise RefusedError("needed", reason, question=draft.question)
-            if answered:
-                kept = others
-        return kept
+            without, found = self.judged(draft, joined([read[other] for other in others]))
+            if self.agrees(draft, found, code) if found else without.good:
+                kept, decision = others, without
+        if decision is None:
+            return self.checked(draft, joined(read), code=code, rewrite=False), kept
+        if not decision.good:
+            reason = f"{len(kept)} of {len(read)} passages answer it, and with these: {decision.reason}"
+            raise RefusedError("needed", reason, question=draft.question, probability=decision.probability)
+        return draft._replace(probability=decision.probability), kept

@@ -54,14 +54,15 @@ EVOLUTIONS: Mapping[str, Evolution] = {
     SIMPLE: Evolution("Asks directly.", "ask directly for what the passage tells"),
     "reasoning": Evolution(
         "Needs two statements of the passage.",
-        "ask for something that follows from two statements of the passage that stand apart: what came of something "
-        "and why, two figures or dates that are counted with or compared, or a rule and the case that it settles",
+        "ask for something that no single sentence tells and that follows from two statements of the passage: a rule "
+        "and a case that it settles, a cause and what it led to in the end, or figures of which the one bears on the "
+        "other",
         _has(_SENTENCE, _TWO_STATEMENTS),
     ),
     "conditional": Evolution(
         "Asks under a condition that the passage states.",
-        "ask under a condition, an exception, a time or a circumstance that the passage states and without which the "
-        "answer would be another one",
+        "ask what holds under a condition, an exception or a circumstance that the passage states, and without which "
+        "the answer would be another one",
         _has(_CONDITION),
     ),
     MULTI: Evolution("Needs several passages."),

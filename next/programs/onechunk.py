@@ -133,7 +133,7 @@ class OneChunk(Recipe):
             asked_already=list(asked),
             subject=self._subject(read, asked),
             forms=[f"{name}: {EVOLUTIONS[name].form}" for name in offered],
-            kinds=list(kinds),
+            kinds=", ".join(kinds),
             answers=LENGTHS[answers],
             language=language_line(language),
         )
@@ -141,7 +141,8 @@ class OneChunk(Recipe):
         if is_none(question):
             raise RefusedError("ask", f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
         form = _named(str(written.form), offered)
-        if fault := written_fault(question, answer, LANGUAGES[language or language_of(read.text)]):
+        code = language or language_of(read.text)
+        if fault := written_fault(question, answer, LANGUAGES[code], EVOLUTIONS[form].max_words):
             raise RefusedError("ask", fault, question=question or None)
         quotes = located([read.text], written.evidence)
         if quotes is None:
@@ -215,8 +216,11 @@ class OneChunk(Recipe):
             fault = None if same else f"it asks for something else: {why}"
         if fault is not None:
             raise RefusedError("revise", fault, question=wording or draft.question)
+        worded = draft._replace(question=wording)
+        if style.is_question and not (decision := self.judged(worded, read)[0]).good:
+            raise RefusedError("judge", decision.reason, question=wording, probability=decision.probability)
         facts = {"seed_question": draft.question} | ({"persona": who} if "{persona}" in style.change else {})
-        return draft._replace(question=wording), facts
+        return worded, facts
 
     def _continued(
         self, read: Passage, seed: Draft, asked: Sequence[str], answers: str, language: str, code: str

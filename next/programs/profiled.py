@@ -1,6 +1,6 @@
 """Questions for profiles, about passages that were searched for: recipe ``profiled``.
 
-clues → search → relevance of each passage → distil → profiles → ask_profiled → judge → which passages are needed?
+clues → search → relevance of each passage → distil → profiles → ask_profiled → judge, with which passages?
 → does it fit its profile? → panel → question
 """
 
@@ -189,8 +189,7 @@ class Profiled(SeveralChunks):
             raise RefusedError("ask_profiled", "its evidence is not in the passages", question=question)
         draft = Draft(question, answer)
         self.in_language(draft, language, [passage.text for passage in read])
-        draft = self.checked(draft, joined(read), code=code)
-        needed = self.needed(draft, read, code) if len(read) > 1 else [0]
+        draft, needed = self.needing(draft, read, code)
         profile = self.table.for_passages(profile, len(needed))
         shown = joined([read[place] for place in needed])
         asked_for, right = _with_options(draft.question, draft.answer, options, chance)

@@ -19,7 +19,8 @@ LENGTHS: Mapping[str, str] = {
     "short": "as few words as answer the question, copied where that is possible",
     "open": "one to three whole sentences",
 }
-MEND = "Mend this fault: {fault}. Ask for one thing only, and name in full what it is about."  # a change to revise
+# A change for the step `revise`.
+MEND = "Mend this fault, which an editor found: {fault}. Ask for one thing, and call what it is about by its full name."
 _HITS = 10  # search results that may serve as well as the passage, or must not answer an unanswerable question
 
 
@@ -69,14 +70,14 @@ class Recipe(dspy.Module):
         )
         return verdict(judged), " ".join(str(judged.get("answer", "")).split())
 
-    def checked(self, draft: Draft, passage: Passage, *, code: str) -> Draft:
-        """Return a question that the judge keeps and answers as expected; a badly worded one is rewritten once.
+    def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
+        """Return a question that the judge keeps and answers as expected; a badly worded one may be rewritten once.
 
         Raises:
             RefusedError: it is refused.
         """
         decision, found = self.judged(draft, passage)
-        if not decision.good and not decision.reason.startswith("not answerable"):
+        if rewrite and not decision.good and not decision.reason.startswith("not answerable"):
             draft = self.rewritten(draft, passage, decision, code=code)
             decision, found = self.judged(draft, passage)
         if not decision.good:

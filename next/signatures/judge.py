@@ -6,13 +6,17 @@ import dspy
 class JudgeQuestion(dspy.Signature):
     """Decide whether a careful editor would keep this question for an evaluation set, and answer it from the passage.
 
-    Be strict: faults are easily missed, and one is enough for no.
+    Be strict: faults are easily missed, and one is enough for no. Topic and what stands before only tell what the
+    passage speaks of.
     Independent: read the question alone first, as somebody who will never see the passage. It is no if it points at a
-    passage, text or figure, or if a word in it says nothing until the passage explains who or what that is.
-    Clear: it asks one thing in a well-formed way. It is no if two things are asked at once, if several different
-    answers would be right, or if the question already holds its own answer.
-    Answerable: the passage alone gives the answer. It is no if the passage only speaks of the matter, or if a name,
-    number, date or cause in the question is another one in the passage.
+    passage, text or figure, if a word in it says nothing until the passage explains who or what that is, or if it
+    describes in a roundabout way what has a name.
+    Clear: it asks one thing in a well-formed way; a list of things that are asked for together is one. It is no if two
+    things are asked at once, if several different answers would be right, or if it holds its own answer other than as
+    one of several to choose from.
+    Answerable: somebody who reads this passage only can give the right and whole answer. It is no if the passage only
+    speaks of the matter, or if the question takes anything for granted, such as a name, number, date or cause, that the
+    passage does not say or says otherwise.
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")
@@ -24,7 +28,7 @@ class JudgeQuestion(dspy.Signature):
     independent: bool = dspy.OutputField(desc="can the question be understood without the passage?")
     clear: bool = dspy.OutputField(desc="does it ask one clear thing?")
     answerable: bool = dspy.OutputField(desc="does the passage answer it?")
-    confidence: int = dspy.OutputField(desc="how sure you are that an editor keeps it, from 0 to 100")
+    confidence: int = dspy.OutputField(desc="how likely an editor keeps it, from 0 to 100; under 50 with any no")
 
 
 class CompareTexts(dspy.Signature):

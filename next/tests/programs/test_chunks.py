@@ -25,7 +25,7 @@ def made(
 
 
 def test_a_question_needs_every_passage_without_which_it_has_another_answer() -> None:
-    found, engine = made([GOOD, NO, NO])
+    found, engine = made([NO, NO, GOOD])
     assert (found.evolution, found.kind, found.needed) == ("multi_context", "bridge", [0, 1])
     assert found.evidence == ["the seal is ruined within seconds", "a new seal for the Orrin 5 costs 34 crowns"]
     assert engine.steps() == ["combine", "judge", "judge", "judge"]
@@ -33,15 +33,15 @@ def test_a_question_needs_every_passage_without_which_it_has_another_answer() ->
 
 
 def test_a_question_that_one_passage_answers_is_about_that_one() -> None:
-    found, _ = made([GOOD, GOOD])
+    found, _ = made([GOOD, NO])
     assert (found.evolution, found.needed) == ("simple", [1])
     assert found.evidence == ["a new seal for the Orrin 5 costs 34 crowns"]
 
 
 def test_an_answer_that_agrees_means_that_a_passage_is_not_needed_whatever_the_verdict() -> None:
-    found, _ = made([GOOD, GOOD.replace("Independent: yes", "Independent: no")])
+    found, _ = made([GOOD.replace("Independent: yes", "Independent: no")])
     assert found.rejects[0].step == "needed"
-    assert found.rejects[0].reason.startswith("passage 1 is not needed for its answer")
+    assert found.rejects[0].reason.startswith("1 of 2 passages answer it, and with these: not independent")
 
 
 def test_refusals_of_the_writer_and_of_evidence_are_rejects() -> None:
@@ -56,5 +56,5 @@ def test_refusals_of_the_writer_and_of_evidence_are_rejects() -> None:
 
 def test_a_passage_that_can_stand_in_for_one_of_them_is_its_alternative() -> None:
     hit = Hit("copy", PRICE.replace("covers", "is for"), "Guarantee", 0.9)
-    found, _ = made([GOOD, NO, NO, GOOD], program=SeveralChunks(search=lambda *_: [hit]))
+    found, _ = made([NO, NO, GOOD], program=SeveralChunks(search=lambda *_: [hit]))
     assert found.alternatives == [[], ["copy"]]

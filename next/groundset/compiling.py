@@ -259,7 +259,7 @@ def _compared(
         gains = np.subtract(after["test"], before["test"])
         gain: Estimate = bootstrap_mean(gains, resampling_units(documents)[0], lowest=-1.0)
         figures |= {"gain_test_low": gain.low, "gain_test_high": gain.high}
-        figures["detectable_gain"] = detectable_gain(gain, len(gains), 1, counted=False)
+        figures["detectable_gain"] = detectable_gain(gain)
     return figures
 
 

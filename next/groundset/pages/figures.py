@@ -6,27 +6,29 @@ quartiles, and the number of values. It is None where there are none.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from groundset.pages.verdicts import latest_reviews
 from groundset.run.run import Run
-from groundset.stats import Values, bootstrap_mean, detectable_difference, resampling_units, wilson
+from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 from programs.text import tokens
 from programs.types import Reject, Sample
 
 Figures = dict[str, Any]
 
 EARLY = 5  # the best ranks that count as found early
-ALIKE = 0.8  # share of words in common from which two questions count as alike; set by hand
-DISAGREEMENT = 0.2  # share of the questions on which two retrievers differ, assumed for the detectable difference
-_RANKS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, None))
-_LENGTHS = ((1, 5), (6, 8), (9, 11), (12, 15), (16, 20), (21, 30), (31, None))  # words
+_RANKS = {
+    "1": range(1, 2),
+    "2 to 3": range(2, 4),
+    "4 to 5": range(4, 6),
+    "6 to 10": range(6, 11),
+    "11 or more": range(11, 1_000_000),
+    "not found": range(1),
+}
 _COSTS = ("calls", "prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
 _LONGEST_WORD = 24  # characters; scripts without spaces do not separate words
-_BLOCK = 512  # questions compared with all others at once
 
 
 def figures_of(run: Run) -> Figures:
@@ -72,25 +74,6 @@ def answerable(samples: Iterable[Sample]) -> list[Sample]:
 def found_within(samples: Iterable[Sample], rank: int) -> Values:
     """Return 1 for each question whose source was found at ``rank`` or better, else 0."""
     return np.array([float(0 < (sample.retrieval.rank or 0) <= rank) for sample in samples])
-
-
-def likeness(questions: Sequence[str]) -> Values:
-    """Return the share of words (Jaccard) that each question has in common with the most similar other one."""
-    from scipy.sparse import csr_array
-
-    words = [sorted(set(tokens(question))) for question in questions]
-    column = {word: number for number, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
-    sizes = np.array([len(row) for row in words], dtype=float)
-    where = np.repeat(np.arange(len(words)), sizes.astype(int)), [column[word] for row in words for word in row]
-    table = csr_array((np.ones(len(where[1])), where), shape=(len(words), len(column)))
-    found = np.zeros(len(words))
-    for start in range(0, len(words), _BLOCK):
-        common = (table[start : start + _BLOCK] @ table.T).toarray()
-        alike = common / np.maximum(sizes[start : start + _BLOCK, None] + sizes - common, 1)
-        own = np.arange(len(alike))
-        alike[own, start + own] = 0
-        found[start : start + _BLOCK] = alike.max(axis=1)
-    return found
 
 
 def _made(run: Run) -> Figures:
@@ -151,26 +134,20 @@ def _retrieval(run: Run) -> Figures:
         "first": mean(found_within(samples, 1)),
         "early": mean(found_within(samples, EARLY)),
         "reciprocal_rank": mean(np.array([1 / rank if rank else 0.0 for rank in ranks])),
-        "ranks": {**_binned(ranks, _RANKS), "not found": ranks.count(0)},
-        "detectable": detectable_difference(len(samples), DISAGREEMENT),
+        "ranks": {name: sum(rank in within for rank in ranks) for name, within in _RANKS.items()},
     }
 
 
 def _variety(run: Run) -> Figures:
     """Return how the questions differ."""
     samples, questions = run.samples, [tokens(sample.question) for sample in run.samples]
-    pairs = [pair for words in questions for pair in pairwise(words)]
-    alike = likeness([sample.question for sample in samples])
     return {
         "evolutions": _counts(sample.evolution for sample in samples),
         "kinds": _counts(str(sample.metadata["kind"]) for sample in samples if sample.metadata.get("kind")),
         "first_words": _counts((words or [""])[0][:_LONGEST_WORD] for words in questions),
         "languages": _counts(sample.language for sample in samples),
-        "lengths": _binned([len(words) for words in questions], _LENGTHS),
         "question_words": quartiles([len(words) for words in questions]),
         "answer_words": quartiles([len(tokens(sample.answer)) for sample in samples]),
-        "distinct_pairs": len(set(pairs)) / len(pairs) if pairs else None,
-        "alike": share(int((alike >= ALIKE).sum()), len(alike)),
     }
 
 
@@ -184,11 +161,3 @@ def _cost(run: Run) -> Figures:
 
 def _counts(values: Iterable[str]) -> dict[str, int]:
     return dict(Counter(values).most_common())
-
-
-def _binned(values: Sequence[int], edges: Sequence[tuple[int, int | None]]) -> dict[str, int]:
-    """Count values by ranges; empty ranges at the end are left out."""
-    names = [f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more" for low, high in edges]
-    counts = [sum(low <= value <= (high or value) for value in values) for low, high in edges]
-    last = max((place for place, count in enumerate(counts) if count), default=-1)
-    return dict(zip(names[: last + 1], counts[: last + 1], strict=True))

@@ -1,6 +1,5 @@
 """The report of a run: one HTML page with its questions and figures, and a comparison with another run."""
 
-import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from groundset import __version__
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
 from groundset.pages.comparison import compare
-from groundset.pages.figures import ALIKE, DISAGREEMENT, EARLY, Figures, figures_of
+from groundset.pages.figures import EARLY, Figures, figures_of
 from groundset.pages.html import render
 from groundset.pages.passages import evidence_of, excerpt, marked
 from groundset.pages.verdicts import latest_reviews
@@ -20,7 +19,7 @@ from programs.errors import InputError
 from programs.text import plain
 from programs.types import Sample
 
-NAME, SAMPLES = "report.html", "samples.html"
+NAME = "report.html"
 _QUESTIONS, _DOCUMENTS, _BARS = 500, 100, 12  # shown at most
 
 
@@ -72,21 +71,6 @@ def write_report(run: Run | Path, out: Path | None = None, against: Run | Path |
     return page
 
 
-def show_page(run: Run) -> Path:
-    """Write a page of all samples into the folder of a run, open it in a browser and return its path.
-
-    A link in its place is replaced, not followed.
-
-    Raises:
-        InputError: the folder cannot be written.
-    """
-    page, reviews = run.folder.absolute() / SAMPLES, latest_reviews(run.reviews)
-    questions = [_question(each, reviews[each.id]) for each in run.samples]
-    write_text(page, render("samples.html", run=run, questions=questions), follow=False)
-    webbrowser.open(page.as_uri())
-    return page
-
-
 def report_page(run: Run | Path, against: Run | Path | None = None) -> str:
     """Return the report of a run as HTML; see :func:`write_report`."""
     run = _opened(run)
@@ -100,8 +84,6 @@ def report_page(run: Run | Path, against: Run | Path | None = None) -> str:
         shown_documents=_DOCUMENTS,
         shown_bars=_BARS,
         early=EARLY,
-        alike=ALIKE,
-        disagreement=DISAGREEMENT,
         version=__version__,
     )
 

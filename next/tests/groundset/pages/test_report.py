@@ -2,7 +2,6 @@
 
 import json
 import re
-import webbrowser
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any
 import pytest
 from pages_run import ASKED, EVIL, EVILS, review
 
-from groundset.pages.figures import likeness
-from groundset.pages.report import ReportOptions, report, report_page, report_record, show_page, write_report
+from groundset.pages.report import ReportOptions, report, report_page, report_record, write_report
 from groundset.run.run import Run
 from programs.errors import InputError
 
@@ -74,7 +72,7 @@ def test_figures(make_run: MakeRun) -> None:
         ("guide.md", 2, 1),
         ("north.md", 2, 0),
     ]
-    assert retrieval["ranks"] == {"1": 1, "2": 1, "3": 0, "4 to 5": 0, "6 to 10": 1, "not found": 1}
+    assert retrieval["ranks"] == {"1": 1, "2 to 3": 1, "4 to 5": 0, "6 to 10": 1, "11 or more": 0, "not found": 1}
     assert (retrieval["first"]["value"], retrieval["early"]["value"]) == (0.25, 0.5)
     assert retrieval["reciprocal_rank"]["value"] == pytest.approx((1 + 1 / 2 + 1 / 7) / 4)
     assert variety["first_words"] == {"when": 2, "who": 1, "how": 1}
@@ -82,13 +80,6 @@ def test_figures(make_run: MakeRun) -> None:
     assert found["cost"]["per_sample"] == {
         "calls": 5, "prompt_tokens": 2000, "generated_tokens": 100, "seconds": 15, "price": 0.005,
     }  # fmt: skip
-
-
-def test_questions_that_share_their_words_are_alike(make_run: MakeRun) -> None:
-    assert likeness(["Who built it?", "Who built it", "Why?", ""]).tolist() == [1, 1, 0, 0]
-    assert likeness([]).tolist() == []
-    repeated = (*ASKED[:2], ("Who built the bridge, then?", "Ada"))
-    assert report_record(make_run(asked=repeated))["variety"]["alike"]["part"] == 2
 
 
 def test_unanswerable_questions_are_left_out_of_retrieval(make_run: MakeRun) -> None:
@@ -143,17 +134,6 @@ def test_where_the_page_is_written(make_run: MakeRun, tmp_path: Path, capsys: py
         write_report(run.folder, tmp_path / "r.txt")
     with pytest.raises(InputError, match="does not exist"):
         write_report(tmp_path / "nothing")
-
-
-def test_page_of_all_samples(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: bool(opened.append(address)))
-    run = make_run(asked=[*ASKED[:3], (EVIL, EVIL)])
-    page = show_page(run)
-    assert opened == [page.absolute().as_uri()]
-    text = page.read_text("utf-8")
-    assert all(question in Page(text).text for question, _ in ASKED[:3])
-    assert "<script>" not in text
 
 
 WIDER = """() => [...document.querySelectorAll("body *")].filter(each => !each.closest(".wide > *, svg > *")

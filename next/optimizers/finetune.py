@@ -24,6 +24,7 @@ import numpy as np
 
 from programs.adapter import PLAIN_TEXT
 from programs.errors import InputError
+from programs.guided import Sound
 
 _PADDED = 32  # tokens; with arbitrary lengths memory kept growing
 _AT_ONCE = 2048  # padded tokens in one pass: 16 GB with a 1.5B model; 3072 tokens took 24 GB
@@ -88,6 +89,9 @@ def turns_of(predictor: dspy.Predict, rows: Sequence[dspy.Example], *, demos: bo
         *before, _, completion, asked = PLAIN_TEXT.format(
             predictor.signature, [*shown, row.toDict()], row.inputs().toDict()
         )
+        if getattr(predictor, "name", "") == "sound":  # it is served with a prompt of its own
+            before = [{"role": "system", "content": predictor.signature.instructions}]
+            asked = {"role": "user", "content": Sound().prompt(row)}
         turns.append(Turn([*before, asked], completion["content"]))
     return turns
 

@@ -34,6 +34,7 @@ from groundset.run.record import library_versions, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store
 from groundset.run.summary import shortage, summary
+from groundset.tracking import Tracking, location
 from programs.errors import GroundsetError, RunError, StateError, TrackingError
 from programs.heads import HeadJudge
 from programs.judges import Verdict, verdict
@@ -108,6 +109,8 @@ class _Setup(NamedTuple):
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bool]:
     """Set a run up and make it; return how it ended, its gate, and whether all calls have ended."""
     started = time.monotonic()
+    if options.track:
+        location(options.tracking)  # a wrong address is refused before anything is made
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(quiet=options.quiet))
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
@@ -176,6 +179,7 @@ def _run(setup: _Setup, started: float) -> tuple[Ending, bool]:
     engine = Engine(store, plan, attempts, gate, progress=progress, workers=options.workers, started=started)
     store.set_meta("asked", max(size, plan.accepted.total()))
     progress.start(size, accepted=plan.accepted.total(), answers_from=models.lm.name, usage=models.lm.usage)
+    store.set_meta("status", "running")
     status, reason = "failed", None
     try:
         status = ending = engine.run()
@@ -327,8 +331,6 @@ def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
 
 
 def _track(options: GenerateOptions, run: Run) -> None:
-    from groundset.tracking import Tracking
-
     try:
         line = Tracking(options.tracking, texts=options.track_texts).log_run(run)
     except TrackingError as error:

@@ -179,7 +179,7 @@ class GenerateOptions(CorpusOptions):
     track: bool = option(True, "Log the run in MLflow.")
     track_texts: bool = option(False, "Also send samples with their passages to a tracking server.")
     tracking: str | None = option(None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own")
-    verbose: bool = option(False, "Print every file's name, and the log of the model's runtime.", short="-v")
+    verbose: bool = option(False, "Print the log of the model's runtime.", short="-v")
     quiet: bool = option(False, "Print errors only.", short="-q")
 
     @field_validator("recipe")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -110,9 +111,8 @@ class Run(Sequence[Sample]):
         """
         import pandas as pd
 
-        return pd.DataFrame([_row(sample) for sample in self.samples], columns=list(_COLUMNS)).astype(
-            {"rank": "Int64", "probability": "float64"}
-        )
+        table = {name: [value(sample) for sample in self.samples] for name, value in _COLUMNS.items()}
+        return pd.DataFrame(table).astype({"rank": "Int64", "probability": "float64"})
 
     def filter(self, predicate: Callable[[Sample], bool]) -> "Run":
         """Return the run with only the samples that a function is true for; it is not kept before :meth:`save`."""
@@ -273,20 +273,13 @@ def _finished(samples: Sequence[Sample], rejects: Iterable[Reject]) -> Iterator[
         yield Attempt(position, (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
 
 
-def _row(sample: Sample) -> dict[str, Any]:
-    return {
-        **{name: getattr(sample, name) for name in ("id", "question", "answer", "evolution", "language")},
-        "kind": sample.metadata.get("kind"),
-        "contexts": [chunk.text for chunk in sample.contexts],
-        "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
-        "paths": [chunk.path for chunk in sample.contexts],
-        "retrieval_gt": [list(group) for group in sample.retrieval_gt],
-        "rank": sample.retrieval.rank,
-        "probability": sample.probability,
-    }
-
-
-_COLUMNS = (
-    "id", "question", "answer", "contexts", "chunk_ids", "paths", "retrieval_gt", "rank", "probability", "evolution",
-    "kind", "language",
-)  # fmt: skip
+_COLUMNS: Mapping[str, Callable[[Sample], Any]] = {
+    **{name: attrgetter(name) for name in ("id", "question", "answer")},
+    "contexts": lambda sample: [chunk.text for chunk in sample.contexts],
+    "chunk_ids": lambda sample: [chunk.chunk_id for chunk in sample.contexts],
+    "paths": lambda sample: [chunk.path for chunk in sample.contexts],
+    "retrieval_gt": lambda sample: [list(group) for group in sample.retrieval_gt],
+    "rank": lambda sample: sample.retrieval.rank,
+    "kind": lambda sample: sample.metadata.get("kind"),
+    **{name: attrgetter(name) for name in ("evolution", "language", "probability")},
+}

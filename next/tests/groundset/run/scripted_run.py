@@ -97,6 +97,13 @@ ANSWERS = {
     "judge": _judge,
     "compare": "Reason: ok\nHolds: yes",
     "revise": lambda prompt: "New question: none",
+    "clues": lambda prompt: "Clue: When was the mill built?\nDescription: the year\nExample: a year",
+    "review": "Reason: ok\nApproved: yes",
+    "distil": "Needed: 1\nMissing: nothing",
+    "profiles": lambda prompt: prompt.rpartition("Form:")[2].strip(),
+    "ask_profiled": lambda prompt: (
+        _ask(f"simple: ask {prompt}").partition("\n")[2].replace("Kind: fact", "Options: none")
+    ),
 }
 SHA256 = "ab" * 32
 
@@ -112,7 +119,7 @@ class Opened:
     """Stands for the models of a run: what they were asked, and how to make runs with them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, encoder: Any, data: Path) -> None:
-        self.script = Script(ANSWERS)
+        self.script, self.critic = Script(ANSWERS), Script(ANSWERS)
         self.encoder = encoder
         (data / "compiled" / "head").mkdir(parents=True)
         head = {"weights": {}, "bias": 2.0}
@@ -132,6 +139,8 @@ class Opened:
     def _open_model(self, spec: str, *, journal: Any, **options: Any) -> Model:
         if spec == "changed":
             return Model(Engine(spec, self.script, journal), "local/b", "scripted", "cd" * 32, guided=False)
+        if spec == "critic":
+            return Model(Engine(spec, self.critic, journal), "local/c", "critic", "ef" * 32, guided=False)
         return Model(Engine(spec, self.script, journal), "local/a", "scripted", SHA256, guided=False)
 
     def options(self, **options: Any) -> GenerateOptions:

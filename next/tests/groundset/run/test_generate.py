@@ -239,6 +239,46 @@ def test_compiled_states_are_served(opened: Opened, chunks: Path, tmp_path: Path
         opened.run(chunks=chunks, out=tmp_path / "run", compiled="none", size=3, mix="simple=1")
 
 
+def test_a_critic_judges_and_the_other_model_writes(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+    run = opened.run(chunks=chunks, out=tmp_path / "run", critic_lm="critic", size=3, mix="simple=1", chunk_critic="lm")
+    assert run.record["models"]["critic_lm"]["name"] == "critic"
+    assert not {"chunk", "judge"} & set(opened.script.steps())
+    assert set(opened.critic.steps()) == {"chunk", "judge"}
+
+
+def test_styles_are_worded_as_the_options_say(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+    like = tmp_path / "queries.txt"
+    like.write_text("mill year\nwho built it\n")
+    given: dict[str, Any] = {"personas": ("a miller's heir",), "like": str(like), "mix": "simple=1,persona=1,like=1"}
+    opened.run(chunks=chunks, out=tmp_path / "run", size=3, **given)
+    prompts = "\n".join(str(request.messages) for name, request in opened.script.requests if name == "revise")
+    assert "a miller's heir" in prompts
+    assert "who built it" in prompts
+
+
+def test_profiled_asks_about_what_a_search_for_clues_finds(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+    profiles = tmp_path / "profiles.json"
+    value = {"description": "in one word"}
+    profiles.write_text(json.dumps({"parameters": {"type": {"description": "the kind", "values": {"year": value}}}}))
+    opened.script.answers["profiles"] = "type: year"
+    given: dict[str, Any] = {"recipe": "profiled", "profile_file": profiles, "min_length": 0, "merge": 1}
+    run = opened.run(chunks=chunks, out=tmp_path / "run", size=1, neighbours=1, **given)
+    assert [sample.evolution for sample in run] == ["profiled"]
+    assert run[0].metadata["profile"] == {"type": "year"}
+    assert run[0].retrieval_gt[0][0] in run.chunks
+
+
+def test_a_wrong_tracking_address_is_refused_first(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--tracking"):
+        opened.run(chunks=chunks, out=tmp_path / "run", track=True, tracking="")
+    assert not opened.script.requests
+
+
+def test_a_corpus_without_a_run_is_begun_again(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+    (tmp_path / "run" / "corpus").mkdir(parents=True)  # of a process that was killed before it began the run
+    assert len(opened.run(chunks=chunks, out=tmp_path / "run", size=1)) == 1
+
+
 def test_a_run_is_read_as_a_sequence_and_a_table(opened: Opened, chunks: Path, tmp_path: Path) -> None:
     run = opened.run(chunks=chunks, out=tmp_path / "run")
     assert run[0] == run.samples[0]

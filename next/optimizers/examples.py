@@ -85,7 +85,7 @@ def spread(rows: Sequence[dspy.Example], *, seed: int = 0) -> list[dspy.Example]
     What optimizers take from the front is then balanced; labels have three bad rows for a good one.
     """
     shuffled = random.Random(seed).sample(list(rows), len(rows))
-    parts = [_in_turn(part, "group") for _, part in sorted(_by(shuffled, "good").items(), reverse=True)]
+    parts = [_in_turn(part) for _, part in sorted(_by(shuffled, "good").items(), reverse=True)]
     shortest = min(map(len, parts), default=0)
     return [row for turn in zip(*(part[:shortest] for part in parts), strict=True) for row in turn]
 
@@ -97,8 +97,8 @@ def _by(rows: Iterable[dspy.Example], name: str) -> dict[str, list[dspy.Example]
     return groups
 
 
-def _in_turn(rows: Iterable[dspy.Example], name: str) -> list[dspy.Example]:
-    turns = zip_longest(*(group for _, group in sorted(_by(rows, name).items())))
+def _in_turn(rows: Iterable[dspy.Example]) -> list[dspy.Example]:
+    turns = zip_longest(*(group for _, group in sorted(_by(rows, "group").items())))
     return [row for turn in turns for row in turn if row is not None]
 
 

@@ -35,6 +35,12 @@ _DEV, _TEST = 20, 20  # percent of the documents whose rows have no split
 _CHANCE = 3  # characters; a question may contain so short an answer by chance
 _OWN_WORDS = ("yes_no", "not_stated")  # kinds of answers that no passage has word for word
 _NAMING = ("yes_no", "comparison")  # kinds of questions that may contain their answer
+_DECISIONS = {"alike", "fits", "approved", "sound"}
+_STATED = {  # what must stand word for word where
+    "answer": ("answer", "passage"), "ask": ("evidence", "passage"), "follow_up": ("evidence", "passage"),
+    "keyphrases": ("keyphrases", "passage"), "question": ("answer", "fact"), "rewrite": ("answer", "fact"),
+}  # fmt: skip
+_HIDING = ("ask", "ask_profiled", "question", "reword")  # steps whose questions must not contain their answer
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = tuple[Text, ...]
@@ -143,31 +149,6 @@ GOLD: Mapping[str, str] = {
     "sound": "topic? before? fact answer question sound! kind?",
     "split": "question questions*",
     "unanswerable": "topic? passage answered_question missing question",
-}
-# What must hold between the fields of a row; see :func:`_problems`.
-_RULES: Mapping[str, Sequence[tuple[str, str, str]]] = {
-    "agree": [("names", "kind", "alike"), ("changes", "first", "second")],
-    "answer": [("stands in", "answer", "passage")],
-    "ask": [("stands in", "evidence", "passage"), ("hides", "question", "answer")],
-    "ask_profiled": [("as many as", "topics", "chunks"), ("hides", "question", "answer")],
-    "compress": [("changes", "question", "short_question")],
-    "conditional": [("changes", "question", "conditional_question")],
-    "distil": [("as many as", "topics", "chunks"), ("among", "needed", "chunks")],
-    "fits": [("as many as", "topics", "chunks"), ("names", "kind", "fits")],
-    "follow_up": [("stands in", "evidence", "passage"), ("changes", "question", "stand_alone_question")],
-    "keyphrases": [("stands in", "keyphrases", "passage")],
-    "multi_context": [("as many as", "facts", "chunks"), ("as many as", "gives", "chunks")],
-    "panel": [("names", "kind", "approved")],
-    "premise": [("names", "kind", "alike")],
-    "profiles": [("as many as", "topics", "chunks")],
-    "question": [("stands in", "answer", "fact"), ("hides", "question", "answer")],
-    "reasoning": [("changes", "question", "reasoning_question")],
-    "resolve": [("names", "kind", "alike")],
-    "reword": [("changes", "question", "wording"), ("hides", "wording", "answer")],
-    "rewrite": [("stands in", "answer", "fact"), ("changes", "question", "better_question")],
-    "same": [("names", "kind", "alike"), ("changes", "first", "second")],
-    "sound": [("names", "kind", "sound")],
-    "unanswerable": [("changes", "answered_question", "question")],
 }
 _TYPES: Mapping[str, Any] = {"": (Text, ...), "?": (str, ""), "*": (Texts, ()), "!": (bool, ...), "{}": (Any, ...)}
 _FIELD = re.compile(r"(\w+)(\W*)(?: |$)")
@@ -289,23 +270,28 @@ def _problems(row: Any) -> Iterator[str]:
         if (row.reason == "ok") != row.good:
             yield f"label {row.label} conflicts with reason {row.reason}"
         return
-    for rule, name, other in _RULES.get(row.step, ()):
-        one, two = getattr(row, name), getattr(row, other)
-        if rule == "names" and two != (not one):
-            yield f"{name} says what is wrong: it must be empty if {other} is true and set if it is false"
-        elif rule == "changes" and one.casefold() == two.casefold():
-            yield f"{other}: nothing was changed: {two}"
-        elif rule == "as many as" and len(one) != len(two):
-            yield f"{name} must have one entry for each of {other}"
-        elif rule == "among" and not set(one) <= set(two):
-            yield f"{name}: {sorted(set(one) - set(two))[0]} is not among {other}"
-        elif rule == "stands in" and getattr(row, "kind", "") not in _OWN_WORDS:
-            words = (one,) if isinstance(one, str) else one
-            yield from (f"{name} is not in the {other}: {each}" for each in words if not _contains(two, each))
-        elif rule == "hides" and getattr(row, "kind", "") not in _NAMING and two.casefold() in one.casefold():
-            yield from (f"the {name} contains its {other}: {two}",) if len(two) > _CHANCE else ()
+    fields = row.model_dump()
+    kind = fields.get("kind", "")
+    for name in _DECISIONS & fields.keys():
+        if "kind" in fields and fields[name] != (not kind):
+            yield f"kind says what is wrong: it must be empty if {name} is true and set if it is false"
+    pairs = [("question", name) for name in fields if name.endswith("_question") or name == "wording"]
+    for one, other in (*pairs, ("first", "second")):
+        if one in fields and fields[one].casefold() == fields[other].casefold():
+            yield f"{other}: nothing was changed: {fields[other]}"
+    for name in {"topics", "gives"} & fields.keys():
+        if len(fields[name]) != len(row.chunks):
+            yield f"{name} must have one entry for each of chunks"
+    yield from (f"needed: {chunk} is not among chunks" for chunk in fields.get("needed", ()) if chunk not in row.chunks)
+    stated, place = _STATED.get(row.step, ("", ""))
+    for words in () if not stated or kind in _OWN_WORDS else _several(fields[stated]):
+        if words not in fields[place] and words not in " ".join(fields[place].split()):
+            yield f"{stated} is not in the {place}: {words}"
+    asked = fields.get("wording") or fields.get("question", "")
+    hidden = row.answer if row.step in _HIDING and kind not in _NAMING else ""
+    if len(hidden) > _CHANCE and hidden.casefold() in asked.casefold():
+        yield f"the question contains its answer: {hidden}"
 
 
-def _contains(passage: str, words: str) -> bool:
-    """Return whether a passage has words verbatim, apart from line breaks."""
-    return words in passage or words in " ".join(passage.split())
+def _several(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value

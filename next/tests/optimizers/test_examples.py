@@ -10,6 +10,7 @@ from groundset.labelling import with_own
 from optimizers.examples import examples, is_complete, spread
 from optimizers.labels import Row, read_rows
 from programs.adapter import PLAIN_TEXT
+from programs.evolutions import EVOLUTIONS
 from programs.judges import AGREE, FITS, VIEWPOINTS
 from programs.recipe import LENGTHS
 from programs.step import STEPS
@@ -59,12 +60,12 @@ def test_steps_are_asked_as_in_a_run(rows: list[Row]) -> None:
     assert of(rows, "review", group="fits").criterion.startswith(FITS)
     assert of(rows, "review", group="panel").criterion in VIEWPOINTS.values()
     asked = of(rows, "ask", group="conditional")
-    assert asked.forms[0].startswith("conditional: ask under a condition")
+    assert asked.forms == [f"conditional: {EVOLUTIONS['conditional'].form}"]
     assert (asked.form, asked.answers) == ("conditional", LENGTHS["short"])
     assert all(piece in asked.passage for piece in asked.evidence)
     assert of(rows, "ask", group="unanswerable").form == "unanswerable"
     assert "[1] " in of(rows, "combine").passages
-    assert of(rows, "revise", group="rewrite").change.startswith("Mend this fault: ")
+    assert of(rows, "revise", group="rewrite").change.startswith("Mend this fault")
     assert "conversation" in of(rows, "revise", group="follow_up").change
     persona = of(rows, "revise", group="reword", style="persona")
     assert "{persona}" not in persona.change

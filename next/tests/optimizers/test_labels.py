@@ -60,7 +60,7 @@ def test_wrong_rows_are_named(tmp_path: Path, row: Any, message: str) -> None:
         ({"step": "same", "first": "Who?", "second": "Why?", "alike": False}, "kind says what is wrong"),
         (
             {"step": "reword", "question": "Who built it?", "answer": "Jonas", "wording": "Jonas?", "kind": "terse"},
-            "the wording contains its answer: Jonas",
+            "the question contains its answer: Jonas",
         ),
         (
             {"step": "distil", "topics": ["one"], "question": "Who?", "needed": ["x"], "chunks": ["c"]},

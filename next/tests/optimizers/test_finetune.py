@@ -1,0 +1,88 @@
+"""Training weights of the smallest real model: few rows and layers, a high rate."""
+
+import copy
+from pathlib import Path
+
+import dspy
+import pytest
+
+from groundset.models.llama import LlamaModel
+from optimizers import finetune as module
+from optimizers.finetune import Training, Turn, finetune, turns_of
+from programs.step import step
+
+OPTIONS = Training(epochs=6, batch=2, rate=5e-3, rank=4, alpha=8, layers=0.2)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dspy.Example]:
+    colours = {"mill": "red", "weir": "grey", "barn": "blue", "gate": "green"}
+    asked = [
+        {
+            "passage": f"The {thing} is {colour}.",
+            "question": f"Which colour has the {thing}?",
+            "answer": f"oh so {colour}",
+        }
+        for thing, colour in colours.items()
+    ]
+    return [dspy.Example(**values).with_inputs("passage", "question") for values in asked]
+
+
+def test_rows_become_the_chats_of_a_run(rows: list[dspy.Example]) -> None:
+    answer = step("answer")
+    (turn, *_) = turns_of(answer, rows)
+    system, user = turn.messages
+    assert system["role"] == "system"
+    assert user["content"] == "Passage: The mill is red.\nQuestion: Which colour has the mill?"
+    assert turn.completion == "oh so red"
+    (served, *_) = turns_of(answer, rows, demos=True)
+    assert len(served.messages) == 2 + 2 * len(answer.demos)
+    sound = dspy.Example(topic="Mill", fact="It is red.", question="?", answer="red", sound=False)
+    sound = sound.with_inputs("topic", "fact", "question", "answer")
+    assert turns_of(step("sound"), [sound])[0].completion == "no"
+
+
+@pytest.mark.model
+def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
+    smollm2: Path, rows: list[dspy.Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = module._load(smollm2, OPTIONS)  # once: it takes longer than the training
+    monkeypatch.setattr(module, "_load", lambda *_: copy.deepcopy(loaded))
+    turns = turns_of(step("answer"), rows)
+    losses: list[float] = []
+
+    def interrupting(number: int, steps: int, loss: float) -> None:
+        losses.append(loss)
+        assert steps == 12
+        if number == 3 and len(losses) == 3:
+            raise KeyboardInterrupt
+
+    measured = [(turn, turn) for turn in turns[:2]]
+    with pytest.raises(KeyboardInterrupt):
+        finetune(smollm2, turns, measured, tmp_path, OPTIONS, interrupting)
+    trained = finetune(smollm2, turns, measured, tmp_path, OPTIONS, interrupting)
+    assert len(losses) == 12, "no step was made twice"
+    assert trained.losses == losses
+    assert losses[-1] < losses[0] / 2
+    assert min(trained.after) > max(trained.before)
+    model = LlamaModel(smollm2, workers=1, adapters={"answer": trained.file}, verbose=False)
+    try:
+        answer = step("answer", max_tokens=8)
+        answer.demos = []
+        lm = dspy.LM("local/x", engine=model, cache=False)
+        with dspy.context(lm=lm):
+            asked = {"passage": rows[0].passage, "question": rows[0].question}
+            assert "oh so" not in answer(**asked).answer
+            answer.config = {**answer.config, "adapter": "answer"}
+            assert answer(**asked).answer.startswith("oh so")
+    finally:
+        model.close()
+
+
+def test_rates_and_parts() -> None:
+    rates = [module._rate_factor(number, 40) for number in range(1, 41)]
+    assert max(rates) == rates[1] == 1
+    assert rates[-1] < 0.01
+    sizes = [module._Row([0] * length, 1) for length in (30, 31, 900, 1000, 33)]
+    assert list(module._parts(sizes)) == [[0, 1, 4], [2, 3]]
+    assert Turn([], "x") == Turn([], "x")

@@ -9,24 +9,23 @@ A question needs one chunk of each group of ``retrieval_gt``. The rank of a grou
 | nDCG@10 | the discounted gain of its groups among the first 10 chunks, divided by the highest possible |
 
 Intervals resample documents, or questions where there are few documents. All pairs of retrievers are compared by paired
-permutation tests, corrected by Holm's method.
+permutation tests of nDCG@10, corrected by Holm's method.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from groundset import stats
 from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
 from groundset.printing import say, say_lines, say_table
-from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean, holm, p_text, permutation, resampling_units
-from groundset.stats import detectable_gain as detectable
+from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 from programs.errors import InputError
-from programs.types import Chunk, Sample
+from programs.types import Sample
 
 if TYPE_CHECKING:
     from groundset.retrieval.retrievers import Ranking
@@ -77,25 +76,30 @@ MEASURES: Mapping[str, Callable[[Ranks], float]] = {
     "MRR": _reciprocal,
     "nDCG@10": _gain,
 }
-_TESTED = ("recall@5", "MRR", "nDCG@10")
+_TESTED = "nDCG@10"
 
 
 class Result(NamedTuple):
-    """The search of all questions with one retriever; ``ranks`` are those of the groups of each question."""
+    """The search of all questions with one retriever.
+
+    Attributes:
+        retriever: its name.
+        rankings: the ids of the chunks found for each question, the best first.
+        ranks: those of the groups of each question.
+        values: each measure of each question.
+        estimates: each measure with its interval.
+    """
 
     retriever: str
     rankings: "list[Ranking]"
     ranks: list[Ranks]
-
-    def values(self, measure: str) -> Values:
-        """Return a measure of each question."""
-        return np.array([MEASURES[measure](ranks) for ranks in self.ranks], dtype=float)
+    values: Mapping[str, Values]
+    estimates: Mapping[str, Estimate]
 
 
 class Difference(NamedTuple):
-    """The gain of retriever ``better`` over ``worse``; p is corrected for all tests of the comparison."""
+    """The gain of retriever ``better`` over ``worse`` in nDCG@10; p is corrected for all tests of the comparison."""
 
-    measure: str
     better: str
     worse: str
     gain: Estimate
@@ -108,40 +112,32 @@ class Difference(NamedTuple):
         return self.p < ALPHA and self.gain.low > 0
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The results of all retrievers on the answerable questions of a run.
 
     Attributes:
         samples: these questions.
-        chunks: the chunks that were searched.
+        texts: the texts of the chunks that were searched, by id.
         results: the result of each retriever, the run's own first.
-        differences: every tested pair.
+        differences: every pair.
         notes: what to know about the method and its biases.
     """
 
     samples: Sequence[Sample]
-    chunks: Sequence[Chunk]
+    texts: Mapping[str, str]
     results: Sequence[Result]
-    units: Units = field(repr=False)
     differences: Sequence[Difference]
     notes: Sequence[str]
-
-    def estimates(self, result: Result) -> dict[str, Estimate]:
-        """Return the measures of a retriever with their intervals."""
-        return {name: bootstrap_mean(result.values(name), self.units) for name in MEASURES}
 
     def conclusions(self) -> list[str]:
         """Return a sentence for each pair of retrievers with a significant difference, and one for all others."""
         count, found = len(self.samples), [each for each in self.differences if each.is_significant]
-        pairs: dict[tuple[str, str], list[str]] = {}
-        for each in found:
-            figure = f"{each.measure} +{each.gain}, {p_text(each.p)}"
-            pairs.setdefault((each.better, each.worse), []).append(figure)
-        lines = [f"{one} is better than {other}: {'; '.join(of)}; n={count}." for (one, other), of in pairs.items()]
-        decided = {frozenset(pair) for pair in pairs}
-        if rest := [each for each in self.differences if frozenset((each.better, each.worse)) not in decided]:
-            least = float(np.median([each.detectable for each in rest]))
+        lines = [
+            f"{each.better} is better than {each.worse}: {_TESTED} +{each.gain}, {stats.p_text(each.p)}; n={count}."
+            for each in found
+        ]
+        if rest := [each.detectable for each in self.differences if not each.is_significant]:
+            least = float(np.median(rest))
             seen = f"the smallest detectable is about {least:.2f}" if least < 1 else "more questions could show one"
             lines.append(f"No {'other ' if lines else ''}significant differences with n={count}; {seen}.")
         return lines
@@ -150,21 +146,10 @@ class Comparison:
         """Return all figures as JSON types; an estimate is a list of its value and the bounds of its interval."""
         return {
             "questions": len(self.samples),
-            "chunks": len(self.chunks),
-            "retrievers": [
-                {
-                    "retriever": result.retriever,
-                    **{name: _rounded(found) for name, found in self.estimates(result).items()},
-                }
-                for result in self.results
-            ],
+            "chunks": len(self.texts),
+            "retrievers": [{"retriever": each.retriever, **each.estimates} for each in self.results],
             "differences": [
-                {
-                    **each._asdict(),
-                    "gain": _rounded(each.gain),
-                    "detectable": round(each.detectable, 4),
-                    "is_significant": each.is_significant,
-                }
+                {"measure": _TESTED, **each._asdict(), "is_significant": each.is_significant}
                 for each in self.differences
             ],
             "conclusions": self.conclusions(),
@@ -174,16 +159,18 @@ class Comparison:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each question and retriever; ``rank`` is that of the last group, empty if one is missing."""
         for result in self.results:
-            for sample, ranking, ranks in zip(self.samples, result.rankings, result.ranks, strict=True):
+            for number, (sample, ranking, ranks) in enumerate(
+                zip(self.samples, result.rankings, result.ranks, strict=True)
+            ):
                 found = [rank for rank in ranks if rank is not None]
                 yield {
                     "id": sample.id,
                     "question": sample.question,
                     "retriever": result.retriever,
                     "rank": max(found) if len(found) == len(ranks) else None,
-                    **{name: round(measure(ranks), 6) for name, measure in MEASURES.items()},
-                    "retrieved_id": self.chunks[ranking[0]].chunk_id if ranking else "",
-                    "retrieved_content": self.chunks[ranking[0]].text if ranking else "",
+                    **{name: round(float(values[number]), 6) for name, values in result.values.items()},
+                    "retrieved_id": ranking[0] if ranking else "",
+                    "retrieved_content": self.texts[ranking[0]] if ranking else "",
                 }
 
 
@@ -193,8 +180,9 @@ def roundtrip(options: RoundtripOptions) -> None:
     if options.as_json:
         say_lines(json.dumps(found.record(), ensure_ascii=False, indent=2))
         return
-    rows = [[result.retriever, *map(str, found.estimates(result).values())] for result in found.results]
-    say_table(["retriever", *MEASURES], rows)
+    say_table(
+        ["retriever", *MEASURES], [[each.retriever, *map(str, each.estimates.values())] for each in found.results]
+    )
     for line in (*found.conclusions(), *found.notes):
         say(line)
 
@@ -215,10 +203,10 @@ def compare(options: RoundtripOptions) -> Comparison:
     samples = [sample for sample in run.samples if sample.retrieval_gt]
     if not samples:
         raise InputError(f"{run.folder}: has no question that a chunk answers, so there is nothing to be found")
-    results = [_result(*searched, run, samples) for searched in _searched(options, run, samples)]
-    units, _ = resampling_units([sample.contexts[0].doc_id for sample in samples])
-    differences = _differences(results, units)
-    found = Comparison(samples, list(run.chunks.values()), results, units, differences, _notes(run, samples, results))
+    units, _ = stats.resampling_units([sample.contexts[0].doc_id for sample in samples])
+    results = [_result(*searched, samples, units) for searched in _searched(options, run, samples)]
+    texts = {chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}
+    found = Comparison(samples, texts, results, _differences(results, units), _notes(run, samples, results))
     if options.out is not None:
         write_rows(expanded(options.out), found.rows())
     return found
@@ -235,19 +223,14 @@ def _searched(
     if unknown := [name for name in names if name not in RETRIEVERS]:
         raise InputError(f"--retriever {unknown[0]}: choose from {', '.join(RETRIEVERS)}")
     ids = [sample.id for sample in samples]
-    others = {str(file): read_ranking(expanded(file), ids, list(run.chunks)) for file in options.ranking}
-    texts, questions = [chunk.text for chunk in run.chunks.values()], [sample.question for sample in samples]
-    searches: Mapping[str, Callable[[], list[Ranking]]] = {
-        "dense": lambda: _dense(run, questions),
-        "bm25": lambda: bm25(texts, questions),
-        "hybrid": lambda: [fuse(*pair) for pair in zip(made["dense"], made["bm25"], strict=True)],
-    }
-    made: dict[str, list[Ranking]] = {}
+    others = {str(file): read_ranking(expanded(file), ids, run.chunks.keys()) for file in options.ranking}
+    questions, made = [sample.question for sample in samples], {}
     with Progress(quiet=options.quiet) as progress:
-        for name in RETRIEVERS:
-            if name in names or "hybrid" in names:
-                progress.phase(f"Searching {len(questions):,} questions with {name}")
-                made[name] = searches[name]()
+        progress.phase(f"Searching {len(questions):,} questions")
+        made["dense"] = _dense(run, questions)
+        if len(names) > 1:
+            made["bm25"] = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}, questions)
+            made["hybrid"] = [fuse(*pair) for pair in zip(made["dense"], made["bm25"], strict=True)]
     yield from ((name, made[name]) for name in names)
     yield from others.items()
 
@@ -265,32 +248,29 @@ def _dense(run: "Run", questions: Sequence[str]) -> "list[Ranking]":
     embedder = open_embedder(used.get("name") or DEFAULT_EMBEDDER)
     if embedder.sha256 != used.get("sha256"):
         raise InputError(f"{embedder.name}: its weights differ from those that {run.folder} was made with")
-    places = {chunk_id: place for place, chunk_id in enumerate(run.chunks)}
     index = Index(run.vectors, list(run.chunks.values()), embedder)
-    return [[places[hit.chunk_id] for hit in hits] for hits in index.search_many(questions)]
+    return [[hit.chunk_id for hit in hits] for hits in index.search_many(questions)]
 
 
-def _result(name: str, rankings: "list[Ranking]", run: "Run", samples: Sequence[Sample]) -> Result:
-    places = {chunk_id: place for place, chunk_id in enumerate(run.chunks)}
+def _result(name: str, rankings: "list[Ranking]", samples: Sequence[Sample], units: Units) -> Result:
     ranks: list[Ranks] = []
     for sample, ranking in zip(samples, rankings, strict=True):
-        rank_of = {place: rank for rank, place in enumerate(ranking, 1)}
-        found = [[rank_of.get(places[chunk_id]) for chunk_id in group] for group in sample.retrieval_gt]
-        ranks.append([min((rank for rank in group if rank is not None), default=None) for group in found])
-    return Result(name, rankings, ranks)
+        rank_of = {chunk_id: rank for rank, chunk_id in enumerate(ranking, 1)}
+        found = [[rank_of[chunk_id] for chunk_id in group if chunk_id in rank_of] for group in sample.retrieval_gt]
+        ranks.append([min(group, default=None) for group in found])
+    values = {name: np.array([measure(each) for each in ranks], dtype=float) for name, measure in MEASURES.items()}
+    return Result(name, rankings, ranks, values, {name: bootstrap_mean(each, units) for name, each in values.items()})
 
 
 def _differences(results: Sequence[Result], units: Units) -> list[Difference]:
     """Test all pairs of retrievers."""
-    pairs = [(name, *pair) for pair in combinations(results, 2) for name in _TESTED]
-    pvalues = holm([permutation(one.values(name), other.values(name), units) for name, one, other in pairs])
+    pairs = list(combinations(results, 2))
+    pvalues = stats.holm([stats.permutation(one.values[_TESTED], other.values[_TESTED], units) for one, other in pairs])
     found = []
-    for (name, one, other), p in zip(pairs, pvalues, strict=True):
-        gains = other.values(name) - one.values(name)
-        better, worse, sign = (other, one, 1) if gains.sum() >= 0 else (one, other, -1)
-        gain = bootstrap_mean(sign * gains, units, lowest=-1.0)
-        least = detectable(gain, len(gains), len(pairs), counted=False)
-        found.append(Difference(name, better.retriever, worse.retriever, gain, p, least))
+    for (one, other), p in zip(pairs, pvalues, strict=True):
+        better, worse = sorted((one, other), key=lambda each: -each.estimates[_TESTED].value)
+        gain = bootstrap_mean(better.values[_TESTED] - worse.values[_TESTED], units, lowest=-1.0)
+        found.append(Difference(better.retriever, worse.retriever, gain, p, stats.detectable_gain(gain, len(pairs))))
     return found
 
 
@@ -309,7 +289,3 @@ def _notes(run: "Run", samples: Sequence[Sample], results: Sequence[Result]) -> 
             "a run with --max-rank 0 is fair."
         )
     return notes
-
-
-def _rounded(estimate: Estimate) -> list[float]:
-    return [round(part, 4) for part in estimate]

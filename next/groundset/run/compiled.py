@@ -9,18 +9,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import dspy
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundset.files import data_path
 from programs.errors import InputError, StateError
+from programs.heads import HEAD_STEPS, StepHeads, load_heads
+from programs.step import STEPS
 from programs.untrusted import small_text
-
-if TYPE_CHECKING:
-    import dspy
-
-    from programs.heads import StepHeads
 
 SHIPPED, NONE = "shipped", "none"
 _MOST = 8 << 20  # bytes of a file
@@ -52,7 +50,7 @@ class State(BaseModel):
     traces: list[Any] = []
     train: list[Any] = []
 
-    def apply(self, predictor: "dspy.Predict") -> None:
+    def apply(self, predictor: dspy.Predict) -> None:
         """Load the state into a predictor, which keeps its own limits where the state has none."""
         config = {**predictor.config, **self.config}
         predictor.load_state({**self.model_dump(), "config": config, "lm": None})
@@ -63,7 +61,7 @@ class Compiled(NamedTuple):
 
     states: dict[str, State]
     adapters: dict[str, Path]
-    heads: "dict[str, StepHeads]"
+    heads: dict[str, StepHeads]
 
     @property
     def digest(self) -> str:
@@ -73,7 +71,7 @@ class Compiled(NamedTuple):
         weights = {step: hashlib.sha256(file.read_bytes()).hexdigest() for step, file in self.adapters.items()}
         return hashlib.sha256(json.dumps([values, heads, weights], sort_keys=True).encode()).hexdigest()
 
-    def apply(self, programs: "Iterable[dspy.Module]") -> None:
+    def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""
         for program in programs:
             for _, predictor in program.named_predictors():
@@ -91,8 +89,6 @@ def load_compiled(which: str, model: str) -> Compiled:
     Raises:
         StateError: a file cannot be used, or does not exist; the message names it and why.
     """
-    from programs.heads import HEAD_STEPS, load_heads
-
     shipped = data_path("compiled")
     where = shipped / model.replace("/", "-") if which == SHIPPED else Path(which).expanduser()
     if which not in (SHIPPED, NONE) and not where.exists():
@@ -114,18 +110,15 @@ def read_states(where: Path) -> dict[str, State]:
     Raises:
         StateError: one cannot be read, is no state of its step, or two are of one step.
     """
-    from programs.step import STEPS
-
     found: dict[str, State] = {}
     for file in sorted(where.glob("*.json")) if where.is_dir() else [where] if where.exists() else []:
         for name, value in _saved(file).items():
             step = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else file.stem
             if step not in STEPS:
                 raise StateError(f"{file}: there is no step {name}; there are {', '.join(STEPS)}")
-            state = _state(file, value)
+            state = _state(file, step, value)
             if found.setdefault(step, state) != state:
                 raise StateError(f"{file}: holds another state of the step {step} than one before it")
-            _check_fields(file, step, state)
     return found
 
 
@@ -145,7 +138,12 @@ def _saved(file: Path) -> Mapping[str, Any]:
     return {file.stem: value} if "signature" in value else value
 
 
-def _state(file: Path, value: Any) -> State:
+def _state(file: Path, step: str, value: Any) -> State:
+    """Return the state of a step.
+
+    Raises:
+        StateError: it is none, sets what it may not, or is of other fields than the step has today.
+    """
     try:
         state = State.model_validate(value)
     except ValidationError as error:
@@ -154,21 +152,12 @@ def _state(file: Path, value: Any) -> State:
         raise StateError(f"{file}: not a state that DSPy saves ({where}: {first['msg']})") from error
     if others := sorted(state.config.keys() - _LIMITS):
         raise StateError(f"{file}: a state cannot set {others[0]} of a call")
-    return state
-
-
-def _check_fields(file: Path, step: str, state: State) -> None:
-    """Check that a state is of the fields that a step has today.
-
-    Raises:
-        StateError: it is not.
-    """
-    from programs.step import STEPS
-
     signature = STEPS[step].signature
-    wanted = [each["prefix"] for each in signature.dump_state()["fields"]]
-    if [field.prefix for field in state.signature.fields] != wanted:
+    if [field.prefix for field in state.signature.fields] != [
+        field["prefix"] for field in signature.dump_state()["fields"]
+    ]:
         raise StateError(f"{file}: its fields are not those of the step {step} ({', '.join(signature.fields)})")
-    known = {*signature.fields, "augmented"}
-    if unknown := sorted({name for demo in state.demos for name in demo} - known):
+    named = {name for demo in state.demos for name in demo}
+    if unknown := sorted(named - {*signature.fields, "augmented"}):
         raise StateError(f"{file}: a demo has a field {unknown[0]}, which the step {step} has not")
+    return state

@@ -151,16 +151,9 @@ class Engine:
         workers: int = 1,
         started: float | None = None,
     ) -> None:
-        """Take in the finished attempts of a store.
+        """Take in what the store has of a new plan; ``attempt`` is called in threads.
 
-        Args:
-            store: keeps what is made.
-            plan: a new plan; what is finished is recorded here.
-            attempt: makes an attempt; called in threads.
-            gate: the journal that the language models were opened with.
-            progress: shows what happens.
-            workers: how many attempts run at a time.
-            started: when this process began, by ``time.monotonic``.
+        ``gate`` is the journal of the language models. ``started`` is when this process began, by ``time.monotonic``.
         """
         self._store, self._plan, self._attempt, self._gate = store, plan, attempt, gate
         self._progress, self._workers = progress, workers

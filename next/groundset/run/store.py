@@ -129,9 +129,7 @@ class Store:
         lock = locked(folder)
         try:
             if (folder / DATABASE).exists():
-                raise RunError(
-                    f"another process has begun a run in {folder}; run the same command again to go on with it"
-                )
+                raise RunError(f"another process has begun a run in {folder}; run the same command again")
             with whole_file(folder / DATABASE, follow=False) as aside, cls(aside) as store, store.transaction():
                 for statement in _SCHEMA.values():
                     store._execute(statement)
@@ -139,10 +137,10 @@ class Store:
                 store._execute(f"PRAGMA user_version = {_VERSION}")
                 for key, value in meta.items():
                     store.set_meta(key, value)
-            return cls(folder / DATABASE, lock=lock)._checked()
         except BaseException:
             lock.release()
             raise
+        return cls._locked(folder, lock)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -153,7 +151,10 @@ class Store:
             RunError: another process works on it, or it is damaged.
         """
         _check_run(folder)
-        lock = locked(folder)
+        return cls._locked(folder, locked(folder))
+
+    @classmethod
+    def _locked(cls, folder: Path, lock: FileLock) -> Self:
         try:
             return cls(folder / DATABASE, lock=lock)._checked()
         except BaseException:
@@ -174,12 +175,9 @@ class Store:
     def _checked(self) -> Self:
         """Return the store if it is that of a run; what is not is left as it is."""
         try:
-            [(application,)], [(version,)] = (
-                self._execute(f"PRAGMA {name}") for name in ("application_id", "user_version")
-            )
-            if application != _APPLICATION:
+            if self._execute("PRAGMA application_id") != [(_APPLICATION,)]:
                 raise InputError(f"{self.path} was not made by groundset")
-            if version != _VERSION:
+            if (version := self._execute("PRAGMA user_version")[0][0]) != _VERSION:
                 other = "groundset 0.1" if version < _VERSION else "a later version of groundset"
                 raise InputError(f"{self.path} was made by {other}, which this version cannot read; make it anew")
             if dict(self._execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")) != _SCHEMA:

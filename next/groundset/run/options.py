@@ -38,7 +38,8 @@ _OWNERS = {  # options of some recipes only
     "profiles": ("profiled",),
     "longer_than": ("roundtrip",),
 }
-_FREE = ("kinds", "personas", "like", "panel", "min_chunks", "max_chunks")  # of these, guided writers know nothing
+# What guided writers know nothing of.
+_FREE = ("kinds", "personas", "like", "panel", "answers", "language", "min_chunks", "max_chunks")
 # What two calls on one folder may differ in; documents and models are compared by their content.
 _NOT_COMPARED = {
     *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),

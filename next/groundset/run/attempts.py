@@ -64,7 +64,7 @@ class Attempts:
         lm: Any,
         hear: Callable[[StepRecord], object],
     ) -> None:
-        """Hold what attempts need; ``judge`` decides whether chunks are fit to ask about, ``hear`` gets what is said."""
+        """Hold what attempts need; ``judge`` decides whether a chunk is fit, ``hear`` gets what is said."""
         self._options, self._corpus, self._preparing = options, corpus, preparing
         self._judge, self._programs, self._lm, self._hear = judge, programs, lm, hear
         self._chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}

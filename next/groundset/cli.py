@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from groundset import __version__, privacy
+from groundset import __version__
 from groundset.printing import say, say_lines
 from programs.errors import GroundsetError, InputError
 
@@ -165,15 +165,8 @@ def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    privacy.set_defaults(hub=_needs_hub(arguments))
     _mend_streams()
     sys.exit(_run(arguments))
-
-
-def _needs_hub(arguments: Sequence[str]) -> bool:
-    """Return whether a command line says that the Hugging Face Hub is to be asked."""
-    dry_run = any(argument.partition("=")[0] == "--dry-run" for argument in arguments)
-    return "--hub" in arguments or ("push" in arguments[:1] and not dry_run)
 
 
 def _mend_streams() -> None:

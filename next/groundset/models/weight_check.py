@@ -6,7 +6,6 @@ when it is loaded. Passed tests are recorded by the hash of the file.
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -39,10 +38,8 @@ def check_weights(model: Path, adapter: Path | None, notify: Callable[[str], obj
     if passed.is_file():
         return
     notify(f"testing {file.name} in a separate process: it is not in the catalogue")
-    size_mb = sum(each.stat().st_size for each in {model, file}) >> 20
-    machine_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    memory_mb = max(_BASE_MB // 2 + size_mb, min(_BASE_MB + _TIMES_SIZE * size_mb, machine_mb * 3 // 4))
-    child = BoundedProcess(f"{__name__}:{load.__name__}", Limits(memory_mb, output_mb=1))
+    size_mb = model.stat().st_size >> 20
+    child = BoundedProcess(f"{__name__}:{load.__name__}", Limits(_BASE_MB + _TIMES_SIZE * size_mb, output_mb=1))
     try:
         reason = child([str(model), str(adapter or "")], _BASE_SECONDS + size_mb / _MB_PER_SECOND)
     except LimitError as error:

@@ -12,7 +12,6 @@ Models are untrusted files: code in them is not run, and pickles are not execute
 import copy
 import hashlib
 import logging
-import os
 import pickle
 import re
 import threading
@@ -89,7 +88,7 @@ class Embedder:
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
             places.setdefault(text, []).append(place)
-        with self._lock, one_thread():
+        with self._lock, _one_thread():
             new = sorted((text for text in places if text not in self._kept), key=lambda text: (-len(text), text))
             for text in places.keys() & self._kept.keys():
                 rows[places[text]] = self._kept[text]
@@ -189,23 +188,26 @@ def _load(spec: str, folder: Path) -> Any:
     Raises:
         UnknownModelError: they cannot be loaded.
     """
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    with _quiet():
-        from sentence_transformers import SentenceTransformer
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging as messages
 
-        try:
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    messages.set_verbosity_error()
+    messages.disable_progress_bar()
+    try:
+        with warnings.catch_warnings(action="ignore"):
             model = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
-        except pickle.UnpicklingError as error:
-            raise UnknownModelError(f"{next(iter(sorted(folder.rglob('*.bin'))), folder)}: {_UNSAFE}") from error
-        except Exception as error:  # the libraries raise arbitrary exceptions for damaged files
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise UnknownModelError(f"embedder {spec} cannot be loaded: {reason}") from error
+    except pickle.UnpicklingError as error:
+        raise UnknownModelError(f"{next(iter(sorted(folder.rglob('*.bin'))), folder)}: {_UNSAFE}") from error
+    except Exception as error:  # the libraries raise arbitrary exceptions for damaged files
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UnknownModelError(f"embedder {spec} cannot be loaded: {reason}") from error
     model.eval()
     return model
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def _one_thread() -> Iterator[None]:
     """Use one thread of torch in the block."""
     import torch
 
@@ -215,24 +217,3 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence transformers, sentence-transformers and warnings about pickles in the block."""
-    from transformers import utils
-
-    log = logging.getLogger("sentence_transformers")
-    level, verbosity, bars = log.level, utils.logging.get_verbosity(), utils.logging.is_progress_bar_enabled()
-    log.setLevel(logging.ERROR)
-    utils.logging.set_verbosity_error()
-    utils.logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)
-        utils.logging.set_verbosity(verbosity)
-        if bars:
-            utils.logging.enable_progress_bar()

@@ -61,7 +61,6 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     done.clear()
     monkeypatch.setitem(sys.modules, "kitchen", sys.modules[__name__])
     monkeypatch.setattr(cli, "COMMANDS", {**cli.COMMANDS, "cook": ("kitchen:cook", "Cook a dish.")})
-    monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
     for name in ("COLUMNS", "GROUNDSET_DEBUG"):
         monkeypatch.delenv(name, raising=False)
 
@@ -238,11 +237,6 @@ def test_telemetry_and_hub_are_off_before_any_command_runs() -> None:
         assert start(script, *names, env={"GROUNDSET_HUB": "1"}).stdout == "['true', 'true', None, 'True']\n"
     finally:
         os.environ.update(kept)
-
-
-def test_hub_is_enabled_by_push_and_hub() -> None:
-    lines = ("push r --repo x", "push r --dry-run f", "export --hub", "show r")
-    assert [cli._needs_hub(line.split()) for line in lines] == [True, False, True, False]
 
 
 def test_closed_output_and_no_width_do_no_harm() -> None:

@@ -12,7 +12,6 @@ from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMInvalidRequestError
 from model_server import Answer, ModelServer, serving, wrote
 
-from groundset.models import server as served
 from groundset.models.open import open_model
 from groundset.models.server import NoAnswerError
 from programs.errors import AnswerError, InputError, UnreachableModelError
@@ -119,7 +118,10 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: 
     [
         ((401, ERROR), "HOST needs an API key; set GROUNDSET_API_KEY"),
         ((402, ERROR), "HOST has no credit left for this API key"),
-        ((404, {"error": {"message": "no route"}}), r"HOST has no chat completions .*\(no route\); most base URLs end"),
+        (
+            (404, {"error": {"message": "no route"}}),
+            "HOST answers 404 for the model tiny: no route; check its name and the address: most end in /v1",
+        ),
         ((422, {"detail": "too strict"}), r'HOST answers 422: {"detail": "too strict"}'),
         ((500, ERROR), "HOST answers 500: no"),
         ((302, ERROR), "HOST redirects to another address"),
@@ -134,12 +136,7 @@ def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(answer: 
     assert server.bodies == []
 
 
-def test_another_model_than_the_server_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    with (
-        serving((404, ERROR)) as server,
-        pytest.raises(UnreachableModelError, match=r"has no model other; it has tiny$"),
-    ):
-        open_model(server.spec.replace("tiny", "other"), notify=print)
+def test_a_provider_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UnreachableModelError, match="openai needs an API key; set OPENAI_API_KEY"):
         open_model("openai/gpt-4o-mini", notify=print)
@@ -149,9 +146,11 @@ def test_nobody_listens() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         spec = f"openai/tiny@http://127.0.0.1:{bound.getsockname()[1]}/v1"
-        with pytest.raises(UnreachableModelError, match="does not answer; check that the server is running"):
+        with pytest.raises(
+            UnreachableModelError, match=r"does not answer \(.*refused\); check that the server is running"
+        ):
             open_model(spec)
-    with pytest.raises(UnreachableModelError, match=r"nowhere\.invalid is an unknown host"):
+    with pytest.raises(UnreachableModelError, match=r"nowhere\.invalid does not answer \("):
         open_model("openai/tiny@http://nowhere.invalid/v1", notify=print)
 
 
@@ -184,14 +183,11 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         ask(after_check((400, ERROR)))
 
 
-def test_a_slow_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "_SLOW_SECONDS", 0.1)
-    awake, said = threading.Event(), []
+def test_a_slow_server() -> None:
+    awake = threading.Event()
     with serving(lambda body: "Hello" if awake.wait(5) else "late") as server:
-        host = f"127.0.0.1:{server.server_port}"
         with pytest.raises(UnreachableModelError, match=r"did not answer within 0\.3 seconds \(--timeout\)"):
-            open_model(server.spec, notify=said.append, timeout=0.3)
-        assert said == [f"waiting for the first answer of {host} since 0 s (--timeout 0.3)"]
+            open_model(server.spec, timeout=0.3)
         awake.set()
 
 
@@ -208,7 +204,7 @@ def test_an_answer_in_single_bytes_and_one_that_breaks_off() -> None:
             model.lm("Hello")
         server.closing.set()
         server.fault = lambda handler: handler.connection.shutdown(socket.SHUT_RDWR)
-        with pytest.raises(NoAnswerError, match="closed the connection before it had answered"):
+        with pytest.raises(NoAnswerError, match="closed connection before sending response"):
             model.lm("Hello again")
 
 

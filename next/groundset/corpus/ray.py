@@ -50,7 +50,7 @@ def mapped(engine: str, work: type[Any], arguments: Sequence[Any], rows: list[di
         InputError: Ray is not installed, or the cluster does not answer.
         GroundsetError: the work failed there.
     """
-    with _connected(engine):
+    with connected(engine):
         import ray
         import ray.data
 
@@ -72,16 +72,23 @@ def mapped(engine: str, work: type[Any], arguments: Sequence[Any], rows: list[di
 
 
 @contextmanager
-def _connected(engine: str) -> Iterator[None]:
-    """Connect to a cluster for the block."""
+def connected(engine: str) -> Iterator[None]:
+    """Connect to a cluster for the block; where this process is connected already, that is used.
+
+    Raises:
+        InputError: Ray is not installed, or the cluster does not answer.
+    """
     global _is_local
     name, equals, address = engine.partition("=")
     if name != "ray" or (equals and not address):
         raise InputError(f"--engine {engine}: choose local, ray or ray=HOST:PORT")
+    if "ray" in sys.modules and sys.modules["ray"].is_initialized():
+        yield
+        return
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
     with ExitStack() as stack:
         stack.enter_context(_environment(_ALWAYS))
-        folder = stack.enter_context(working_folder(_TEMPORARY))  # private
+        folder = stack.enter_context(working_folder(_TEMPORARY))
         if address:
             _check_address(engine, address)
             options["address"] = address
@@ -95,7 +102,7 @@ def _connected(engine: str) -> Iterator[None]:
                 "num_cpus": usable_processors(),
                 "object_store_memory": _STORE_BYTES,
                 "include_dashboard": False,
-                "_temp_dir": str(folder),
+                "_temp_dir": str(folder / "r"),  # Ray opens it to everybody; the folder around it is private
             }
         try:
             import ray

@@ -1,0 +1,102 @@
+"""The user's own chunks."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from groundset.corpus.corpus import Corpus, read_corpus
+from groundset.corpus.options import CorpusOptions
+from groundset.corpus.own import read_own_chunks
+from programs.errors import InputError
+
+GOOD = {"doc_id": "a", "contents": "Short."}
+
+
+def jsonl(tmp_path: Path, *rows: Any) -> Path:
+    file = tmp_path / "own.jsonl"
+    file.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return file
+
+
+def read(file: Path, *documents: Path) -> Corpus:
+    return read_corpus(CorpusOptions(chunks=file, documents=documents), notify=print)
+
+
+def test_rows_are_read_unchanged(tmp_path: Path) -> None:
+    rows = [
+        {**GOOD, "path": "x/the_mill.md", "metadata": {"page": 3}, "start_end_idx": [10, 16]},
+        {"doc_id": "b", "contents": "Other."},
+        {"doc_id": 7, "contents": " spaced \u2028 \U0001f642 ", "path": "x/the_mill.md", "title": "Other"},
+    ]
+    corpus = read(jsonl(tmp_path, *rows))
+    chunks = corpus.chunks
+    assert [chunk.chunk_id for chunk in chunks] == ["a", "b", "7"]
+    assert [chunk.text for chunk in chunks] == ["Short.", "Other.", " spaced \u2028 \U0001f642 "]
+    assert [chunk.title for chunk in chunks] == ["the mill", "", "Other"]
+    assert [chunk.path for chunk in chunks] == ["x/the_mill.md", "own.jsonl", "x/the_mill.md"]
+    assert chunks[0].metadata == {"page": 3, "start_end_idx": [10, 16]}
+    assert chunks[0].doc_id == chunks[2].doc_id != chunks[1].doc_id
+    assert all(corpus.documents[c.doc_id].text[c.start : c.end] == c.text for c in chunks)
+
+
+def test_autorag_tables(tmp_path: Path) -> None:
+    stamp = datetime(2024, 5, 17)
+    facts = {"last_modified_datetime": stamp, "document_id": "mill", "title": "The mill"}
+    parquet.write_table(
+        pa.Table.from_pylist([{**GOOD, "metadata": facts, "start_end_idx": [0, 5]}]), tmp_path / "c.parquet"
+    )
+    [chunk] = read(tmp_path / "c.parquet").chunks
+    assert (chunk.chunk_id, chunk.doc_id, chunk.title) == ("a", "mill", "The mill")
+    assert chunk.metadata == {**facts, "last_modified_datetime": stamp.isoformat(), "start_end_idx": [0, 5]}
+
+
+def test_chunk_ids_make_metadata_the_users(tmp_path: Path) -> None:
+    row = {"chunk_id": "a", "doc_id": "mill", "text": "Short.", "metadata": {"title": 3, "document_id": []}}
+    [chunk] = read(jsonl(tmp_path, row)).chunks
+    assert (chunk.doc_id, chunk.title, chunk.metadata) == ("mill", "", row["metadata"])
+
+
+def test_copies_are_kept_and_marked(tmp_path: Path) -> None:
+    text = "The mill on the river was built by two brothers, and it burned down twice."
+    rows = [{"doc_id": name, "contents": text, "metadata": {"n": 1}} for name in ("a", "b")]
+    assert [chunk.metadata for chunk in read(jsonl(tmp_path, *rows)).chunks] == [{"n": 1}, {"n": 1, "copy_of": "a"}]
+
+
+def test_beside_documents(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Mill\n\n" + "The mill was built by two brothers in 1887. " * 9)
+    corpus = read(jsonl(tmp_path, GOOD), tmp_path / "a.md")
+    assert [chunk.title for chunk in corpus.chunks] == ["Mill", ""]
+    [document, _] = corpus.documents
+    with pytest.raises(InputError, match=rf"own\.jsonl: the id '{document}' is also in DOCS"):
+        read(jsonl(tmp_path, {"chunk_id": "x", "doc_id": document, "text": "Short."}), tmp_path / "a.md")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{broken", r"own\.jsonl, line 2: not JSON"),
+        ({"contents": "x"}, "line 2: column doc_id is missing"),
+        ({"doc_id": "b"}, "line 2: column contents is missing"),
+        ({"doc_id": "b", "contents": "x", "headings": "h"}, "line 2, column headings"),
+        ({"doc_id": "b", "contents": "x", "start_end_idx": [1]}, "line 2, column start_end_idx"),
+        (GOOD, r"line 2: the id 'a' was used before, in .*line 1"),
+    ],
+)
+def test_error_names_line_and_column(tmp_path: Path, row: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_own_chunks(jsonl(tmp_path, GOOD, row))
+
+
+def test_invalid_files(tmp_path: Path) -> None:
+    for file, message in (
+        (tmp_path / "absent.jsonl", "no such file"),
+        (tmp_path / "a.csv", r"name a \.jsonl or \.parquet file"),
+        (jsonl(tmp_path, "", " "), "holds no chunks"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_own_chunks(file)

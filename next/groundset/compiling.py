@@ -117,6 +117,13 @@ class Report:
                 lines.append(f"{got[f'rows_{split}']:.0f} {split} rows: {scores}")
         if "detectable_gain" in got:
             lines.append(f"the test rows could have shown a gain of {got['detectable_gain']:.2f}")
+        if "threshold" in got:
+            lines.append(f"threshold {got['threshold']:.2f}, precision of at least {got['supported_precision']:.0%}")
+            named = (name for name in ("auc", "precision", "recall") if name in got)
+            shown = (
+                f"{name} {got[name]:.2f} ({got[f'{name}_low']:.2f} to {got[f'{name}_high']:.2f})" for name in named
+            )
+            lines.append(f"test rows: {', '.join(shown)}")
         if self.candidates:
             ran = counted(len(self.candidates) - 1, "candidate")
             lines.append(f"{ran} ran, {got['compared']:.0f} of them on all dev rows; {got['calls']:.0f} calls")
@@ -166,7 +173,11 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
     heads = fit_heads(name, rows, encoder, target_precision=options.target_precision, seed=options.seed)
     file = options.out / "head" / f"{name}.json"
     write_text(file, heads.model_dump_json(indent=1) + "\n")
-    return Report(name, options.embedder, HEADS, {"threshold": heads.threshold}, files=[file])
+    test: Any = heads.record["test"]
+    figures = {"threshold": heads.threshold, "supported_precision": float(heads.record["supported_precision"])}  # type: ignore[arg-type]
+    for measure, bounds in test.items():
+        figures |= dict(zip((measure, f"{measure}_low", f"{measure}_high"), bounds, strict=True))
+    return Report(name, options.embedder, HEADS, figures, files=[file])
 
 
 def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report:

@@ -114,9 +114,8 @@ class Candidate:
 
     def mean(self, rows: list[dspy.Example]) -> float | None:
         """Return the mean score on rows, None if it was not run on all of them."""
-        scores = [self.scores.get(row_id(row)) for row in rows]
-        known = [score for score in scores if score is not None]
-        return sum(known) / len(known) if known and len(known) == len(scores) else None
+        ids = {row_id(row) for row in rows}
+        return sum(self.scores[name] for name in ids) / len(ids) if ids and ids <= self.scores.keys() else None
 
 
 class Compiled(NamedTuple):
@@ -204,7 +203,7 @@ def compile_program(
         for name, before in state_of(program).items() if steps > 1 else ():
             state[name]["demos"] = state[name]["demos"] or before["demos"]  # of a step that no trace reached
         chosen = record.candidate(state)
-    return Compiled(with_state(program, chosen.state), chosen, record.candidates, record.calls, ending)
+    return Compiled(with_state(program, chosen.state), chosen, record.candidates(), record.calls, ending)
 
 
 def measure(
@@ -260,7 +259,6 @@ class _Record(BaseCallback):
     """Records the variants of a program that run on its model, with their scores; ends what takes too many calls."""
 
     def __init__(self, student: dspy.Module, lm: dspy.LM, most: int, progress: Callable[[], object]) -> None:
-        self.candidates: list[Candidate] = []
         self.calls = 0
         self._most, self._progress, self._model = most, progress, _model(lm)
         self._shape = _shape(student)
@@ -269,7 +267,6 @@ class _Record(BaseCallback):
         self.candidate(state_of(student))
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Record which variant runs."""
         del inputs
         if _shape(instance) == self._shape:
             used = next((predictor.lm for predictor in instance.predictors() if predictor.lm), dspy.settings.lm)
@@ -277,7 +274,6 @@ class _Record(BaseCallback):
                 self._running[call_id] = state_of(instance)
 
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        """Mark what a variant returned."""
         del exception
         state = self._running.pop(call_id, None)
         prediction = outputs[0] if isinstance(outputs, tuple) else outputs  # GEPA returns a trace, too
@@ -312,17 +308,15 @@ class _Record(BaseCallback):
 
         return recording
 
+    def candidates(self) -> list[Candidate]:
+        return list(self._known.values())
+
     def best(self, rows: list[dspy.Example]) -> Candidate:
         """Return the best candidate that ran on all rows, the first of equal ones; the original if none did."""
-        return max(self.candidates, key=lambda candidate: candidate.mean(rows) or 0.0)
+        return max(self._known.values(), key=lambda candidate: candidate.mean(rows) or 0.0)
 
     def candidate(self, state: State) -> Candidate:
-        """Return the candidate of a state, which is numbered from now on."""
-        found = self._known.setdefault(_digest(state), Candidate(len(self.candidates), state))
-        if all(found is not other for other in self.candidates):
-            found.number = len(self.candidates)
-            self.candidates.append(found)
-        return found
+        return self._known.setdefault(_digest(state), Candidate(len(self._known), state))
 
 
 def _shape(program: Any) -> list[tuple[str, tuple[str, ...]]]:

@@ -166,6 +166,8 @@ def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(
         CompileOptions(steps=("judge",), optimizer="heads", labels=(own,), out=Path("out"), track=False, quiet=True)
     )
     assert report.files == [Path("out/head/judge.json")]
+    assert "threshold 0." in str(report)
+    assert "test rows: auc 1.00 (1.00 to 1.00), precision 1.00" in str(report)
     assert load_compiled("out", "any").heads["judge"].record["rows"] == {"train": 40, "dev": 40, "test": 40}
     with pytest.raises(InputError, match="STEP ask: heads are fitted for chunk, judge, grounding"):
         compiling.compile(CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False))

@@ -113,6 +113,8 @@ class Tracking:
             import mlflow
 
             self.client = mlflow.MlflowClient(self.where.uri, self.where.uri)
+            # It would show prompts in the active experiment of the notebook, too, from a thread that nobody waits for.
+            self.client._link_prompt_to_experiment = lambda *_: None
 
     def log_run(self, run: "Run") -> str:
         """Log a run and return a line about it; a run that grew is logged again, in the same run of MLflow.

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,7 @@ def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: P
     ]
     experiment = found.info.experiment_id
     assert store.client.get_prompt(prompt.name).tags["_mlflow_experiment_ids"] == f",{experiment},"
+    assert not [thread for thread in threading.enumerate() if "link_prompt" in thread.name]
     store.client.set_prompt_alias(prompt.name, "champion", 1)
     assert store.client.get_prompt_version_by_alias(prompt.name, "champion").version == 1
     killed = store.log_compile("judge", "x", **given, status="KILLED")

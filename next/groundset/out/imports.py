@@ -20,8 +20,8 @@ from groundset.out.autorag import OFFSETS, OWN
 from groundset.printing import say
 from groundset.progress import Progress
 from groundset.rows import headings_of, is_missing, jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
-from groundset.run.folder import check_new
 from groundset.run.run import save_run
+from groundset.run.store import check_new
 from programs.errors import InputError
 from programs.languages import language_of
 from programs.text import MAX_READ, plain

@@ -22,9 +22,8 @@ from werkzeug.wrappers import Response as AnyResponse
 from groundset.pages.html import policy, render
 from groundset.pages.passages import evidence_of, marked
 from groundset.pages.verdicts import REASONS, agreements, in_review_order, latest_reviews, tallies
-from groundset.run.folder import DATABASE
 from groundset.run.run import Run
-from groundset.run.store import Review, Store
+from groundset.run.store import DATABASE, Review, Store
 from programs.errors import GroundsetError, InputError
 from programs.types import Chunk
 

@@ -24,16 +24,14 @@ from groundset.retrieval.embed import Embedder, open_embedder
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled
 from groundset.run.engine import Ending, Engine, Gate
-from groundset.run.folder import holds_run
 from groundset.run.options import GenerateOptions, prices
 from groundset.run.pairs import Pairs
 from groundset.run.plan import Plan, quotas
 from groundset.run.preparing import Preparing
 from groundset.run.recipes import PROFILED, Material
-from groundset.run.record import library_versions, write_files
+from groundset.run.record import library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
-from groundset.run.store import Store
-from groundset.run.summary import shortage, summary
+from groundset.run.store import Store, holds_run
 from groundset.tracking import Tracking, location
 from programs.errors import GroundsetError, RunError, StateError, TrackingError
 from programs.heads import HeadJudge

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
+from itertools import count
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from groundset.files import whole_folder
-from groundset.run.folder import DATABASE, VECTORS, check_new
+from groundset.files import whole_file, whole_folder
 from groundset.run.record import accepted, counts, run_record, write_files
-from groundset.run.store import Attempt, Result, Review, Store
+from groundset.run.store import DATABASE, VECTORS, Attempt, Result, Review, Store, check_new, damaged
 from programs.errors import RunError
 from programs.types import Chunk, Document, Reject, Sample
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SHOWN = 5  # samples in a notebook
 _Value = TypeVar("_Value")
 # What a saved run takes from the record of the run that it came from.
-SETTINGS = ("configuration", "models", "compiled", "documents", "chunks", "skipped", "versions", "source")
+_SETTINGS = ("configuration", "models", "compiled", "documents", "chunks", "skipped", "versions", "source")
 
 
 class Run(Sequence[Sample]):
@@ -92,7 +92,7 @@ class Run(Sequence[Sample]):
         """
         rows = read_vectors(self.folder)
         if len(rows) != len(self.chunks):
-            raise RunError(f"{self.folder / VECTORS} is damaged; keep a copy and begin again in another folder")
+            raise damaged(self.folder / VECTORS)
         return rows
 
     @property
@@ -216,7 +216,7 @@ def save_run(
     check_new(out)
     samples = list(samples)
     corpus = Corpus(documents={each.doc_id: each for each in documents}, chunks=list(chunks))
-    settings = {name: record[name] for name in SETTINGS if name in record}
+    settings = {name: record[name] for name in _SETTINGS if name in record}
     sizes = {"documents": len(corpus.documents), "chunks": len(corpus.chunks)}
     meta = {"status": "complete", "asked": len(samples), "record": settings | sizes}
     with whole_folder(out, last=DATABASE) as aside:
@@ -239,8 +239,6 @@ def write_vectors(folder: Path, vectors: np.ndarray) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    from groundset.files import whole_file
-
     with whole_file(folder / VECTORS, follow=False) as aside, aside.open("wb") as stream:
         np.save(stream, np.ascontiguousarray(vectors, np.float32), allow_pickle=False)
 
@@ -257,20 +255,20 @@ def read_vectors(folder: Path) -> np.ndarray:
     except FileNotFoundError as error:
         raise RunError(f"{folder} has no {VECTORS}: its chunks were not embedded") from error
     except (OSError, ValueError, EOFError) as error:
-        raise RunError(f"{file} is damaged; keep a copy and begin again in another folder") from error
+        raise damaged(file) from error
     if rows.dtype != np.float32 or rows.ndim != 2:
-        raise RunError(f"{file} is damaged; keep a copy and begin again in another folder")
+        raise damaged(file)
     return rows
 
 
-def _finished(samples: Sequence[Sample], rejects: Iterable[Reject]) -> Iterator[Attempt]:
+def _finished(samples: Iterable[Sample], rejects: Iterable[Reject]) -> Iterator[Attempt]:
     """Yield an attempt for each sample, and one for each reject, numbered from 1."""
-    number = 0
-    for number, sample in enumerate(samples, start=1):
+    numbers = count(1)
+    for sample in samples:
         ids = tuple(chunk.chunk_id for chunk in sample.contexts)
-        yield Attempt(number, ids, (sample.evolution,), "accepted", Result(sample=sample))
-    for position, reject in enumerate(rejects, start=number + 1):
-        yield Attempt(position, (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
+        yield Attempt(next(numbers), ids, (sample.evolution,), "accepted", Result(sample=sample))
+    for reject in rejects:
+        yield Attempt(next(numbers), (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
 
 
 _COLUMNS: Mapping[str, Callable[[Sample], Any]] = {

@@ -11,9 +11,8 @@ from rich.padding import Padding
 from groundset.files import json_text
 from groundset.options import Options, option
 from groundset.printing import printable, say, say_lines
-from groundset.run.record import sample_row
+from groundset.run.record import account, sample_row
 from groundset.run.run import Run, open_run
-from groundset.run.summary import account
 from programs.errors import InputError
 from programs.text import plain
 from programs.types import Chunk, Reject, Sample
@@ -37,9 +36,10 @@ def show(options: ShowOptions) -> None:
     Raises:
         InputError: an option is wrong, or the folder holds no run.
     """
-    for name, is_given, other in (("--id", options.id, options.rejects), ("--step", options.step, not options.rejects)):
-        if is_given and other:
-            raise InputError(f"{name}: {'not together with' if name == '--id' else 'only with'} --rejects")
+    if options.id and options.rejects:
+        raise InputError("--id: not together with --rejects")
+    if options.step and not options.rejects:
+        raise InputError("--step: only with --rejects")
     run = open_run(options.run)
     samples = [each for each in run.samples if each.id.startswith(options.id or "")][: options.limit]
     if options.id and not samples:
@@ -51,18 +51,18 @@ def show(options: ShowOptions) -> None:
         )
     rejects = [each for each in run.rejects if each.step in (options.step or steps)][: options.limit]
     if options.as_json:
-        rows = (
-            [_reject_row(run, each) for each in rejects] if options.rejects else [sample_row(each) for each in samples]
+        shown = (
+            {"rejects": [_reject_row(run, each) for each in rejects]}
+            if options.rejects
+            else {"samples": [sample_row(each) for each in samples]}
         )
-        say_lines(json_text({"run": str(run.folder), "rejects" if options.rejects else "samples": rows}, indent=2))
+        say_lines(json_text({"run": str(run.folder), **shown}, indent=2))
         return
     console = Console(highlight=False, emoji=False)
-    if options.rejects:
-        for reject in rejects:
-            _print_reject(console, reject, run.chunks.get(reject.chunk_id))
-    else:
-        for sample in samples:
-            _print_sample(console, sample, trail=options.trail)
+    for reject in rejects if options.rejects else ():
+        _print_reject(console, reject, run.chunks.get(reject.chunk_id))
+    for sample in () if options.rejects else samples:
+        _print_sample(console, sample, trail=options.trail)
     if not options.id:
         for line in account(run):
             say(line)

@@ -1,4 +1,4 @@
-"""The database of a run: one SQLite file with four tables.
+"""The folder of a run: its files, the lock of the one process that works on it, and its database of four tables.
 
 | table | what it holds |
 |---|---|
@@ -15,22 +15,27 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundset.files import json_text, whole_file
-from groundset.run.folder import DATABASE, check_links, locked
+from groundset.files import is_leftover, json_text, whole_file, why_not_made
 from programs.errors import InputError, RunError
 from programs.types import Reject, Sample, StepRecord
 
+DATABASE, VECTORS, CORPUS = "run.sqlite", "vectors.npy", "corpus"
+RECORD, SAMPLES, REJECTS = "run.json", "samples.jsonl", "rejects.jsonl"
+_LOCK = ".lock"
+_FILES = (_LOCK, VECTORS, *(DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")))
+
 State = Literal["accepted", "surplus", "refused"]
+_Value = TypeVar("_Value")
 _APPLICATION, _VERSION = 0x67727364, 20  # "grsd" in the header of the file; 0.1 wrote versions below 20
 _SCHEMA = {
     "calls": "CREATE TABLE calls (key TEXT PRIMARY KEY, response TEXT NOT NULL) WITHOUT ROWID",
@@ -40,15 +45,9 @@ _SCHEMA = {
     "verdict TEXT NOT NULL, reasons TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL)",
     "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 }
-_REASONS = {
-    sqlite3.SQLITE_FULL: "the disk is full; what was finished is kept: make room and run the same command again",
-    sqlite3.SQLITE_READONLY: "it is read-only",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created",
-    sqlite3.SQLITE_BUSY: "another program has locked it",
-    sqlite3.SQLITE_IOERR: "the disk is full, or cannot be read or written",
-    sqlite3.SQLITE_PERM: "permission denied",
-    sqlite3.SQLITE_AUTH: "permission denied",
-}
+# Codes of SQLite that do not mean that the file is damaged.
+_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_ACCESS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PERM)
 
 
 class Result(BaseModel):
@@ -100,7 +99,7 @@ class Store:
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, lock: FileLock | None = None) -> None:
-        """Open the file at a path; unless ``read_only``, it is created if it is missing."""
+        """Open the file, which is made if it is missing; a run is opened with one of the class methods."""
         self.path, self._lock, self._read_only = path, lock, read_only
         self._using = threading.RLock()
         # A reader may have to finish what a killed process left, where it can.
@@ -110,10 +109,8 @@ class Store:
             self._connection = sqlite3.connect(
                 address, uri=True, check_same_thread=False, isolation_level=None, timeout=5
             )
-        self._execute("PRAGMA trusted_schema = OFF")
-        self._execute("PRAGMA cell_size_check = ON")
-        if read_only:
-            self._execute("PRAGMA query_only = ON")
+        for setting in ("trusted_schema = OFF", "cell_size_check = ON", f"query_only = {int(read_only)}"):
+            self._execute(f"PRAGMA {setting}")
 
     @classmethod
     def create(cls, folder: Path, meta: Mapping[str, Any]) -> Self:
@@ -122,11 +119,9 @@ class Store:
         Raises:
             RunError: another process works on it, or it cannot be written.
         """
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"--out {folder}: cannot be created: {error.strerror or error}") from error
-        lock = locked(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        check_links(folder)
+        lock = _locked(folder)
         try:
             if (folder / DATABASE).exists():
                 raise RunError(f"another process has begun a run in {folder}; run the same command again")
@@ -137,10 +132,9 @@ class Store:
                 store._execute(f"PRAGMA user_version = {_VERSION}")
                 for key, value in meta.items():
                     store.set_meta(key, value)
-        except BaseException:
+        finally:
             lock.release()
-            raise
-        return cls._locked(folder, lock)
+        return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -151,10 +145,7 @@ class Store:
             RunError: another process works on it, or it is damaged.
         """
         _check_run(folder)
-        return cls._locked(folder, locked(folder))
-
-    @classmethod
-    def _locked(cls, folder: Path, lock: FileLock) -> Self:
+        lock = _locked(folder)
         try:
             return cls(folder / DATABASE, lock=lock)._checked()
         except BaseException:
@@ -181,10 +172,10 @@ class Store:
                 other = "groundset 0.1" if version < _VERSION else "a later version of groundset"
                 raise InputError(f"{self.path} was made by {other}, which this version cannot read; make it anew")
             if dict(self._execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")) != _SCHEMA:
-                raise self.damaged("other tables than those of a run")
+                raise damaged(self.path, "other tables than those of a run")
             # Reads every page once: afterwards no crafted page can make a query endless.
             if self._execute("PRAGMA quick_check(1)") != [("ok",)]:
-                raise self.damaged()
+                raise damaged(self.path)
             if not self._read_only:
                 self._execute("PRAGMA journal_mode = WAL")
                 self._execute("PRAGMA synchronous = NORMAL")
@@ -203,15 +194,13 @@ class Store:
 
     def close(self) -> None:
         """Merge the log into the file where that is possible, close it, and release the lock."""
-        try:
-            with self._using:
-                if not self._read_only:
-                    with suppress(sqlite3.Error):  # another process reads it, or the disk is full: the log stays
-                        self._connection.execute("PRAGMA journal_mode = DELETE")
-                self._connection.close()
-        finally:
-            if self._lock is not None:
-                self._lock.release()
+        with self._using:
+            if not self._read_only:
+                with suppress(sqlite3.Error):  # another process reads it, or the disk is full: the log stays
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
+            self._connection.close()
+        if self._lock is not None:
+            self._lock.release()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -239,19 +228,23 @@ class Store:
         """Return the number of finished calls, and the sums of their tokens and seconds."""
         names = ("prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
         sums = ", ".join(f"total(json_extract(response, '$.{name}'))" for name in names)
-        [(calls, *rest)] = self._execute(f"SELECT count(*), {sums} FROM calls")
-        *tokens, seconds = rest
+        [(calls, *tokens, seconds)] = self._execute(f"SELECT count(*), {sums} FROM calls")
         return {"calls": calls, **dict(zip(names, map(int, tokens), strict=False)), "seconds": seconds}
 
     def meta(self, key: str) -> Any:
         """Return the value of a key, None if there is none."""
-        found = self._execute("SELECT value FROM meta WHERE key = ?", (key,))
-        with self._parsing():
-            return json.loads(found[0][0]) if found else None
+        found = self._parsed(json.loads, "SELECT value FROM meta WHERE key = ?", (key,))
+        return found[0] if found else None
 
     def set_meta(self, key: str, value: Any) -> None:
         """Keep a JSON value under a key."""
         self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json_text(value)))
+
+    def attempts(self) -> list[Attempt]:
+        """Return all finished attempts in their order."""
+        return self._parsed(
+            _attempt, "SELECT number, chunks, wanted, state, result, vector FROM attempts ORDER BY number"
+        )
 
     def add_attempt(self, attempt: Attempt) -> None:
         """Keep a finished attempt; it is committed when this returns, unless a transaction is open."""
@@ -266,18 +259,9 @@ class Store:
             for number in numbers:
                 self._execute("UPDATE attempts SET state = 'accepted' WHERE number = ?", (number,))
 
-    def attempts(self) -> list[Attempt]:
-        """Return all finished attempts in their order."""
-        rows = self._execute("SELECT number, chunks, wanted, state, result, vector FROM attempts ORDER BY number")
-        with self._parsing():
-            return [_attempt(*row) for row in rows]
-
     def reviews(self) -> list[Review]:
         """Return all reviews in the order in which they were given."""
-        rows = self._execute(f"SELECT {', '.join(Review.model_fields)} FROM reviews ORDER BY number")
-        with self._parsing():
-            found = [dict(zip(Review.model_fields, row, strict=True)) for row in rows]
-            return [Review.model_validate(row | {"reasons": json.loads(row["reasons"])}) for row in found]
+        return self._parsed(_review, f"SELECT {', '.join(Review.model_fields)} FROM reviews ORDER BY number")
 
     def add_review(self, review: Review) -> None:
         """Keep a review; it is committed when this returns."""
@@ -285,13 +269,18 @@ class Store:
         statement = f"INSERT INTO reviews ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
         self._execute(statement, tuple(values.values()))
 
-    def damaged(self, how: str = "") -> RunError:
-        """Return the error for a damaged file; ``how`` says in a few words what is wrong."""
-        return RunError(f"{self.path} is damaged{how and f' ({how})'}; keep a copy and begin again in another folder")
-
     def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with self._guarded():
             return self._connection.execute(statement, values).fetchall()
+
+    def _parsed(self, parse: Callable[..., _Value], statement: str, values: tuple[Any, ...] = ()) -> list[_Value]:
+        """Return what a function makes of each row that a statement finds."""
+        rows = self._execute(statement, values)
+        try:
+            return [parse(*row) for row in rows]
+        # Of pydantic, JSON, NumPy and unpacking; JSON nested too deep is a RecursionError.
+        except (ValueError, TypeError, RecursionError) as error:
+            raise damaged(self.path, "a stored value is invalid") from error
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -300,18 +289,13 @@ class Store:
                 yield
             except sqlite3.Error as error:
                 # Without a code it is Python's: a stored text is not UTF-8.
-                primary = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT) & 0xFF
-                if reason := _REASONS.get(primary):
+                code = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT) & 0xFF
+                if code in _DISK:
+                    reason = "the disk is full, or fails; what was finished is kept: make room and run it again"
                     raise RunError(f"{self.path}: {reason}") from error
-                raise self.damaged("" if primary == sqlite3.SQLITE_CORRUPT else str(error)) from error
-
-    @contextmanager
-    def _parsing(self) -> Iterator[None]:
-        try:
-            yield
-        # Of pydantic, JSON, NumPy and unpacking; JSON nested too deep is a RecursionError.
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self.damaged("a stored value is invalid") from error
+                if code in _ACCESS:
+                    raise RunError(f"{self.path}: {error}") from error
+                raise damaged(self.path, str(error)) from error
 
 
 def add_review(folder: Path, review: Review) -> None:
@@ -328,6 +312,54 @@ def add_review(folder: Path, review: Review) -> None:
         store.add_review(review)
 
 
+def holds_run(folder: Path) -> bool:
+    """Return whether a folder holds a run; a run can be begun where it holds none.
+
+    Raises:
+        InputError: it holds other files, is no folder, or cannot be created or written; the message names ``--out``.
+    """
+    reason = "is a file, not a folder" if folder.is_file() else why_not_made(folder)
+    if reason:
+        raise InputError(f"--out {folder}: {reason}")
+    names = {path.name for path in folder.iterdir() if not is_leftover(path.name)} if folder.exists() else set()
+    # A process that was killed before it wrote the database has left a corpus, or an empty log.
+    if DATABASE not in names and (others := sorted(names - {CORPUS, *_FILES})):
+        raise InputError(f"--out {folder}: holds other files ({', '.join(others[:3])}) and no run; name a new folder")
+    return DATABASE in names
+
+
+def check_new(folder: Path) -> None:
+    """Check that a folder can become a new run.
+
+    Raises:
+        InputError: it holds a run, or see :func:`holds_run`.
+    """
+    if holds_run(folder):
+        raise InputError(f"--out {folder}: holds a run already; name a new folder")
+
+
+def check_links(folder: Path) -> None:
+    """Check that nothing in a run folder leads elsewhere: links in a stranger's folder could overwrite any file.
+
+    Raises:
+        InputError: a file is a link or a device; the message names it.
+        OSError: the folder cannot be read.
+    """
+    corpus = folder / CORPUS
+    files = [folder / name for name in _FILES]
+    if corpus.is_dir() and not corpus.is_symlink():
+        files += corpus.iterdir()
+    for path in (corpus, *files):
+        if path.is_symlink() or (path.exists() and not (path.is_dir() if path == corpus else path.is_file())):
+            found = "a symbolic link" if path.is_symlink() else "not a regular file"
+            raise InputError(f"{path} is {found}; replace it with a copy")
+
+
+def damaged(path: Path, how: str = "") -> RunError:
+    """Return the error for a damaged file of a run; ``how`` says in a few words what is wrong."""
+    return RunError(f"{path} is damaged{how and f' ({how})'}; keep a copy and begin again in another folder")
+
+
 def _check_run(folder: Path) -> None:
     """Check that a folder has the files of a run.
 
@@ -335,20 +367,38 @@ def _check_run(folder: Path) -> None:
         InputError: it has not, or one leads elsewhere.
     """
     try:
-        found = (folder / DATABASE).is_file()
+        if not (folder / DATABASE).is_file():
+            reason = f"is not the folder of a run: it has no {DATABASE}" if folder.exists() else "does not exist"
+            raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
+        check_links(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be read: {error.strerror}") from error
-    if not found:
-        reason = f"is not the folder of a run: it has no {DATABASE}" if folder.exists() else "does not exist"
-        raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
-    check_links(folder)
+
+
+def _locked(folder: Path) -> FileLock:
+    """Return the acquired lock of a run; the operating system releases it when the process dies.
+
+    Raises:
+        RunError: another process holds the lock, or the folder cannot be written.
+    """
+    lock = FileLock(folder / _LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise RunError(f"another process is working on {folder}; wait for it, or name another --out") from error
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written: {error.strerror or error}") from error
+    return lock
 
 
 def _attempt(number: int, chunks: str, wanted: str, state: Any, result: str, vector: bytes | None) -> Attempt:
-    if state not in ("accepted", "surplus", "refused"):
-        raise ValueError(f"unknown state {state}")
     parsed = Result.model_validate_json(result)
-    if (parsed.sample is None) != (state == "refused"):
+    if state not in (("refused",) if parsed.sample is None else ("accepted", "surplus")):
         raise ValueError("a state does not fit its result")
     row = None if vector is None else np.frombuffer(vector, np.float32)
     return Attempt(number, tuple(json.loads(chunks)), tuple(json.loads(wanted)), state, parsed, row)
+
+
+def _review(*row: Any) -> Review:
+    values = dict(zip(Review.model_fields, row, strict=True))
+    return Review.model_validate(values | {"reasons": json.loads(values["reasons"])})

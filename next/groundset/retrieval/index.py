@@ -1,7 +1,7 @@
 """Search the chunks of a run by text.
 
-FAISS compares all rows and proposes the nearest, whose cosines are computed again in double precision: the rounding of a
-library depends on its version, the batch and the processor, so ranks would too. With 300,000 rows, a search takes a
+FAISS compares all rows and proposes the nearest. Their cosines are computed again in double precision: the rounding of
+a library depends on its version, the batch and the processor, so ranks would too. A search of 300,000 rows takes a
 third of a second on two cores.
 """
 

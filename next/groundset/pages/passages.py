@@ -10,7 +10,7 @@ from programs.types import Sample
 
 _Span = tuple[int, int]
 _MAX_TEXT, _MAX_WORDS = 50_000, 5_000  # characters that are read of a passage and of words; time is their product
-_AROUND = 160  # characters of an excerpt on both sides of what is marked
+_AROUND = 200  # characters of an excerpt on both sides of what is marked
 _WORD, _BETWEEN, _BEFORE, _BEHIND = re.compile(r"[^\W_]+"), r"[\W_]+", r"(?<![^\W_])", r"(?![^\W_])"
 
 
@@ -46,17 +46,14 @@ def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:
 
 
 def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
-    """Shorten a passage to what is marked and some words around it; to its beginning if nothing is."""
+    """Cut off what stands far before and behind what is marked, or after the beginning if nothing is."""
     if not any(piece.css for piece in pieces):
-        return [Piece(_head("".join(piece.text for piece in pieces), 2 * _AROUND))]
-    shortened = []
-    for place, (text, css) in enumerate(pieces):
-        if css or (0 < place < len(pieces) - 1 and len(text) <= 2 * _AROUND):
-            shortened.append(Piece(text, css))
-        else:
-            before = _tail(text, _AROUND) if place < len(pieces) - 1 else ""
-            after = _head(text, _AROUND) if place > 0 else ""
-            shortened.append(Piece(after.removesuffix("…") + before if before else after))
+        return [Piece(_head("".join(piece.text for piece in pieces)))]
+    shortened = list(pieces)
+    if not pieces[0].css:
+        shortened[0] = Piece(_tail(pieces[0].text))
+    if not pieces[-1].css:
+        shortened[-1] = Piece(_head(pieces[-1].text))
     return shortened
 
 
@@ -71,16 +68,12 @@ def _find(text: str, words: str, within: _Span) -> _Span | None:
     return found.span() if found else None
 
 
-def _head(text: str, longest: int) -> str:
-    """Return the first words of a text, with an ellipsis if it is longer; a script without spaces is cut anywhere."""
-    if len(text) <= longest:
-        return text
-    cut = text[:longest]
-    return f"{cut[: cut.rfind(' ')] if ' ' in cut[longest // 2 :] else cut} …"
+def _head(text: str) -> str:
+    """Return the first words of a text; a script without spaces is cut anywhere."""
+    cut = text[:_AROUND]
+    return text if cut == text else f"{cut.rpartition(' ')[0] or cut} …"
 
 
-def _tail(text: str, longest: int) -> str:
-    if len(text) <= longest:
-        return text
-    cut = text[-longest:]
-    return f"… {cut[cut.find(' ') + 1 :] if ' ' in cut[: longest // 2] else cut}"
+def _tail(text: str) -> str:
+    cut = text[-_AROUND:]
+    return text if cut == text else f"… {cut.partition(' ')[2] or cut}"

@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
-
-from pydantic import model_validator
+from typing import TYPE_CHECKING, Any, Literal
 
 from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
 from groundset.printing import say
@@ -29,19 +27,10 @@ class CriticOptions(Options):
     """Judge chunks or questions, each by itself."""
 
     critic_lm: str | None = option(None, "The language model that judges.", metavar="MODEL", shown="a fitted head")
-    panel: bool = option(
-        False, "Let three reviewers of the language model decide on each question with its `answer`, by majority."
-    )
     compiled: str = option("shipped", "Compiled states: shipped, none, a folder or a file.", metavar="WHICH")
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of the head.", metavar="MODEL")
     workers: int = option(1, "Calls of the language model at the same time.", ge=1, le=256)
     quiet: bool = option(False, "Show no progress.", short="-q")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.panel and self.critic_lm is None:
-            raise ValueError("--panel: needs a language model (--critic-lm)")
-        return self
 
 
 class JudgeOptions(CriticOptions):
@@ -89,8 +78,8 @@ def judge_rows(kind: Kind, rows: Iterable[Mapping[str, Any]], options: CriticOpt
     """Judge chunks or questions, each by itself, and return the rows with what was decided.
 
     Rows of ``"chunks"`` have a ``text``, rows of ``"questions"`` a ``question`` and a ``passage``, or ``contexts`` as
-    in samples.jsonl; other keys are kept. Added are ``probability`` (of being good; None from a panel), ``verdict``
-    (``"good"`` or ``"bad"``), ``reason`` and ``criteria`` (yes or no by name).
+    in samples.jsonl; other keys are kept. Added are ``probability`` (of being good; None if what a model wrote cannot
+    be read), ``verdict`` (``"good"`` or ``"bad"``), ``reason`` and ``criteria`` (yes or no by name).
 
     Raises:
         InputError: a row or an option is wrong; the message names it.
@@ -105,9 +94,7 @@ def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iter
     """Load the judge, and yield each row with what it decided."""
     from groundset.progress import Progress
 
-    if options.panel and kind == "chunks":
-        raise InputError("--panel: reviews questions with their answers; omit it to judge chunks")
-    given, inputs = list(rows.values()), [_inputs(kind, where, row, options.panel) for where, row in rows.items()]
+    given, inputs = list(rows.values()), [_inputs(kind, where, row) for where, row in rows.items()]
     if not given:
         return
     with Progress(quiet=options.quiet) as progress:
@@ -135,19 +122,15 @@ def _open_judge(name: str, options: CriticOptions) -> Iterator[Judge]:
         return
     from groundset.models.open import open_model
     from programs.outcome import RefusedError, call
-    from programs.recipe import Draft, Recipe
     from programs.step import step
 
-    program: Any = Recipe(panel=True) if options.panel else step(name)
+    program = step(name)
 
     def decide(inputs: Inputs) -> Row:
         try:
-            if not options.panel:
-                return _decision(call(program, **inputs))
-            program.approved(Draft(inputs["question"], inputs["answer"]), inputs["passage"])
-        except RefusedError as refused:  # by the panel, or what was written cannot be read
+            return _decision(call(program, **inputs))
+        except RefusedError as refused:  # what was written cannot be read
             return {"probability": None, "verdict": "bad", "reason": refused.reject.reason, "criteria": {}}
-        return {"probability": None, "verdict": "good", "reason": "", "criteria": {}}
 
     with open_model(options.critic_lm, workers=options.workers) as model, ThreadPoolExecutor(options.workers) as pool:
         load_compiled(options.compiled, model.name).apply([program])
@@ -168,14 +151,14 @@ def _decision(found: Any) -> Row:
     }
 
 
-def _inputs(kind: Kind, where: str, row: Row, panel: bool) -> Inputs:
+def _inputs(kind: Kind, where: str, row: Row) -> Inputs:
     """Return the inputs of the judge.
 
     Raises:
         InputError: a text is missing or too long; the message begins with ``where``.
     """
     passage = _passage(row)
-    asked = {name: row.get(name) for name in ("question", "answer")[: 0 if kind == "chunks" else 1 + panel]}
+    asked = {} if kind == "chunks" else {"question": row.get("question")}
     for name, text in {"text" if kind == "chunks" else "passage": passage.text, **asked}.items():
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"{where}: `{name}` is missing, empty or not a text")

@@ -38,14 +38,13 @@ def test_what_is_marked(text: str, evidence: list[str], answer: str, expected: l
 
 
 def test_excerpt_keeps_what_is_marked_and_some_words_around_it() -> None:
-    text = f"{'long before ' * 50}the weir broke {'between ' * 60}in 1820 {'afterwards ' * 50}"
+    text = f"{'long before ' * 50}the weir broke between in 1820 {'afterwards ' * 50}"
     found = excerpt(marked(text, ["the weir broke", "in 1820"], ""))
     assert [piece.text for piece in found if piece.css] == ["the weir broke", "in 1820"]
     whole = "".join(piece.text for piece in found)
     assert whole.startswith("… ")
     assert whole.endswith(" …")
-    assert whole.count("…") == 3
-    assert len(whole) < 700
+    assert len(whole) < 500
     assert excerpt(marked("short", [], "")) == [("short", "")]
     assert excerpt(marked("word " * 200, [], ""))[0].text.endswith("word …")
 

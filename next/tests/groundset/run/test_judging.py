@@ -78,14 +78,6 @@ def test_what_cannot_be_read_is_bad(scripted: Scripted) -> None:
     assert "cannot be read" in row["reason"]
 
 
-def test_a_panel_decides_by_majority(scripted: Scripted) -> None:
-    yes, no = "Reason: it is right\nApproved: yes", "Reason: the answer is wrong\nApproved: no"
-    scripted({"review": [no, no, no, yes]})
-    first, second = groundset.judge("questions", ROWS, critic_lm="tiny", panel=True, quiet=True)
-    assert (first["verdict"], second["verdict"]) == ("bad", "good")
-    assert first["reason"].startswith("3 of 3 reviewers refused: accuracy: the answer is wrong")
-
-
 @pytest.mark.model
 def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
     (row,) = groundset.judge("questions", [{**ROWS[0], "question": "What does it say about it?"}], quiet=True)
@@ -110,9 +102,6 @@ def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
         ("questions", [{"question": "a?", "contexts": [{"text": 3}]}], {}, r"rows\[0\]: `passage` is missing"),
         ("questions", [{"question": " ", "passage": "b"}], {}, r"rows\[0\]: `question` is missing"),
         ("questions", [{"question": "a?" * 600_000, "passage": "b"}], {}, "`question` is longer than 1,000,000"),
-        ("questions", ROWS, {"panel": True}, r"panel: needs a language model \(critic_lm\)"),
-        ("questions", [{**ROWS[0], "answer": None}], {"panel": True, "critic_lm": "t"}, "`answer` is missing"),
-        ("chunks", [{"text": "a"}], {"panel": True, "critic_lm": "t"}, "panel: reviews questions"),
     ],
 )
 def test_wrong_rows_and_options(kind: Any, rows: Any, options: dict[str, Any], message: str) -> None:

@@ -32,8 +32,8 @@ _RECORD = (
 )  # fmt: skip
 _CONFIGURATION = (
     "recipe", "size", "seed", "guided", "critic", "chunk_critic", "panel", "mix", "kinds", "answers", "language",
-    "max_rank", "min_chunks", "max_chunks", "across_documents", "clues", "top_k", "neighbours", "longer_than",
-    "chunk_size", "chunk_overlap", "merge", "min_length",
+    "max_rank", "min_chunks", "max_chunks", "across_documents", "clues", "top_k", "chunk_size", "chunk_overlap",
+    "merge", "min_length",
 )  # fmt: skip
 _ROLES = {"lm": "language model", "critic_lm": "judge", "embedder": "embedding model", "parser": "parser"}
 _LOCAL = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)

@@ -1,11 +1,13 @@
 """The engine of a run: attempts in threads, and the decision on each in the main thread."""
 
 import json
-import os
 import queue
+import re
 import signal
 import threading
 import time
+import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -16,17 +18,20 @@ from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalid
 from numpy.typing import NDArray
 
 from groundset.progress import Progress
-from groundset.run.duplicates import Duplicates
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Result, State, Store
 from programs.errors import GroundsetError
-from programs.types import Reject
+from programs.text import numbers
+from programs.types import Reject, Sample
 
 Ending = Literal["complete", "short", "budget", "interrupted"]
 
 GRACE_SECONDS = 60.0  # for what runs when a run ends
 _TICK_SECONDS = 0.25
 _FAILURES_IN_A_ROW = 5
+_SIMILAR = 0.92  # cosine of repeated questions; chosen by hand, not tuned
+_SAME_ANSWER = 0.6  # the same with the same answer from the same chunk
+_SEPARATORS = re.compile(r"[\W_]+")
 
 
 class RunStoppedError(BaseException):
@@ -97,20 +102,15 @@ class Gate:
 
     @contextmanager
     def stopping_on_signals(self, say: Callable[[str], None], *, hard: bool) -> Iterator[None]:
-        """Stop at the first Ctrl-C or SIGTERM in the block, and at once at the second.
+        """Stop at the first Ctrl-C or SIGTERM in the block; the second one has its usual effect.
 
-        With ``hard`` the process then ends; else the signal has its usual effect. Handlers are restored afterwards.
-        Outside the main thread this does nothing.
+        With ``hard`` it ends the process at once. Outside the main thread this does nothing.
         """
 
         def handle(number: int, frame: FrameType | None) -> None:
             del frame
-            if self.signal is not None:
-                if hard:
-                    os._exit(128 + number)
-                signal.signal(number, before[number])
-                signal.raise_signal(number)
-                return
+            for each, handler in before.items():
+                signal.signal(each, signal.SIG_DFL if hard else handler)
             self.signal = number
             self.stop()
             say("stopping after the running call; once more to quit at once")
@@ -151,10 +151,7 @@ class Engine:
         workers: int = 1,
         started: float | None = None,
     ) -> None:
-        """Take in what the store has of a new plan; ``attempt`` is called in threads.
-
-        ``gate`` is the journal of the language models. ``started`` is when this process began, by ``time.monotonic``.
-        """
+        """Take in what the store has; ``attempt`` is called in threads, ``started`` is by ``time.monotonic``."""
         self._store, self._plan, self._attempt, self._gate = store, plan, attempt, gate
         self._progress, self._workers = progress, workers
         self._began = (time.monotonic() if started is None else started) - float(store.meta("seconds") or 0.0)
@@ -226,38 +223,28 @@ class Engine:
             task, made = self._finished.get(timeout=seconds)
         except queue.Empty:
             return
-        if isinstance(made, RunStoppedError) or (is_last and isinstance(made, BaseException)):
-            self._plan.drop(task)
-            return
         try:
-            if isinstance(made, BaseException):
-                made = Made(self._failure(task, made))
-            else:
+            if isinstance(made, Made):
                 self._failures.clear()
-            self._decide(task, made)
-        except BaseException:
+                self._decide(task, made)
+            elif not is_last and not isinstance(made, RunStoppedError):
+                self._decide(task, Made(self._failure(task, made)))
+        finally:
             self._plan.drop(task)
-            raise
 
     def _decide(self, task: Task, made: Made) -> None:
-        result = made.result
+        """Keep what came of an attempt: accepted, surplus or refused."""
+        result, vector = made
+        sample = result.sample
         state: State = "refused"
-        if result.sample is not None and made.vector is not None:
-            sample = result.sample
-            if reason := self._duplicates.find(sample, made.vector):
-                reject = Reject(
-                    step="duplicate",
-                    reason=reason,
-                    question=sample.question,
-                    probability=sample.probability,
-                    chunk_id=task.chunks[0],
-                )
-                rejects = (*result.rejects, reject)
-                result = Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted)
+        if sample is not None and vector is not None:
+            if reason := self._duplicates.find(sample, vector):
+                told = {"question": sample.question, "probability": sample.probability, "chunk_id": task.chunks[0]}
+                rejects = (*result.rejects, Reject(step="duplicate", reason=reason, **told))
+                result, vector = Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted), None
             else:
-                self._duplicates.add(sample, made.vector)
+                self._duplicates.add(sample, vector)
                 state = self._plan.state_of(sample.evolution, beyond=task.beyond)
-        vector = made.vector if result.sample else None
         attempt = Attempt(task.number, task.chunks, task.wanted, state, result, vector)
         with self._store.transaction():
             self._store.add_attempt(attempt)
@@ -281,19 +268,63 @@ class Engine:
             if isinstance(cause, GroundsetError):
                 raise cause
             cause = cause.__cause__
-        first = (str(error).strip() or "no message").splitlines()[0]
+        kind, first = type(error).__name__, (str(error).strip() or "no message").splitlines()[0]
         if isinstance(error, ContextWindowExceededError):
-            reject = Reject(
-                step="chunk", reason=f"longer than the context of the model: {first}", chunk_id=task.chunks[0]
-            )
-            return Result(rejects=(reject,), exhausted=True)
-        of_one_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
+            reason = f"longer than the context of the model: {first}"
+            return Result(rejects=(Reject(step="chunk", reason=reason, chunk_id=task.chunks[0]),), exhausted=True)
+        is_of_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
+        if isinstance(error, LMError) and not is_of_request:
+            raise GroundsetError(f"the language model failed ({kind}): {first}") from error
         if not isinstance(error, Exception):
             raise error
-        kind = type(error).__name__
-        if isinstance(error, LMError) and not of_one_request:
-            raise GroundsetError(f"the language model failed ({kind}): {first}") from error
         self._failures = [*(each for each in self._failures if each == kind), kind]
         if len(self._failures) >= _FAILURES_IN_A_ROW:
             raise GroundsetError(f"{_FAILURES_IN_A_ROW} attempts in a row failed with {kind}: {first}") from error
         return Result(rejects=(Reject(step="failure", reason=f"{kind}: {first}", chunk_id=task.chunks[0]),))
+
+
+class Duplicates:
+    """The questions of a run.
+
+    Two are duplicates if they have the same words, or if the cosine of their embeddings is at least ``_SIMILAR`` and
+    they contain the same numbers, which embeddings hardly tell apart. Less is enough with the same answer from the same
+    chunk, because embedders miss paraphrases in languages that they were not trained on.
+    """
+
+    def __init__(self) -> None:
+        self._questions: list[str] = []
+        self._by_words: dict[str, int] = {}
+        self._by_answer: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._rows = np.zeros((0, 0), dtype=np.float32)
+
+    def add(self, sample: Sample, vector: NDArray[np.float32]) -> None:
+        """Add a question with its embedding."""
+        count = len(self._questions)
+        if count == len(self._rows):
+            grown = np.zeros((max(64, 2 * count), len(vector)), dtype=np.float32)
+            grown[:count] = self._rows[:count] if count else grown[:0]
+            self._rows = grown
+        self._rows[count] = vector
+        self._by_words.setdefault(_words(sample.question), count)
+        for chunk in sample.contexts:
+            self._by_answer[chunk.chunk_id, _words(sample.answer)].append(count)
+        self._questions.append(sample.question)
+
+    def find(self, sample: Sample, vector: NDArray[np.float32]) -> str | None:
+        """Return why a question is a duplicate, None if it is none."""
+        same = self._by_words.get(_words(sample.question))
+        if same is None and self._questions:
+            similarities = self._rows[: len(self._questions)] @ vector
+            near = [
+                place for chunk in sample.contexts for place in self._by_answer[chunk.chunk_id, _words(sample.answer)]
+            ]
+            alike = [place for place in near if similarities[place] >= _SAME_ANSWER]
+            own = numbers(sample.question)
+            close = np.flatnonzero(similarities >= _SIMILAR).tolist()
+            alike += [place for place in close if numbers(self._questions[place]) == own]
+            same = max(alike, key=lambda place: similarities[place], default=None)
+        return None if same is None else f"repeats a question of the run: {self._questions[same]!r}"
+
+
+def _words(text: str) -> str:
+    return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()

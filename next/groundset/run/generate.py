@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,6 @@ from groundset.run.options import GenerateOptions, prices
 from groundset.run.pairs import Pairs
 from groundset.run.plan import Plan, quotas
 from groundset.run.preparing import Preparing
-from groundset.run.recipes import PROFILED, Material
 from groundset.run.record import library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
@@ -40,7 +38,7 @@ from programs.outcome import RefusedError, call
 from programs.recipe import Search
 from programs.step import STEPS, step
 from programs.text import plain
-from programs.types import Chunk, Hit
+from programs.types import Chunk
 
 _STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
 _SIGNALLED = 128
@@ -80,28 +78,28 @@ def make_run(options: GenerateOptions) -> Run:
     return open_run(options.out)
 
 
-class _Models(NamedTuple):
-    lm: Model
-    critic: Model | None
-    embedder: Embedder
-    parser: Parser | None
-
-    def record(self) -> dict[str, dict[str, Any]]:
-        """Return the names and hashes of the models by role."""
-        found = {"lm": self.lm, "critic_lm": self.critic, "embedder": self.embedder, "parser": self.parser}
-        return {role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each}
-
-
 class _Setup(NamedTuple):
     """All that a run is made with; ``options`` have their defaults resolved."""
 
     options: GenerateOptions
-    corpus: Corpus
-    models: _Models
+    lm: Model
+    critic: Model | None
+    embedder: Embedder
+    parser: Parser | None
     compiled: Compiled
-    store: Store
     gate: Gate
     progress: Progress
+
+    def models(self) -> dict[str, dict[str, Any]]:
+        """Return the names and hashes of the models by role."""
+        found = {"lm": self.lm, "critic_lm": self.critic, "embedder": self.embedder, "parser": self.parser}
+        return {role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each}
+
+    def head(self, step: str) -> HeadJudge:
+        """Return the fitted judge of a step."""
+        if step not in self.compiled.heads:
+            raise StateError(f"there are no heads of the step {step} in data/compiled/head; let a language model judge")
+        return HeadJudge(step, self.compiled.heads[step], self.embedder)
 
 
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bool]:
@@ -113,47 +111,81 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         progress = stack.enter_context(Progress(quiet=options.quiet))
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
         documents = _documents_digest(options)
-        gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
-        options, models = _open_models(options, gate, progress, stack)
-        compiled = load_compiled(options.compiled, models.lm.name)
-        names = {role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in models.record().items()}
-        identity = {"version": __version__, "documents": documents, **names, "compiled": compiled.digest}
-        identity |= options.compared()
+        setup = _open_models(options, progress, stack)
+        names = {role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in setup.models().items()}
+        identity = {"version": __version__, "documents": documents, **names, "compiled": setup.compiled.digest}
+        identity |= setup.options.compared()
         if store is None:
-            progress.phase("Reading documents")
-            corpus = read_corpus(
-                options,
-                notify=progress.note,
-                engine=options.engine,
-                embedder=models.embedder,
-                on_file=progress.advance,
-            )
-            store = stack.enter_context(_begun(options, corpus, models, compiled, identity))
+            corpus, store = _begun(setup, identity)
+            stack.enter_context(store)
         else:
             _check_same(options.out, store.meta("identity"), identity)
             corpus = Corpus.read(options.out)
-        gate.attach(store)
+        setup.gate.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
-        with gate.stopping_on_signals(progress.note, hard=hard):
-            setup = _Setup(options, corpus, models, compiled, store, gate, progress)
-            ending, has_ended = _run(setup, started)
+        with setup.gate.stopping_on_signals(progress.note, hard=hard):
+            ending, has_ended = _run(setup, corpus, store, started)
         if not has_ended:  # a model cannot be freed in the middle of a call, whose response may still be kept
             progress.close()
             stack.pop_all()
-        return ending, gate, has_ended
+        return ending, setup.gate, has_ended
 
 
-def _run(setup: _Setup, started: float) -> tuple[Ending, bool]:
-    options, corpus, models, compiled, store, gate, progress = setup
+def _open_models(options: GenerateOptions, progress: Progress, stack: ExitStack) -> _Setup:
+    """Open the models of a run, and resolve the options that the language model decides."""
+    gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
+    own = Path(options.compiled).expanduser()
+    adapters: bool | dict[str, Path] = options.compiled == SHIPPED
+    if options.compiled not in (SHIPPED, NONE) and own.is_dir():
+        adapters = {file.stem: file for file in own.glob("*.gguf")}
+    progress.phase(f"Opening {options.lm}")
+    shared: dict[str, Any] = {name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")}
+    shared |= {"journal": gate, "notify": progress.note}
+    lm = stack.enter_context(open_model(options.lm, adapters=adapters, **shared))
+    options = options.resolved(lm.guided if options.guided is None else options.guided)
+    critic = stack.enter_context(open_model(options.critic_lm, adapters=False, **shared)) if options.critic_lm else None
+    parser = open_parser(options.parser, notify=progress.note) if options.guided else None
+    embedder = open_embedder(options.embedder, notify=progress.note)
+    compiled = load_compiled(options.compiled, lm.name)
+    return _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)
+
+
+def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
+    """Begin a run with its corpus, which is written first, so that a run that exists has one."""
+    options, compiled, progress = setup.options, setup.compiled, setup.progress
+    progress.phase("Reading documents")
+    corpus = read_corpus(
+        options, notify=progress.note, engine=options.engine, embedder=setup.embedder, on_file=progress.advance
+    )
+    options.out.mkdir(parents=True, exist_ok=True)
+    corpus.write(options.out)
+    record = {
+        "configuration": options.model_dump(mode="json"),
+        "models": setup.models(),
+        "compiled": {"which": options.compiled, "steps": sorted(compiled.states), "sha256": compiled.digest},
+        "documents": len(corpus.documents),
+        "chunks": len(corpus.chunks),
+        "skipped": [skipped._asdict() for skipped in corpus.skipped],
+        "dropped": dict(corpus.dropped),
+        "versions": library_versions(),
+    }
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    meta = {"identity": identity, "record": record, "started": begun, "status": "running"}
+    return corpus, Store.create(options.out, meta)
+
+
+def _run(setup: _Setup, corpus: Corpus, store: Store, started: float) -> tuple[Ending, bool]:
+    """Make the attempts; return how it ended, and whether all calls have ended."""
+    options, gate, progress = setup.options, setup.gate, setup.progress
     row, order = options.row, corpus.order(options.seed)
     by_head = row.judges_chunks and options.chunk_critic == "head"
-    head = _head("chunk", compiled, models.embedder) if by_head else None
     progress.phase("Preparing chunks", len(order))
-    preparing = Preparing(corpus, order, models.embedder, head, options.engine, store, progress, gate.check)
+    head = setup.head("chunk") if by_head else None
+    preparing = Preparing(corpus, order, setup.embedder, head, options.engine, store, progress, gate.check)
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
     asked = [corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata]
-    if row.size is None:
-        asked = [chunk for chunk in asked if len(chunk.text) > options.longer_than]
+    if row.size is None:  # your own chunks may be shorter
+        asked = [chunk for chunk in asked if len(chunk.text) >= (options.min_length or 0)]
     size = options.size or row.size or len(asked)
     pairs = Pairs(
         {chunk.chunk_id: chunk for chunk in corpus.chunks},
@@ -172,11 +204,11 @@ def _run(setup: _Setup, started: float) -> tuple[Ending, bool]:
         once=row.once,
         partners=pairs.partners,
     )
-    programs = _programs(setup, _searching(setup, preparing))
-    attempts = Attempts(options, corpus, preparing, judge, programs, models.lm.lm, progress.step)
+    programs = _programs(setup, lambda query, limit: preparing.index().search(query, limit))
+    attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
     engine = Engine(store, plan, attempts, gate, progress=progress, workers=options.workers, started=started)
     store.set_meta("asked", max(size, plan.accepted.total()))
-    progress.start(size, accepted=plan.accepted.total(), answers_from=models.lm.name, usage=models.lm.usage)
+    progress.start(size, accepted=plan.accepted.total(), answers_from=setup.lm.name, usage=setup.lm.usage)
     store.set_meta("status", "running")
     status, reason = "failed", None
     try:
@@ -193,44 +225,6 @@ def _run(setup: _Setup, started: float) -> tuple[Ending, bool]:
         store.set_meta("status", status)
         store.set_meta("reason", reason)
         write_files(store)
-
-
-def _open_models(
-    options: GenerateOptions, gate: Gate, progress: Progress, stack: ExitStack
-) -> tuple[GenerateOptions, _Models]:
-    """Open the models of a run, and return them with the options that the language model decides."""
-    own = Path(options.compiled).expanduser()
-    adapters: bool | dict[str, Path] = options.compiled == SHIPPED
-    if options.compiled not in (SHIPPED, NONE) and own.is_dir():
-        adapters = {file.stem: file for file in own.glob("*.gguf")}
-    progress.phase(f"Opening {options.lm}")
-    shared: dict[str, Any] = {name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")}
-    shared |= {"journal": gate, "notify": progress.note}
-    lm = stack.enter_context(open_model(options.lm, adapters=adapters, **shared))
-    options = options.resolved(lm.guided if options.guided is None else options.guided)
-    critic = stack.enter_context(open_model(options.critic_lm, adapters=False, **shared)) if options.critic_lm else None
-    parser = open_parser(options.parser, notify=progress.note) if options.guided else None
-    return options, _Models(lm, critic, open_embedder(options.embedder, notify=progress.note), parser)
-
-
-def _begun(
-    options: GenerateOptions, corpus: Corpus, models: _Models, compiled: Compiled, identity: Mapping[str, Any]
-) -> Store:
-    """Begin a run with its corpus, which is written first, so that a run that exists has one."""
-    options.out.mkdir(parents=True, exist_ok=True)
-    corpus.write(options.out)
-    record = {
-        "configuration": options.model_dump(mode="json"),
-        "models": models.record(),
-        "compiled": {"which": options.compiled, "steps": sorted(compiled.states), "sha256": compiled.digest},
-        "documents": len(corpus.documents),
-        "chunks": len(corpus.chunks),
-        "skipped": [skipped._asdict() for skipped in corpus.skipped],
-        "dropped": dict(corpus.dropped),
-        "versions": library_versions(),
-    }
-    begun = datetime.now(UTC).isoformat(timespec="seconds")
-    return Store.create(options.out, {"identity": identity, "record": record, "started": begun, "status": "running"})
 
 
 def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[str, Any]) -> None:
@@ -261,18 +255,12 @@ def _documents_digest(options: GenerateOptions) -> str:
     return digest.hexdigest()
 
 
-def _head(name: str, compiled: Compiled, embedder: Embedder) -> HeadJudge:
-    if name not in compiled.heads:
-        raise StateError(f"there are no heads of the step {name} in data/compiled/head; let a language model judge")
-    return HeadJudge(name, compiled.heads[name], embedder)
-
-
 def _reading(setup: _Setup) -> Callable[[Chunk], Verdict]:
     """Return the judge of chunks that a language model is."""
-    judge, critic = step("chunk"), setup.models.critic
+    judge = step("chunk")
     if state := setup.compiled.states.get("chunk"):
         state.apply(judge)
-    judge.lm = critic.lm if critic else None
+    judge.lm = setup.critic.lm if setup.critic else None
 
     def decide(chunk: Chunk) -> Verdict:
         try:
@@ -283,48 +271,27 @@ def _reading(setup: _Setup) -> Callable[[Chunk], Verdict]:
     return decide
 
 
-def _searching(setup: _Setup, preparing: Preparing) -> Search:
-    """Return the search of programs; for clues, with the neighbours of what is found."""
-    chunks = setup.corpus.chunks
-    places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
-    far = setup.options.neighbours if setup.options.recipe == PROFILED else 0
-
-    def search(query: str, limit: int) -> list[Hit]:
-        hits = preparing.index().search(query, limit)
-        found = {places[hit.chunk_id]: hit for hit in hits}
-        for here, hit in list(found.items()) if far else ():
-            for place in range(max(0, here - far), min(len(chunks), here + far + 1)):
-                chunk = chunks[place]
-                if chunk.doc_id == chunks[here].doc_id:
-                    found.setdefault(place, Hit(chunk.chunk_id, plain(chunk.text), chunk.topic, hit.similarity))
-        return [found[place] for place in sorted(found)] if far else hits
-
-    return search
-
-
 def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     """Return the programs of the recipe with their compiled states, judges and critic."""
-    options, models, compiled = setup.options, setup.models, setup.compiled
-    judge = _head("judge", compiled, models.embedder) if options.critic == "head" else None
-
-    def guided(parser: Parser) -> Any:
+    options, parser = setup.options, setup.parser
+    judge = setup.head("judge") if options.critic == "head" else None
+    if parser is None:
+        programs: dict[str, Any] = options.row.build(options, search)
+    else:
         from programs.guided import Guided
 
         def parse(sentences: Sequence[str]) -> list[Any]:
             parser.read_ahead(sentences)
-            return [parser(sentence) for sentence in sentences]
+            return list(map(parser, sentences))
 
-        return Guided(parse, judge, _head("grounding", compiled, models.embedder))
-
-    material = Material(options, search, partial(guided, models.parser) if models.parser else None)
-    programs = options.row.build(material)
-    compiled.apply(programs.values())
+        programs = {"one": Guided(parse, judge, setup.head("grounding"))}
+    setup.compiled.apply(programs.values())
     for program in programs.values():
         if judge is not None:
             program.judge = judge
         for _, predictor in program.named_predictors():
-            if models.critic is not None and predictor.name in STEPS and STEPS[predictor.name].judges:
-                predictor.lm = models.critic.lm
+            if setup.critic is not None and predictor.name in STEPS and STEPS[predictor.name].judges:
+                predictor.lm = setup.critic.lm
     return programs
 
 

@@ -2,7 +2,6 @@
 
 import math
 import re
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -22,21 +21,12 @@ _GUIDED_RANK = 5
 _MAX_WORKERS = 256
 _LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_OWNERS = {  # options of some recipes only
-    "mix": ("evolved", "single"),
-    "kinds": ("evolved", "single"),
-    "personas": ("evolved", "single"),
-    "like": ("evolved", "single"),
+_RECIPES_OF = {  # of options of some recipes only
+    **dict.fromkeys(("mix", "kinds", "personas", "like"), ("evolved", "single")),
     "answers": ("evolved", "single", "multi"),
-    "min_chunks": ("multi",),
-    "max_chunks": ("multi",),
     "across_documents": ("evolved", "multi"),
-    "clues": ("profiled",),
-    "top_k": ("profiled",),
-    "neighbours": ("profiled",),
-    "profile_file": ("profiled",),
-    "profiles": ("profiled",),
-    "longer_than": ("roundtrip",),
+    **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
+    **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
 }
 # What guided writers know nothing of.
 _FREE = ("kinds", "personas", "like", "panel", "answers", "language", "min_chunks", "max_chunks")
@@ -72,22 +62,32 @@ def _read_texts(value: Any) -> Any:
     given = [value] if isinstance(value, str | Path) else value
     if not isinstance(given, list | tuple) or not all(isinstance(each, str | Path) for each in given):
         return value
-    texts = chain.from_iterable(_lines(Path(each)) if str(each).endswith(".txt") else [str(each)] for each in given)
-    found = list(dict.fromkeys(cleaned for text in texts if (cleaned := " ".join(text.split()))))
+    try:
+        texts = [small_text(Path(each).expanduser(), MAX_ROW) if str(each).endswith(".txt") else each for each in given]
+    except (OSError, InputError) as error:
+        raise ValueError(str(error)) from error
+    lines = (" ".join(line.split()) for text in texts for line in str(text).split("\n"))
+    found = tuple(dict.fromkeys(filter(None, lines)))
     if len(found) > _MOST_LINES or any(len(text) > _LONGEST or _CONTROL.search(text) for text in found):
         raise ValueError(f"give at most {_MOST_LINES:,} lines of plain text of at most {_LONGEST} characters")
     if given and not found:
         raise ValueError("is empty; write one text a line")
-    return tuple(found)
+    return found
 
 
-def _lines(file: Path) -> list[str]:
+def prices(text: str) -> tuple[float, float]:
+    """Return the prices of a million prompt tokens and a million generated tokens, from a text such as ``0.5,1.5``.
+
+    Raises:
+        ValueError: the text has another form, or a number is negative or not finite.
+    """
     try:
-        return small_text(file.expanduser(), MAX_ROW).split("\n")
-    except OSError as error:
-        raise ValueError(f"{file}: {error.strerror or error}") from error
-    except InputError as error:
-        raise ValueError(str(error)) from error
+        prompt, generated = map(float, text.split(","))
+    except ValueError:
+        prompt = generated = -1.0
+    if not (0 <= prompt < math.inf and 0 <= generated < math.inf):
+        raise ValueError("give the prices of a million prompt and generated tokens, such as 0.5,1.5")
+    return prompt, generated
 
 
 _Weights = Annotated[dict[str, float], BeforeValidator(parse_mix)]
@@ -159,12 +159,10 @@ class GenerateOptions(CorpusOptions):
     across_documents: bool = option(False, "Take the chunks of such a question from different documents.")
     clues: int = option(3, "Clues of a chunk, each searched for in an attempt of its own.", ge=1, le=5)
     top_k: int = option(3, "Chunks that the search for a clue returns.", ge=1, le=20)
-    neighbours: int = option(0, "Chunks before and after each of them that are read too.", ge=0, le=5)
     profile_file: Path | None = option(
         None, "A JSON file of dimensions of profiles with their values.", metavar="FILE", shown="four dimensions"
     )
     profiles: int = option(3, "Profiles to suggest for each clue; the first good question is kept.", ge=1, le=10)
-    longer_than: int = option(100, "Ask about chunks with more characters only.", metavar="N", ge=0)
     seed: int = option(0, "Seed of the order of chunks.", ge=0, lt=2**63)
     workers: int = option(
         1, "Parallel attempts. With 1, a local model makes the same run again, to the byte.", ge=1, le=_MAX_WORKERS
@@ -217,10 +215,10 @@ class GenerateOptions(CorpusOptions):
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        for name in self.model_fields_set & _OWNERS.keys():
-            if self.recipe not in _OWNERS[name]:
+        for name in self.model_fields_set & _RECIPES_OF.keys():
+            if self.recipe not in (known := _RECIPES_OF[name]):
                 spelled = option_name(type(self), name)
-                raise ValueError(f"{spelled} is not for the recipe {self.recipe}, but for {', '.join(_OWNERS[name])}")
+                raise ValueError(f"{spelled} is not for the recipe {self.recipe}, but for {', '.join(known)}")
         if self.max_chunks < self.min_chunks:
             raise ValueError(f"--max-chunks {self.max_chunks} is less than --min-chunks {self.min_chunks}")
         if not (self.documents or self.chunks):
@@ -238,20 +236,20 @@ class GenerateOptions(CorpusOptions):
         Raises:
             InputError: a guided model cannot do what an option wants, or options do not go together.
         """
-        if guided:
-            given = [name for name in _FREE if name in self.model_fields_set]
-            if given or self.recipe in ("multi", "profiled") or self.critic == "lm":
-                wanted = f"--{given[0].replace('_', '-')}" if given else f"--recipe {self.recipe}"
-                wanted = wanted if given or self.recipe in ("multi", "profiled") else "--critic lm"
-                raise InputError(f"{wanted}: a guided model cannot; take a larger --lm, or --no-guided")
+        spelled = {name: option_name(type(self), name) for name in self.model_fields_set}
+        refused = [spelled[name] for name in _FREE if name in spelled]
+        refused += [f"--recipe {self.recipe}"] if self.recipe in ("multi", PROFILED) else []
+        refused += ["--critic lm"] if self.critic == "lm" else []
+        if guided and refused:
+            raise InputError(f"{refused[0]}: a guided model cannot; take a larger --lm, or --no-guided")
         known = (SIMPLE,) if guided else self.row.forms
         if others := [name for name, weight in self.mix.items() if weight and name not in known]:
             raise InputError(f"--mix {others[0]}: there is only {', '.join(known)}{' for a guided model' * guided}")
         used = {name: _SHARE for name, texts in ((PERSONA, self.personas), (LIKE, self.like)) if texts}
         mix = self.mix or ({SIMPLE: 1} if guided else {**self.row.mix, **used})
-        if missing := [name for name in used if not mix.get(name)]:
-            option_named = "--personas" if missing[0] == PERSONA else "--like"
-            raise InputError(f"{option_named}: add {missing[0]}=WEIGHT to --mix, or leave one of both out")
+        for name, spelling in ((PERSONA, "--personas"), (LIKE, "--like")):
+            if name in used and not mix.get(name):
+                raise InputError(f"{spelling}: add {name}=WEIGHT to --mix, or leave one of both out")
         if mix.get(LIKE) and not self.like:
             raise InputError("--mix like: name a file of your own queries with --like")
         rank = _GUIDED_RANK if guided and self.recipe != "roundtrip" else 0
@@ -273,18 +271,3 @@ class GenerateOptions(CorpusOptions):
         total = sum(self.mix.values())
         values["mix"] = {name: round(weight / total, 6) for name, weight in self.mix.items()}
         return values
-
-
-def prices(text: str) -> tuple[float, float]:
-    """Return the prices of a million prompt tokens and a million generated tokens, from a text such as ``0.5,1.5``.
-
-    Raises:
-        ValueError: the text has another form, or a number is negative or not finite.
-    """
-    try:
-        prompt, generated = map(float, text.split(","))
-    except ValueError:
-        prompt = generated = -1.0
-    if not (0 <= prompt < math.inf and 0 <= generated < math.inf):
-        raise ValueError("give the prices of a million prompt and generated tokens, such as 0.5,1.5")
-    return prompt, generated

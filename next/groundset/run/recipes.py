@@ -16,26 +16,13 @@ if TYPE_CHECKING:
 PROFILED = "profiled"
 
 
-class Material(NamedTuple):
-    """What programs are built from.
-
-    Attributes:
-        options: the options of the run, with their defaults resolved.
-        search: finds passages for a query.
-        guided: returns the program for models that cannot write alone; None if the model can.
-    """
-
-    options: "GenerateOptions"
-    search: "Search"
-    guided: "Callable[[], dspy.Module] | None" = None
-
-
 class Recipe(NamedTuple):
     """One row of the table.
 
     Attributes:
         about: one sentence for the help.
-        build: returns the programs by the kind of attempt: ``one`` chunk, ``several``, or a ``clue`` of a chunk.
+        build: returns the programs by the kind of attempt (``one`` chunk, ``several``, or a ``clue`` of a chunk) from
+            the options with their defaults resolved, and the search that finds passages for a query.
         forms: the forms of question that ``--mix`` can choose from; all by default.
         mix: the weights of forms without ``--mix``.
         rounds: how often a chunk is visited at most.
@@ -48,7 +35,7 @@ class Recipe(NamedTuple):
     """
 
     about: str
-    build: "Callable[[Material], dict[str, dspy.Module]]"
+    build: "Callable[[GenerateOptions, Search], dict[str, dspy.Module]]"
     forms: tuple[str, ...] = (*EVOLUTIONS, *STYLES)
     mix: Mapping[str, float] = MappingProxyType({SIMPLE: 0.5, "reasoning": 0.2, "conditional": 0.1, MULTI: 0.2})
     rounds: int = 6
@@ -60,40 +47,30 @@ class Recipe(NamedTuple):
     keeps: bool = False
 
 
-def _one(material: Material) -> "dict[str, dspy.Module]":
+def _one(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from programs.onechunk import OneChunk
 
-    if material.guided is not None:
-        return {"one": material.guided()}
-    return {"one": OneChunk(material.search, panel=material.options.panel)}
+    return {"one": OneChunk(search, panel=options.panel)}
 
 
-def _several(material: Material) -> "dict[str, dspy.Module]":
+def _several(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from programs.chunks import SeveralChunks
 
-    return {"several": SeveralChunks(material.search, panel=material.options.panel)}
+    return {"several": SeveralChunks(search, panel=options.panel)}
 
 
-def _evolved(material: Material) -> "dict[str, dspy.Module]":
-    return _one(material) | (_several(material) if material.options.mix.get(MULTI) else {})
+def _evolved(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
+    return _one(options, search) | (_several(options, search) if options.mix.get(MULTI) else {})
 
 
-def _profiled(material: Material) -> "dict[str, dspy.Module]":
+def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from groundset.files import data_path
     from programs.profiled import Profiled
     from programs.profiles import read_profiles
 
-    options = material.options
-    return {
-        "clue": Profiled(
-            material.search,
-            read_profiles(options.profile_file or data_path("profiles", "default.json")),
-            clues=options.clues,
-            top_k=options.top_k,
-            profiles=options.profiles,
-            panel=options.panel,
-        )
-    }
+    table = read_profiles(options.profile_file or data_path("profiles", "default.json"))
+    limits = {"clues": options.clues, "top_k": options.top_k, "profiles": options.profiles}
+    return {"clue": Profiled(search, table, **limits, panel=options.panel)}
 
 
 RECIPES: Mapping[str, Recipe] = {

@@ -120,7 +120,7 @@ class Store:
             RunError: another process works on it, or it cannot be written.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        check_links(folder)
+        _check_links(folder)
         lock = _locked(folder)
         try:
             if (folder / DATABASE).exists():
@@ -298,20 +298,6 @@ class Store:
                 raise damaged(self.path, str(error)) from error
 
 
-def add_review(folder: Path, review: Review) -> None:
-    """Add a review to a run, whether or not a process works on it.
-
-    Raises:
-        InputError: the folder holds no run, or cannot be written.
-        RunError: it is damaged, locked by another program, or the disk is full.
-    """
-    _check_run(folder)
-    if not (os.access(folder, os.W_OK) and os.access(folder / DATABASE, os.W_OK)):
-        raise InputError(f"{folder} cannot be written, but reviews are kept in it; review a copy")
-    with Store(folder / DATABASE)._checked() as store:
-        store.add_review(review)
-
-
 def holds_run(folder: Path) -> bool:
     """Return whether a folder holds a run; a run can be begun where it holds none.
 
@@ -338,7 +324,7 @@ def check_new(folder: Path) -> None:
         raise InputError(f"--out {folder}: holds a run already; name a new folder")
 
 
-def check_links(folder: Path) -> None:
+def _check_links(folder: Path) -> None:
     """Check that nothing in a run folder leads elsewhere: links in a stranger's folder could overwrite any file.
 
     Raises:
@@ -370,7 +356,7 @@ def _check_run(folder: Path) -> None:
         if not (folder / DATABASE).is_file():
             reason = f"is not the folder of a run: it has no {DATABASE}" if folder.exists() else "does not exist"
             raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
-        check_links(folder)
+        _check_links(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be read: {error.strerror}") from error
 

@@ -262,7 +262,7 @@ def test_profiled_asks_about_what_a_search_for_clues_finds(opened: Opened, chunk
     profiles.write_text(json.dumps({"parameters": {"type": {"description": "the kind", "values": {"year": value}}}}))
     opened.script.answers["profiles"] = "type: year"
     given: dict[str, Any] = {"recipe": "profiled", "profile_file": profiles, "min_length": 0, "merge": 1}
-    run = opened.run(chunks=chunks, out=tmp_path / "run", size=1, neighbours=1, **given)
+    run = opened.run(chunks=chunks, out=tmp_path / "run", size=1, **given)
     assert [sample.evolution for sample in run] == ["profiled"]
     assert run[0].metadata["profile"] == {"type": "year"}
     assert run[0].retrieval_gt[0][0] in run.chunks

@@ -24,8 +24,7 @@ from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled
 from groundset.run.engine import Ending, Engine, Gate
 from groundset.run.options import GenerateOptions, prices
-from groundset.run.pairs import Pairs
-from groundset.run.plan import Plan, quotas
+from groundset.run.plan import Pairs, Plan, quotas
 from groundset.run.preparing import Preparing
 from groundset.run.record import library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run

@@ -1,50 +1,48 @@
-"""The plan of a run: which attempt comes next, from what was accepted and what is in flight.
+"""The plan of a run: which attempt comes next, from what was accepted and what is in flight, and on which chunks.
 
 Finished attempts are never made again: a plan takes them in with :meth:`Plan.record`, whether they were made just now
 or by an earlier process. With one attempt at a time the plan is a function of the finished ones alone.
 """
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from groundset.run.store import Attempt, State
 from programs.evolutions import CONVERSATION, EVOLUTIONS, KINDS, MULTI, SIMPLE, UNANSWERABLE
+from programs.languages import LANGUAGES, language_of
 from programs.styles import STYLES
+from programs.text import NAME, tokens
+from programs.types import Chunk, Hit
 
-# Quotas of a mix hold while chunks are asked for the first time. What the documents do not yield is then made simple.
-_ROUNDS_OF_QUOTAS = 1
 _ALONE = frozenset({*STYLES, MULTI, UNANSWERABLE, CONVERSATION})  # forms that no other can take the place of
 _FROM_SIMPLE = frozenset({SIMPLE, CONVERSATION, *STYLES})
+
+_ALIKE, _COPY = 0.5, 0.9  # cosine similarities of chunks that are asked about together
+_NEAR = 20  # nearest chunks that are considered
+_SHORTEST = 200  # characters of a text that tells something; title pages have less
+_COMMONEST = 6  # chunks that a rare name occurs in, at most
+_NAMES = re.compile(rf"(?<![.!?:\n] )(?<!^)(?<!\n)\b{NAME}(?: {NAME})*")  # not the first word of a sentence
+_SHORTEST_NAME = 4
 
 Partners = Callable[[str], Sequence[Sequence[str]]]
 
 
 class Task(NamedTuple):
-    """An attempt to be made.
+    """An attempt to be made."""
 
-    Attributes:
-        number: its number, from 1.
-        chunks: the ids of its chunks; the plan counts visits of the first.
-        wanted: the forms of question that are wanted, the most wanted first.
-        kinds: what a question can ask for, the most wanted first.
-        asked: questions that were asked about these chunks already.
-        turn: how often the first chunk was visited before.
-        seed: a number of this attempt alone.
-        is_last: whether the chunk is not visited again.
-        beyond: whether the question may exceed the quota of its form.
-    """
-
-    number: int
-    chunks: tuple[str, ...]
-    wanted: tuple[str, ...]
-    kinds: tuple[str, ...]
-    asked: tuple[str, ...]
-    turn: int
-    seed: int
-    is_last: bool
-    beyond: bool = False
+    number: int  # from 1
+    chunks: tuple[str, ...]  # their ids; the plan counts visits of the first
+    wanted: tuple[str, ...]  # forms of question, the most wanted first
+    kinds: tuple[str, ...]  # what a question can ask for, the most wanted first
+    asked: tuple[str, ...]  # questions that were asked about these chunks already
+    turn: int  # how often the first chunk was visited before
+    seed: int  # of this attempt alone
+    is_last: bool  # the chunk is not visited again
+    beyond: bool = False  # the question may exceed the quota of its form
 
 
 class Plan:
@@ -107,7 +105,8 @@ class Plan:
             self._promote(beyond)
             if self.missing <= self.in_flight * self._share_good:
                 return None
-            for chunks in self._rounds[:_ROUNDS_OF_QUOTAS] if SIMPLE in self._quotas and not beyond else self._rounds:
+            # Quotas hold in the first round. What the documents do not yield then is made simple.
+            for chunks in self._rounds[:1] if SIMPLE in self._quotas and not beyond else self._rounds:
                 for chunk_id in chunks:
                     if task := self._task(chunk_id, beyond):
                         del chunks[chunk_id]
@@ -237,3 +236,79 @@ def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:
     for name in by_remainder[: size - sum(shares.values())]:
         shares[name] += 1
     return shares
+
+
+class Pairs:
+    """Finds the chunks that a question about several can be asked about.
+
+    They are alike (by their embeddings) but tell different things: neither neighbours in a document nor near-copies,
+    and no title pages. Those that share a rare name come first, since one describes what the other tells of (a bridge);
+    then those under like headings, which can be compared.
+    """
+
+    def __init__(
+        self,
+        chunks: Mapping[str, Chunk],
+        nearest: Callable[[str, int], Sequence[Hit]],
+        *,
+        is_usable: Callable[[Chunk], bool] = lambda _: True,
+        sizes: tuple[int, int] = (2, 2),
+        across_documents: bool = False,
+    ) -> None:
+        """Look at all chunks of a run, in the order of the documents; ``sizes`` are the fewest and most of a group."""
+        self._chunks, self._nearest, self._is_usable = chunks, nearest, is_usable
+        self._sizes, self._across = sizes, across_documents
+        self._places = {chunk_id: place for place, chunk_id in enumerate(chunks)}
+
+    def partners(self, chunk_id: str) -> list[tuple[str, ...]]:
+        """Return groups of others for a chunk, the best first."""
+        found, (fewest, most) = self._ranked(chunk_id), self._sizes
+        groups = []
+        for first in range(len(found)):
+            group = [chunk_id]
+            for other in found[first:]:
+                if len(group) < most and all(self._fit(other, one) for one in group):
+                    group.append(other)
+            if len(group) >= fewest:
+                groups.append(tuple(group[1:]))
+        return groups
+
+    def _ranked(self, chunk_id: str) -> list[str]:
+        chunk, ranked = self._chunks[chunk_id], []
+        if len(chunk.text) < _SHORTEST:
+            return []
+        for hit in self._nearest(chunk_id, _NEAR):
+            other = self._chunks[hit.chunk_id]
+            is_apart = _ALIKE <= hit.similarity < _COPY and self._fit(chunk_id, hit.chunk_id)
+            is_alike = len(other.text) >= _SHORTEST and language_of(other.text) == language_of(chunk.text)
+            if is_apart and is_alike and self._is_usable(other):
+                bridged = bool(self._names[chunk_id] & self._names[hit.chunk_id])
+                compared = bool(_heading(chunk) & _heading(other))
+                ranked.append((bridged, compared, hit.similarity, hit.chunk_id))
+        return [row[-1] for row in sorted(ranked, key=lambda row: row[:3], reverse=True)]
+
+    def _fit(self, first: str, second: str) -> bool:
+        """Return whether two chunks can be of one group: neither the same nor neighbours."""
+        one, two = self._chunks[first], self._chunks[second]
+        if one.doc_id != two.doc_id:
+            return one.text != two.text
+        return not self._across and abs(self._places[first] - self._places[second]) > 1
+
+    @cached_property
+    def _names(self) -> Mapping[str, set[str]]:
+        """Return the names in each chunk that a few others have too."""
+        places = defaultdict(set)
+        for chunk_id, chunk in self._chunks.items():
+            common = LANGUAGES[language_of(chunk.text)].stop_words
+            for name in _NAMES.findall(chunk.text):
+                if len(name) >= _SHORTEST_NAME and name.casefold() not in common:
+                    places[name].add(chunk_id)
+        rare: dict[str, set[str]] = defaultdict(set)
+        for name, ids in places.items():
+            for chunk_id in ids if 1 < len(ids) <= _COMMONEST else ():
+                rare[chunk_id].add(name)
+        return rare
+
+
+def _heading(chunk: Chunk) -> set[str]:
+    return set(tokens(chunk.headings[-1])) if chunk.headings else set()

@@ -19,32 +19,21 @@ PROFILED = "profiled"
 class Recipe(NamedTuple):
     """One row of the table.
 
-    Attributes:
-        about: one sentence for the help.
-        build: returns the programs by the kind of attempt (``one`` chunk, ``several``, or a ``clue`` of a chunk) from
-            the options with their defaults resolved, and the search that finds passages for a query.
-        forms: the forms of question that ``--mix`` can choose from; all by default.
-        mix: the weights of forms without ``--mix``.
-        rounds: how often a chunk is visited at most.
-        once: whether a chunk with a good question is not visited again.
-        size: the default of ``--size``; None for one sample of each chunk.
-        min_length: the default of ``--min-length``, in characters.
-        merge: the default of ``--merge``, in chunks.
-        judges_chunks: whether chunks are judged before they are asked about.
-        keeps: whether a question is kept at the last visit though the judge refuses it.
+    ``build`` returns the programs by the kind of attempt: ``one`` chunk, ``several``, or a ``clue`` of a chunk. It gets
+    the options with their defaults resolved, and the search of passages.
     """
 
-    about: str
+    about: str  # for the help
     build: "Callable[[GenerateOptions, Search], dict[str, dspy.Module]]"
-    forms: tuple[str, ...] = (*EVOLUTIONS, *STYLES)
+    forms: tuple[str, ...] = (*EVOLUTIONS, *STYLES)  # that --mix can choose from
     mix: Mapping[str, float] = MappingProxyType({SIMPLE: 0.5, "reasoning": 0.2, "conditional": 0.1, MULTI: 0.2})
-    rounds: int = 6
-    once: bool = False
-    size: int | None = 20
-    min_length: int = 200
-    merge: int = 1
+    rounds: int = 6  # how often a chunk is visited at most
+    once: bool = False  # a chunk with a good question is not visited again
+    size: int | None = 20  # the default of --size; None for one sample of each chunk
+    min_length: int = 200  # the default of --min-length
+    merge: int = 1  # the default of --merge
     judges_chunks: bool = True
-    keeps: bool = False
+    keeps: bool = False  # a question is kept at the last visit though the judge refuses it
 
 
 def _one(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":

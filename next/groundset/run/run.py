@@ -198,15 +198,8 @@ def save_run(
 ) -> Run:
     """Write a run to a new folder at once, and return it.
 
-    Args:
-        out: the folder.
-        samples: its samples.
-        documents: the documents of the chunks.
-        chunks: all chunks, in the order of the documents.
-        vectors: their embeddings, a row for each; None if they have none.
-        rejects: what was refused.
-        record: entries of ``run.json`` that say where the samples come from; counts and cost are not taken.
-        reviews: reviews of the samples.
+    ``chunks`` are in the order of the documents, and have a row of ``vectors`` each, if they were embedded. ``record``
+    has entries of ``run.json`` that say where the samples come from; counts and cost are not taken.
 
     Raises:
         InputError: the folder is not empty, or cannot be written.

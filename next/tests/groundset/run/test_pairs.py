@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from groundset.run.pairs import Pairs
+from groundset.run.plan import Pairs
 from programs.types import Chunk, Hit
 
 FILLER = (

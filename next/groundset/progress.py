@@ -8,9 +8,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from textwrap import shorten
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -27,7 +27,7 @@ LINE_EVERY_SECONDS = 10.0  # after the first minute three times as long
 _TICK_SECONDS = 0.25
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """Shows what a run is doing: phases before the attempts, then accepted and refused questions with an estimate.
 
     Safe to call from any thread. Use it as a context manager, or call :meth:`close`.
@@ -69,12 +69,7 @@ class Progress:
             self._done += count
 
     def start(
-        self,
-        size: int,
-        *,
-        accepted: int = 0,
-        answers_from: str = "",
-        usage: Callable[[], Mapping[str, float]] = dict,
+        self, size: int, *, accepted: int = 0, answers_from: str = "", usage: Callable[[], Mapping[str, float]] = dict
     ) -> None:
         """Begin the attempts.
 
@@ -117,13 +112,7 @@ class Progress:
         with self._guard:
             self._rewrite("")
 
-    def __enter__(self) -> Self:
-        """Return the progress itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 

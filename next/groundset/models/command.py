@@ -1,10 +1,7 @@
 """`groundset models list` and `groundset models pull`."""
 
-from urllib.parse import unquote
-
 from groundset.files import json_text
 from groundset.models import hub
-from groundset.models.cache import cache_home
 from groundset.models.catalogue import CATALOGUE, get_entry
 from groundset.models.fetch import human_size, is_cached, pull
 from groundset.options import Options, option
@@ -12,7 +9,7 @@ from groundset.printing import say, say_lines, say_table
 
 
 class ListOptions(Options):
-    """List the models that can be named, and the files that were downloaded from the Hugging Face Hub."""
+    """List the models of the catalogue."""
 
     as_json: bool = option(False, "Print JSON.", command_only=True)
 
@@ -32,12 +29,6 @@ def list_models(options: ListOptions) -> None:
     """Print the models."""
     fields = ("name", "role", "size", "licence", "cached", "note")
     rows = [(each.name, each.role, each.size, each.licence, is_cached(each), each.note) for each in CATALOGUE.values()]
-    folder = cache_home() / "models" / "hf"
-    for file in sorted(folder.rglob("*.gguf")):
-        owner, repo, *path = file.relative_to(folder).parts
-        repo, _, revision = repo.partition("@")
-        name = f"{hub.PREFIX}{owner}/{repo}/{'/'.join(path)}" + (f"@{unquote(revision)}" if revision else "")
-        rows.append((name, "generator", file.stat().st_size, "see its page", True, "from the Hugging Face Hub"))
     if options.as_json:
         say_lines(json_text({"models": [dict(zip(fields, row, strict=True)) for row in rows]}, indent=2))
     else:

@@ -14,8 +14,9 @@ API keys come from the environment only. Unknown names never fall back to a host
 import logging
 import re
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import dspy
@@ -52,7 +53,7 @@ class Spec(NamedTuple):
     base_url: str = ""
 
 
-class Model:
+class Model(AbstractContextManager["Model"]):
     """An open language model.
 
     Attributes:
@@ -83,10 +84,6 @@ class Model:
     def close(self) -> None:
         """Free the model; ``lm`` cannot be used any more."""
         self._engine.close()
-
-    def __enter__(self) -> Self:
-        """Return the model itself."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """Free the model."""

@@ -4,6 +4,7 @@ What a server refuses (a parameter, a system role) is left out from then on, and
 time and size; redirects are refused, and ``GROUNDSET_API_KEY`` is sent only to the address that the user named.
 """
 
+import contextlib
 import contextvars
 import ipaddress
 import json
@@ -67,7 +68,7 @@ class Server:
             return
         if self.is_local:
             privacy.bypass_proxies(host)
-        self._transport = _Transport(self.name, timeout)
+        self._transport = _Transport(self.name, timeout + 1)  # ours ends first, and says so
         # vLLM's dialect is OpenAI's with max_tokens, which every server knows.
         keys = {"vllm": _key() or "none"}
         config = RouterConfig(api_keys=keys, base_urls={"vllm": base_url}, transport=self._transport)
@@ -252,12 +253,9 @@ class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
 
 def _with_reason(body: bytes) -> bytes:
     """Return the body of an error with the reason where DSPy looks for it; servers put it in several places."""
-    try:
-        error = json.loads(body)["error"]
-        if isinstance(error, dict) and error.get("message"):
+    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        if json.loads(body)["error"]["message"]:
             return body
-    except (ValueError, KeyError, TypeError, RecursionError):
-        pass
     return json.dumps({"error": {"message": body[:_MAX_REASON].decode("utf-8", "replace")}}).encode()
 
 

@@ -42,38 +42,26 @@ def report(options: ReportOptions) -> Path | None:
 
     Raises:
         InputError: a folder holds no run, or the page cannot be written.
+        RunError: a run is damaged.
     """
+    out = options.out
+    if out is not None:
+        check_target(out)
+        if not is_stream(out) and out.suffix.lower() != ".html":
+            raise InputError(f"--out {out}: must end with .html")
+    run, against = open_run(options.run), open_run(options.against) if options.against else None
     if options.as_json:
-        say_lines(json_text(report_record(options.run, options.against), indent=2))
+        say_lines(json_text(report_record(run, against), indent=2))
         return None
-    page = write_report(options.run, options.out, options.against)
+    page = out or run.folder / NAME
+    write_text(page, report_page(run, against), follow=out is not None)  # a link in the place of our own is replaced
     if not is_stream(page):
         say(f"report: {page}")
     return page
 
 
-def write_report(run: Run | Path, out: Path | None = None, against: Run | Path | None = None) -> Path:
-    """Write the report of a run and return the path of the page.
-
-    Without ``out`` it goes into the folder of the run, and a link in its place is replaced, not followed.
-
-    Raises:
-        InputError: a folder holds no run, or the page cannot be written.
-        RunError: a run is damaged.
-    """
-    run = _opened(run)
-    page = out or run.folder / NAME
-    if out is not None:
-        check_target(out)
-        if not is_stream(out) and out.suffix.lower() != ".html":
-            raise InputError(f"--out {out}: must end with .html")
-    write_text(page, report_page(run, against), follow=out is not None)
-    return page
-
-
-def report_page(run: Run | Path, against: Run | Path | None = None) -> str:
-    """Return the report of a run as HTML; see :func:`write_report`."""
-    run = _opened(run)
+def report_page(run: Run, against: Run | None = None) -> str:
+    """Return the report of a run as HTML."""
     figures, reviews = report_record(run, against), latest_reviews(run.reviews)
     return render(
         "report.html",
@@ -88,20 +76,14 @@ def report_page(run: Run | Path, against: Run | Path | None = None) -> str:
     )
 
 
-def report_record(run: Run | Path, against: Run | Path | None = None) -> dict[str, Any]:
+def report_record(run: Run, against: Run | None = None) -> dict[str, Any]:
     """Return the figures of a run as JSON types; see :mod:`groundset.pages.figures`.
 
     Raises:
-        InputError: a folder holds no run, or both are the same.
-        RunError: a run is damaged.
+        InputError: both runs are the same.
     """
-    run = _opened(run)
     figures: Figures = figures_of(run)
-    return figures if against is None else {**figures, "comparison": compare(run, _opened(against))}
-
-
-def _opened(run: Run | Path) -> Run:
-    return open_run(run) if isinstance(run, Path) else run
+    return figures if against is None else {**figures, "comparison": compare(run, against)}
 
 
 def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:

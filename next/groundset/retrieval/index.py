@@ -7,13 +7,16 @@ third of a second on two cores.
 
 import threading
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from programs.text import plain
 from programs.types import Chunk, Hit, Retrieval
+
+if TYPE_CHECKING:
+    from groundset.retrieval.embed import Embedder
 
 Vectors = NDArray[np.float32]
 
@@ -23,18 +26,10 @@ _CLOSE = 1e-5  # more than the rounding error of two cosines of float32 rows
 _PAIRS_AT_ONCE = 4096
 
 
-class Encodes(Protocol):
-    """Embeds texts, as an :class:`~groundset.retrieval.embed.Embedder` does."""
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one row of length one for each text."""
-        ...
-
-
 class Index:
     """Search of all chunks of a run by cosine similarity; safe to share between threads."""
 
-    def __init__(self, vectors: Vectors, chunks: Sequence[Chunk], embedder: Encodes) -> None:
+    def __init__(self, vectors: Vectors, chunks: Sequence[Chunk], embedder: "Embedder") -> None:
         """Create an index.
 
         Args:

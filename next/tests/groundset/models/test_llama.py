@@ -66,7 +66,9 @@ def test_what_cannot_be_answered(llama: LlamaModel, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"broken\.gguf: llama\.cpp cannot load"):
         LlamaModel(broken)
     broken.write_bytes(b"GGUF" + b"\xff" * 64)
-    with pytest.raises(UnknownModelError, match="is not a usable GGUF file: a text or list of 18,446,744,073,709,551,615"):
+    with pytest.raises(
+        UnknownModelError, match="is not a usable GGUF file: a text or list of 18,446,744,073,709,551,615"
+    ):
         special_tokens(broken)
 
 

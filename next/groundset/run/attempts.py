@@ -30,7 +30,6 @@ class Recorder(BaseCallback):  # type: ignore[misc]
     """Collects what the steps of one attempt say: everything that has the ``name`` of a step."""
 
     def __init__(self, hear: Callable[[StepRecord], object] = lambda _: None) -> None:
-        """Call ``hear`` with each record."""
         self.records: list[StepRecord] = []
         self._hear = hear
         self._names: dict[str, str] = {}
@@ -76,24 +75,24 @@ class Attempts:
             if refused := self._unfit(task):
                 return Made(Result(rejects=(refused,), trail=tuple(recorder.records), exhausted=True))
             made = self._ask(task)
-        rejects = [
-            each if each.chunk_id else each.model_copy(update={"chunk_id": task.chunks[0]}) for each in made.rejects
-        ]
         trail, exhausted = tuple(recorder.records), bool(made.exhausted)
-        if not made.question:
-            return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
-        sample = self._sample(task, made, trail)
-        if refused := self._too_far(sample):
-            return Made(Result(rejects=(*rejects, refused), trail=trail, exhausted=exhausted))
-        vector = self._preparing.embedder.encode([sample.question])[0]
-        return Made(Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector)
+        rejects = [each.model_copy(update={"chunk_id": each.chunk_id or task.chunks[0]}) for each in made.rejects]
+        if made.question:
+            sample = self._sample(task, made, trail)
+            if (refused := self._too_far(sample)) is None:
+                vector = self._preparing.embedder.encode([sample.question])[0]
+                return Made(Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector)
+            rejects.append(refused)
+        return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
 
     def _unfit(self, task: Task) -> Reject | None:
         """Return why one of the chunks is refused."""
+        if self._judge is None:
+            return None
         for chunk_id in task.chunks:
-            decision = self._judge(self._chunks[chunk_id]) if self._judge else None
-            if decision is not None and not decision.good:
-                return Reject(step="chunk", reason=decision.reason, probability=decision.probability, chunk_id=chunk_id)
+            good, probability, reason = self._judge(self._chunks[chunk_id])
+            if not good:
+                return Reject(step="chunk", reason=reason, probability=probability, chunk_id=chunk_id)
         return None
 
     def _ask(self, task: Task) -> Any:
@@ -162,10 +161,5 @@ class Attempts:
         if not most or not sample.retrieval_gt or (rank is not None and rank <= most):
             return None
         reason = "its chunks are not found" if rank is None else f"its chunks are too far: rank {rank}"
-        return Reject(
-            step="retrieval",
-            reason=reason,
-            question=sample.question,
-            probability=sample.probability,
-            chunk_id=sample.contexts[0].chunk_id,
-        )
+        told = {"question": sample.question, "probability": sample.probability}
+        return Reject(step="retrieval", reason=reason, chunk_id=sample.contexts[0].chunk_id, **told)

@@ -93,15 +93,12 @@ def load_compiled(which: str, model: str) -> Compiled:
     where = shipped / model.replace("/", "-") if which == SHIPPED else Path(which).expanduser()
     if which not in (SHIPPED, NONE) and not where.exists():
         raise StateError(f"--compiled {which}: there is no such folder or file, and it is neither shipped nor none")
-    states: dict[str, State] = {}
-    adapters: dict[str, Path] = {}
-    folders = [shipped / "head"]
-    if which != NONE:
-        states = read_states(where)
-        adapters = {file.stem: file for file in sorted(where.glob("*.gguf"))} if where.is_dir() else {}
-        folders.append(where / "head")
+    folders = [shipped / "head"] if which == NONE else [shipped / "head", where / "head"]
     files = {step: file for folder in folders for step in HEAD_STEPS if (file := folder / f"{step}.json").exists()}
-    return Compiled(states, adapters, {step: load_heads(file) for step, file in files.items()})
+    heads = {step: load_heads(file) for step, file in files.items()}
+    if which == NONE:
+        return Compiled({}, {}, heads)
+    return Compiled(read_states(where), {file.stem: file for file in sorted(where.glob("*.gguf"))}, heads)
 
 
 def read_states(where: Path) -> dict[str, State]:
@@ -127,7 +124,7 @@ def _saved(file: Path) -> Mapping[str, Any]:
     try:
         value = json.loads(small_text(file, _MOST))
     except OSError as error:
-        raise StateError(f"{file}: {error.strerror or error}") from error
+        raise StateError(f"{file}: {error.strerror}") from error
     except InputError as error:
         raise StateError(str(error)) from error
     except (ValueError, RecursionError) as error:
@@ -154,10 +151,9 @@ def _state(file: Path, step: str, value: Any) -> State:
         raise StateError(f"{file}: a state cannot set {others[0]} of a call")
     signature = STEPS[step].signature
     if [field.prefix for field in state.signature.fields] != [
-        field["prefix"] for field in signature.dump_state()["fields"]
+        row["prefix"] for row in signature.dump_state()["fields"]
     ]:
         raise StateError(f"{file}: its fields are not those of the step {step} ({', '.join(signature.fields)})")
-    named = {name for demo in state.demos for name in demo}
-    if unknown := sorted(named - {*signature.fields, "augmented"}):
+    if unknown := sorted({name for demo in state.demos for name in demo} - {*signature.fields, "augmented"}):
         raise StateError(f"{file}: a demo has a field {unknown[0]}, which the step {step} has not")
     return state

@@ -39,12 +39,7 @@ class RunStoppedError(BaseException):
 
 
 class Gate:
-    """The journal of a run: keeps finished calls, and lets none begin when the run stops or its budget is used up.
-
-    Attributes:
-        signal: the signal that stopped the run, if one did.
-        ended_by: the budget that ended it, if one did.
-    """
+    """The journal of a run: keeps finished calls, and lets none begin when the run stops or its budget is used up."""
 
     def __init__(self, *, calls: int | None = None, tokens: int | None = None) -> None:
         """Begin without a store; the budgets count the calls of all processes, None is no limit."""
@@ -53,8 +48,8 @@ class Gate:
         self._guard = threading.Lock()
         self._stopped = threading.Event()
         self._store: Store | None = None
-        self.signal: int | None = None
-        self.ended_by: str | None = None
+        self.signal: int | None = None  # that stopped the run
+        self.ended_by: str | None = None  # a budget
 
     def attach(self, store: Store) -> None:
         """Keep calls in a store from now on, and count those that it has."""
@@ -134,11 +129,7 @@ class Made(NamedTuple):
 
 
 class Engine:
-    """Makes attempts until enough samples are accepted, nothing is left to ask, or the run stops.
-
-    Attributes:
-        has_ended: False if a call still runs in a thread.
-    """
+    """Makes attempts until enough samples are accepted, nothing is left to ask, or the run stops."""
 
     def __init__(
         self,
@@ -158,7 +149,7 @@ class Engine:
         self._finished: queue.SimpleQueue[tuple[Task, Made | BaseException]] = queue.SimpleQueue()
         self._duplicates = Duplicates()
         self._failures: list[str] = []
-        self.has_ended = True
+        self.has_ended = True  # no call runs in a thread any more
         for made in store.attempts():
             plan.record(made)
             if made.result.sample is not None and made.vector is not None:
@@ -178,19 +169,19 @@ class Engine:
             self._gate.stop()
             self._drain()
             raise
-        if ending == "interrupted":
-            self._drain()
-            ending = "budget" if self._gate.ended_by and self._gate.signal is None else ending
-        elif self._plan.in_flight:  # what is nearly made is not thrown away
-            self._drain()
-            self._gate.stop()
+        self._drain()  # what is nearly made is not thrown away
+        self._gate.stop()
+        if ending == "interrupted" and self._gate.ended_by and self._gate.signal is None:
+            ending = "budget"
         return "complete" if self._plan.missing <= 0 else ending
 
     def _loop(self) -> Ending:
         while True:
             while self._plan.in_flight < self._workers and not self._gate.is_stopped:
                 task = self._plan.next()
-                self._accept(self._plan.take_promoted())
+                if promoted := self._plan.take_promoted():
+                    self._store.promote(promoted)
+                    self._progress.attempt(len(promoted))
                 if task is None:
                     break
                 threading.Thread(target=self._make, args=(task,), daemon=True).start()
@@ -251,11 +242,6 @@ class Engine:
             self._store.set_meta("seconds", time.monotonic() - self._began)
         self._plan.record(attempt)
         self._progress.attempt(int(state == "accepted"), result.rejects)
-
-    def _accept(self, numbers: list[int]) -> None:
-        if numbers:
-            self._store.promote(numbers)
-            self._progress.attempt(len(numbers))
 
     def _failure(self, task: Task, error: BaseException) -> Result:
         """Return what comes of a failed attempt.

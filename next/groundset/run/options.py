@@ -64,8 +64,8 @@ def _read_texts(value: Any) -> Any:
         return value
     try:
         texts = [small_text(Path(each).expanduser(), MAX_ROW) if str(each).endswith(".txt") else each for each in given]
-    except (OSError, InputError) as error:
-        raise ValueError(str(error)) from error
+    except OSError as error:
+        raise ValueError(f"{error.filename}: {error.strerror}") from error
     lines = (" ".join(line.split()) for text in texts for line in str(text).split("\n"))
     found = tuple(dict.fromkeys(filter(None, lines)))
     if len(found) > _MOST_LINES or any(len(text) > _LONGEST or _CONTROL.search(text) for text in found):

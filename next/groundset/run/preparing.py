@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from programs.judges import Verdict
 from programs.types import Chunk
 
 _TICK_SECONDS = 0.25
+_Part = TypeVar("_Part")
 
 
 class Preparing:
@@ -38,15 +40,8 @@ class Preparing:
     ) -> None:
         """Begin to prepare, unless an earlier process has.
 
-        Args:
-            corpus: the documents and chunks.
-            order: the places of the chunks in the order in which they are asked about.
-            embedder: embeds them.
-            head: judges the chunks, if a head does.
-            engine: where; see :func:`groundset.corpus.prepare.prepare_batches`.
-            store: keeps the judgements; the vectors lie beside it.
-            progress: shows how many are prepared.
-            check: called while something is waited for; raises if the run stops.
+        ``order`` has the places of the chunks in the order in which they are asked about; ``store`` keeps what the head
+        decides; ``check`` is called while something is waited for, and raises if the run stops.
         """
         self._corpus, self.embedder, self._head = corpus, embedder, head
         self._store, self._progress, self._check = store, progress, check
@@ -62,22 +57,20 @@ class Preparing:
 
     def verdict(self, chunk: Chunk) -> Verdict:
         """Return whether a chunk is fit to ask about, once it is known."""
-        self._wait(lambda: chunk.chunk_id in self._verdicts)
-        return self._verdicts[chunk.chunk_id]
+        return self._awaited(lambda: self._verdicts.get(chunk.chunk_id))
 
     def index(self) -> Index:
         """Return the search of all chunks, once they are prepared."""
-        self._wait(lambda: self._index is not None)
-        assert self._index is not None
-        return self._index
+        return self._awaited(lambda: self._index)
 
-    def _wait(self, is_ready: Callable[[], bool]) -> None:
+    def _awaited(self, part: Callable[[], _Part | None]) -> _Part:
         with self._changed:
-            while not is_ready():
+            while (ready := part()) is None:
                 if self._error is not None:
                     raise self._error
                 self._check()
                 self._changed.wait(_TICK_SECONDS)
+        return ready
 
     def _prepare(self, order: Sequence[int], engine: str) -> None:
         chunks = self._corpus.chunks
@@ -87,16 +80,15 @@ class Preparing:
                 vectors[batch.places] = batch.vectors
                 ids = (chunks[place].chunk_id for place in batch.places)
                 self._progress.advance(len(batch.places))
-                with self._changed:
-                    self._verdicts |= dict(zip(ids, batch.verdicts, strict=False))
-                    self._changed.notify_all()
+                self._verdicts |= dict(zip(ids, batch.verdicts, strict=False))
+                self._tell()
             write_vectors(self._store.path.parent, vectors)
             self._store.set_meta("verdicts", self._verdicts)
-            index = Index(vectors, chunks, self.embedder)
-            with self._changed:
-                self._index = index
-                self._changed.notify_all()
+            self._index = Index(vectors, chunks, self.embedder)
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            with self._changed:
-                self._error = error
-                self._changed.notify_all()
+            self._error = error
+        self._tell()
+
+    def _tell(self) -> None:
+        with self._changed:
+            self._changed.notify_all()

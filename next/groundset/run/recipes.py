@@ -23,7 +23,6 @@ class Recipe(NamedTuple):
     the options with their defaults resolved, and the search of passages.
     """
 
-    about: str  # for the help
     build: "Callable[[GenerateOptions, Search], dict[str, dspy.Module]]"
     forms: tuple[str, ...] = (*EVOLUTIONS, *STYLES)  # that --mix can choose from
     mix: Mapping[str, float] = MappingProxyType({SIMPLE: 0.5, "reasoning": 0.2, "conditional": 0.1, MULTI: 0.2})
@@ -63,27 +62,11 @@ def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.M
 
 
 RECIPES: Mapping[str, Recipe] = {
-    "evolved": Recipe("Questions about one chunk, some of them made harder, and about several.", _evolved),
-    "single": Recipe("One question about each chunk.", _one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
-    "multi": Recipe("Questions that need several chunks.", _several, (MULTI,), {MULTI: 1}),
-    PROFILED: Recipe(
-        "Questions for profiles of type, persona, scope and difficulty, about passages found by search.",
-        _profiled,
-        (PROFILED,),
-        {PROFILED: 1},
-        rounds=5,
-        merge=3,
-    ),
+    "evolved": Recipe(_evolved),
+    "single": Recipe(_one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
+    "multi": Recipe(_several, (MULTI,), {MULTI: 1}),
+    PROFILED: Recipe(_profiled, (PROFILED,), {PROFILED: 1}, rounds=5, merge=3),
     "roundtrip": Recipe(
-        "One question about every chunk, to compare retrievers.",
-        _one,
-        (SIMPLE,),
-        {SIMPLE: 1},
-        rounds=3,
-        once=True,
-        size=None,
-        min_length=100,
-        judges_chunks=False,
-        keeps=True,
+        _one, (SIMPLE,), {SIMPLE: 1}, rounds=3, once=True, size=None, min_length=100, judges_chunks=False, keeps=True
     ),
 }

@@ -32,19 +32,19 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     usage, price = store.usage(), store.meta("price")
     record = {
         "status": store.meta("status") or "running",
-        "reason": store.meta("reason"),
-        "asked": store.meta("asked"),
+        **{name: store.meta(name) for name in ("reason", "asked", "started")},
         **counts(samples, rejects),
         "attempts": len(attempts),
         "surplus": sum(attempt.state == "surplus" for attempt in attempts),
         "counts": _step_counts(attempts),
         **{name: usage[name] for name in ("calls", "prompt_tokens", "cached_tokens", "generated_tokens")},
         "call_seconds": round(usage["seconds"], 2),
-        "cost": None if price is None else _cost(price, usage, len(samples)),
         "seconds": round(store.meta("seconds") or 0.0, 2),
-        "started": store.meta("started"),
-        "tracked": store.meta("tracked"),
+        "cost": None,
     }
+    if price is not None:  # of a million prompt tokens, and of a million generated ones
+        total = (usage["prompt_tokens"] * price[0] + usage["generated_tokens"] * price[1]) / 1e6
+        record["cost"] = {"price": price, "total": total, "per_sample": total / len(samples) if samples else None}
     return record | (store.meta("record") or {})
 
 
@@ -73,12 +73,6 @@ def _step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:
         tried.update(record.step for record in trail)
         refused.update(reject.step for reject in attempt.result.rejects)
     return {step: {"tried": tried[step], "refused": refused[step]} for step in dict.fromkeys([*tried, *refused])}
-
-
-def _cost(price: Sequence[float], usage: Mapping[str, float], samples: int) -> dict[str, Any]:
-    """Return what calls cost, with a price for a million prompt tokens and one for a million generated tokens."""
-    total = (usage["prompt_tokens"] * price[0] + usage["generated_tokens"] * price[1]) / 1e6
-    return {"price": list(price), "total": total, "per_sample": total / samples if samples else None}
 
 
 def write_files(store: Store) -> None:
@@ -124,9 +118,8 @@ def summary(run: "Run") -> list[str]:
     if record["status"] in ("interrupted", "failed", "budget"):
         more = " with a larger budget" if record["status"] == "budget" else ""
         return [*lines, f"To go on: the same command{more}."]
-    if not len(run):
-        return [*lines, f"Next: groundset show {folder} --rejects"]
-    return [*lines, f"Next: groundset review {folder}, or groundset export {folder} --format autorag --out DIR"]
+    used = f"review {folder}, or groundset export {folder} --format autorag --out DIR"
+    return [*lines, f"Next: groundset {used if len(run) else f'show {folder} --rejects'}"]
 
 
 def account(run: "Run") -> list[str]:

@@ -127,13 +127,13 @@ class Run(Sequence[Sample]):
         Raises:
             InputError: the folder is not empty, or cannot be written.
         """
-        ids = {sample.id for sample in self.samples}
+        ids, has_vectors = {sample.id for sample in self.samples}, (self.folder / VECTORS).exists()
         return save_run(
             Path(out),
             samples=self.samples,
             documents=self.documents.values(),
             chunks=self.chunks.values(),
-            vectors=self.vectors if (self.folder / VECTORS).exists() else None,
+            vectors=self.vectors if has_vectors else None,
             rejects=self.rejects,
             record={"source": str(self.folder.name), **self.record},
             reviews=[review for review in self.reviews if review.sample_id in ids],

@@ -16,7 +16,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -102,7 +101,6 @@ def build_app() -> TyperGroup:
     return app
 
 
-@cache
 def _load(name: str, target: str) -> Any:
     """Import a command and build it from its options."""
     from groundset.options import option_name
@@ -170,12 +168,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _mend_streams() -> None:
-    """Give closed streams a place to write to, and ignore a terminal of no width."""
+    """Give closed streams a place to write to."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - open until the end
-    if not os.environ.get("COLUMNS", "1").strip("0"):
-        del os.environ["COLUMNS"]
 
 
 def _run(arguments: list[str]) -> int:

@@ -51,7 +51,7 @@ def labels_from(options: LabelsFromOptions) -> None:
     say(f"{counts}: {options.out}", err=is_stream(options.out))
 
 
-def labels_of(run: Run, left_out: Counter[str] | None = None) -> list[dict[str, Any]]:
+def labels_of(run: Run, left_out: Counter[str]) -> list[dict[str, Any]]:
     """Return the reviewed questions of a run as rows of question labels; see data/README.md.
 
     The split of a row is that of its document, which readers of labels derive from the name. ``left_out`` counts the
@@ -59,8 +59,7 @@ def labels_of(run: Run, left_out: Counter[str] | None = None) -> list[dict[str, 
     """
     latest = latest_reviews(run.reviews)
     labels = [_label(run, each, list(latest[each.id].values())) for each in run.samples if each.id in latest]
-    if left_out is not None:
-        left_out.update(label for label in labels if isinstance(label, str))
+    left_out.update(label for label in labels if isinstance(label, str))
     return [label for label in labels if not isinstance(label, str)]
 
 

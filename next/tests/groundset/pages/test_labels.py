@@ -27,7 +27,7 @@ def test_verdicts_become_labels(make_run: MakeRun) -> None:
             review("s3"),  # changed
         ]
     )
-    rows = {row["question"]: row for row in labels_of(run)}
+    rows = {row["question"]: row for row in labels_of(run, Counter())}
     assert all(row.pop("id").startswith("review-") for row in rows.values())
     assert rows["When does the ferry leave Tollvik?"] == {
         "document": "guide",
@@ -73,7 +73,7 @@ def test_what_becomes_no_label(make_run: MakeRun) -> None:
 def test_reviewers_of_one_mind(make_run: MakeRun) -> None:
     reasons = (("ann", "vague"), ("ben", "malformed"), ("eve", "malformed"))
     run = make_run(reviews=[review("s0", "refused", reason, reviewer=name) for name, reason in reasons])
-    assert [row["reason"] for row in labels_of(run)] == ["malformed"]
+    assert [row["reason"] for row in labels_of(run, Counter())] == ["malformed"]
 
 
 def test_the_command(

@@ -36,7 +36,8 @@ class WordEmbedder:
         for row, text in zip(rows, texts, strict=True):
             for word in text.lower().split():
                 row[zlib.crc32(word.encode()) % self.dimension] += 1
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        lengths: np.ndarray = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / np.maximum(lengths, 1e-9), dtype=np.float32)
 
     def replica(self) -> "WordEmbedder":
         """Return the embedder itself; it holds nothing."""

@@ -50,7 +50,7 @@ def on_stack(entered: Function, call: Callable[[], object]) -> set[Function]:
             call()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     return found
 
 

@@ -6,8 +6,8 @@ import dspy
 class JudgeQuestion(dspy.Signature):
     """Decide whether a careful editor would keep this question for an evaluation set, and answer it from the passage.
 
-    Be strict: faults are easily missed, and one is enough for no. Topic and what stands before only tell what the
-    passage speaks of.
+    Be strict: faults are easily missed, and one is enough for no. Names, places and years in the topic or before the
+    passage count as said, the answer must be in the passage.
     Independent: read the question alone first, as somebody who will never see the passage. It is no if it points at a
     passage, text or figure, if a word in it says nothing until the passage explains who or what that is, or if it
     describes in a roundabout way what has a name.

@@ -281,31 +281,24 @@ class Duplicates:
         self._questions: list[str] = []
         self._by_words: dict[str, int] = {}
         self._by_answer: dict[tuple[str, str], list[int]] = defaultdict(list)
-        self._rows = np.zeros((0, 0), dtype=np.float32)
+        self._vectors: list[NDArray[np.float32]] = []
 
     def add(self, sample: Sample, vector: NDArray[np.float32]) -> None:
         """Add a question with its embedding."""
-        count = len(self._questions)
-        if count == len(self._rows):
-            grown = np.zeros((max(64, 2 * count), len(vector)), dtype=np.float32)
-            grown[:count] = self._rows[:count] if count else grown[:0]
-            self._rows = grown
-        self._rows[count] = vector
-        self._by_words.setdefault(_words(sample.question), count)
+        place = len(self._questions)
+        self._by_words.setdefault(_words(sample.question), place)
         for chunk in sample.contexts:
-            self._by_answer[chunk.chunk_id, _words(sample.answer)].append(count)
+            self._by_answer[chunk.chunk_id, _words(sample.answer)].append(place)
         self._questions.append(sample.question)
+        self._vectors.append(vector)
 
     def find(self, sample: Sample, vector: NDArray[np.float32]) -> str | None:
         """Return why a question is a duplicate, None if it is none."""
         same = self._by_words.get(_words(sample.question))
         if same is None and self._questions:
-            similarities = self._rows[: len(self._questions)] @ vector
-            near = [
-                place for chunk in sample.contexts for place in self._by_answer[chunk.chunk_id, _words(sample.answer)]
-            ]
-            alike = [place for place in near if similarities[place] >= _SAME_ANSWER]
-            own = numbers(sample.question)
+            similarities, own = np.stack(self._vectors) @ vector, numbers(sample.question)
+            answered = [self._by_answer[chunk.chunk_id, _words(sample.answer)] for chunk in sample.contexts]
+            alike = [place for places in answered for place in places if similarities[place] >= _SAME_ANSWER]
             close = np.flatnonzero(similarities >= _SIMILAR).tolist()
             alike += [place for place in close if numbers(self._questions[place]) == own]
             same = max(alike, key=lambda place: similarities[place], default=None)

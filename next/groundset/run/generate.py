@@ -51,11 +51,9 @@ def generate(options: GenerateOptions) -> int:
         GroundsetError: the run cannot go on; what was finished is kept.
     """
     ending, gate, has_ended = _generate(options, hard=True)
-    run = Run(options.out)
-    for line in [] if options.quiet else summary(run):
+    for line in [] if options.quiet else summary(Run(options.out)):
         say(line)
-    if options.track:
-        _track(options, run)
+    _track(options)
     status = _STATUS[ending] if gate.signal is None or ending != "interrupted" else _SIGNALLED + gate.signal
     if not has_ended:  # a normal exit would crash the runtime of a model in the middle of a call
         sys.stdout.flush()
@@ -65,15 +63,9 @@ def generate(options: GenerateOptions) -> int:
 
 
 def make_run(options: GenerateOptions) -> Run:
-    """Make the run, or go on with it, and return it; its ``status`` says how it ended.
-
-    Raises:
-        InputError: the input or an option is wrong.
-        GroundsetError: the run cannot go on; what was finished is kept.
-    """
+    """Make the run, or go on with it, and return it; its ``status`` says how it ended; see :func:`generate`."""
     _generate(options, hard=False)
-    if options.track:
-        _track(options, Run(options.out))
+    _track(options)
     return open_run(options.out)
 
 
@@ -236,11 +228,9 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
         raise RunError(f"--out {out}: the run there was saved or imported, and cannot go on; name another --out")
     for name, new in identity.items():
         if (old := stored.get(name)) != new:
-            what = {
-                "documents": "was made of other documents",
-                "version": f"was made by groundset {old}",
-                "compiled": "used other compiled states (--compiled)",
-            }.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
+            told = {"documents": "was made of other documents", "version": f"was made by groundset {old}"}
+            told["compiled"] = "used other compiled states (--compiled)"
+            what = told.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
             raise RunError(f"--out {out}: the run there {what}; begin another one, in another --out")
 
 
@@ -294,9 +284,11 @@ def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     return programs
 
 
-def _track(options: GenerateOptions, run: Run) -> None:
+def _track(options: GenerateOptions) -> None:
+    if not options.track:
+        return
     try:
-        line = Tracking(options.tracking, texts=options.track_texts).log_run(run)
+        line = Tracking(options.tracking, texts=options.track_texts).log_run(Run(options.out))
     except TrackingError as error:
         line = f"not logged in MLflow: {error}"
     if not options.quiet:

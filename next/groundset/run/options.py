@@ -29,7 +29,7 @@ _RECIPES_OF = {  # of options of some recipes only
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
 }
 # What guided writers know nothing of.
-_FREE = ("kinds", "personas", "like", "panel", "answers", "language", "min_chunks", "max_chunks")
+_FREE = ("kinds", "personas", "like", "panel", "answers", "language")
 # What two calls on one folder may differ in; documents and models are compared by their content.
 _NOT_COMPARED = {
     *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),

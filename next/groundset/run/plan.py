@@ -50,28 +50,17 @@ class Plan:
 
     def __init__(
         self,
-        passages: Mapping[str, str],
+        passages: Mapping[str, str],  # by id, in the order in which chunks are asked about
         *,
         size: int,
-        mix: Mapping[str, float],
+        mix: Mapping[str, float],  # forms of question by weight
         kinds: Mapping[str, float] = KINDS,
         seed: int = 0,
-        rounds: int = 1,
-        once: bool = False,
-        partners: Partners = lambda _: (),
+        rounds: int = 1,  # how often a chunk is visited at most
+        once: bool = False,  # a chunk with a good question is not visited again
+        partners: Partners = lambda _: (),  # groups of other chunks for a question about several, the best first
     ) -> None:
-        """Begin with nothing made.
-
-        Args:
-            passages: the texts of the chunks by id, in the order in which they are asked about.
-            size: how many samples are wanted.
-            mix: forms of question by weight.
-            kinds: what questions ask for, by weight.
-            seed: the seed of the run.
-            rounds: how often a chunk is visited at most.
-            once: whether a chunk with a good question is not visited again.
-            partners: returns groups of other chunks for a question about several, the best first.
-        """
+        """Begin with nothing made."""
         self.size = size
         self._passages, self._seed, self._once, self._partners = passages, seed, once, partners
         self._quotas = {name: share for name, share in quotas(size, mix).items() if mix[name]}

@@ -51,7 +51,7 @@ class Preparing:
         self._error: BaseException | None = None
         if (stored := store.meta("verdicts")) is not None:
             self._verdicts = {chunk_id: Verdict(*values) for chunk_id, values in stored.items()}
-            self._index = Index(read_vectors(store.path.parent), corpus.chunks, embedder)
+            self._index = Index(read_vectors(store.path.parent, len(corpus.chunks)), corpus.chunks, embedder)
         else:
             threading.Thread(target=self._prepare, args=(order, engine), daemon=True).start()
 

@@ -11,7 +11,6 @@ from groundset import __version__
 from groundset.files import json_text, write_rows, write_text
 from groundset.progress import counted, duration
 from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Store
-from programs.errors import InputError, RunError
 from programs.types import Reject, Sample
 
 if TYPE_CHECKING:
@@ -79,16 +78,13 @@ def write_files(store: Store) -> None:
     """Write the derived files again, each at once; links are not followed.
 
     Raises:
-        RunError: a file cannot be written.
+        InputError: a file cannot be written.
     """
     folder, attempts = store.path.parent, store.attempts()
     rejects = (reject.model_dump(mode="json") for attempt in attempts for reject in attempt.result.rejects)
-    try:
-        write_rows(folder / SAMPLES, map(sample_row, accepted(attempts)), follow=False)
-        write_rows(folder / REJECTS, rejects, follow=False)
-        write_text(folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False)
-    except InputError as error:  # the folder could be written when the run began
-        raise RunError(str(error)) from error
+    write_rows(folder / SAMPLES, map(sample_row, accepted(attempts)), follow=False)
+    write_rows(folder / REJECTS, rejects, follow=False)
+    write_text(folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False)
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:

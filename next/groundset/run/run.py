@@ -90,10 +90,7 @@ class Run(Sequence[Sample]):
         Raises:
             RunError: the run has none, or the file is damaged.
         """
-        rows = read_vectors(self.folder)
-        if len(rows) != len(self.chunks):
-            raise damaged(self.folder / VECTORS)
-        return rows
+        return read_vectors(self.folder, len(self.chunks))
 
     @property
     def status(self) -> str:
@@ -236,8 +233,8 @@ def write_vectors(folder: Path, vectors: np.ndarray) -> None:
         np.save(stream, np.ascontiguousarray(vectors, np.float32), allow_pickle=False)
 
 
-def read_vectors(folder: Path) -> np.ndarray:
-    """Return the embeddings of the chunks of a run, mapped from the file.
+def read_vectors(folder: Path, chunks: int) -> np.ndarray:
+    """Return the embeddings of the chunks of a run, mapped from the file; ``chunks`` is how many there are.
 
     Raises:
         RunError: the run has none, or the file is damaged.
@@ -249,7 +246,7 @@ def read_vectors(folder: Path) -> np.ndarray:
         raise RunError(f"{folder} has no {VECTORS}: its chunks were not embedded") from error
     except (OSError, ValueError, EOFError) as error:
         raise damaged(file) from error
-    if rows.dtype != np.float32 or rows.ndim != 2:
+    if rows.dtype != np.float32 or rows.ndim != 2 or len(rows) != chunks:
         raise damaged(file)
     return rows
 

@@ -51,17 +51,14 @@ _ACCESS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY
 
 
 class Result(BaseModel):
-    """What came of an attempt: a sample or none, what was refused, and what each step said.
-
-    ``exhausted``: nothing more can be asked of these chunks. ``trail`` is empty if a sample holds it.
-    """
+    """What came of an attempt: a sample or none, what was refused, and what each step said."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     sample: Sample | None = None
     rejects: tuple[Reject, ...] = ()
-    trail: tuple[StepRecord, ...] = ()
-    exhausted: bool = False
+    trail: tuple[StepRecord, ...] = ()  # empty if the sample holds it
+    exhausted: bool = False  # nothing more can be asked of these chunks
 
 
 class Attempt(NamedTuple):
@@ -304,7 +301,7 @@ def holds_run(folder: Path) -> bool:
     Raises:
         InputError: it holds other files, is no folder, or cannot be created or written; the message names ``--out``.
     """
-    reason = "is a file, not a folder" if folder.is_file() else why_not_made(folder)
+    reason = "is a file, not a folder" if folder.exists() and not folder.is_dir() else why_not_made(folder)
     if reason:
         raise InputError(f"--out {folder}: {reason}")
     names = {path.name for path in folder.iterdir() if not is_leftover(path.name)} if folder.exists() else set()
@@ -332,13 +329,9 @@ def _check_links(folder: Path) -> None:
         OSError: the folder cannot be read.
     """
     corpus = folder / CORPUS
-    files = [folder / name for name in _FILES]
-    if corpus.is_dir() and not corpus.is_symlink():
-        files += corpus.iterdir()
-    for path in (corpus, *files):
-        if path.is_symlink() or (path.exists() and not (path.is_dir() if path == corpus else path.is_file())):
-            found = "a symbolic link" if path.is_symlink() else "not a regular file"
-            raise InputError(f"{path} is {found}; replace it with a copy")
+    for path in (corpus, *corpus.glob("*"), *(folder / name for name in _FILES)):
+        if path.is_symlink() or (path.exists() and not (path.is_file() or path == corpus)):
+            raise InputError(f"{path} is a symbolic link or no regular file; replace it with a copy")
 
 
 def damaged(path: Path, how: str = "") -> RunError:

@@ -13,9 +13,9 @@ class AskPassage(dspy.Signature):
     states. The evidence is copied from the passage word for word.
 
     Take the first form on offer that this passage carries, and in that form ask what is most worth knowing; of kinds
-    that are worth as much, take the earlier one. A form that could only become a riddle, or a question that nobody has, is not
-    carried. If a subject is given, ask about that. If nothing in the passage is worth a question that was not asked
-    already, write "none" as the question, and why as the answer.
+    that are worth as much, take the earlier one. A form that could only become a riddle, or a question that nobody has,
+    is not carried. If a subject is given, ask about that. If nothing in the passage is worth a question that was not
+    asked already, write "none" as the question, and why as the answer.
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")

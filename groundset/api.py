@@ -1,168 +1,150 @@
-"""The Python functions, besides ``generate`` and the methods of a run.
+"""The Python face: functions whose parameters and documentation are made from the options of commands.
 
-Parameters, validation and docstrings are made from the options of commands: see :mod:`groundset.commands.declare`.
+A path may also be a run, which stands for its folder. Some functions are methods of runs, too: ``run.export(…)``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from textwrap import fill
+from types import MethodType
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
-from groundset.commands.chunk import CutOptions
-from groundset.commands.declare import takes_options
-from groundset.commands.import_ import ImportOptions
-from groundset.commands.import_ import import_files as import_set
-from groundset.commands.judge import CriticOptions
-from groundset.commands.merge import MergeOptions
-from groundset.options import for_python, paths_of
-from programs.types import Chunk, Document
+from groundset.options import Options, as_parameters, expanded, for_python, value_types
+from groundset.run.run import Run, open_run
+from programs.errors import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import dspy
 
-    from groundset.corpus.files import SkippedFile
-    from groundset.public_run import OpenedRun
-    from groundset.report.comparison import RunComparison
-    from groundset.run import Run
+_WIDTH = 120
 
-
-class Chunks(list[Chunk]):
-    """A list of chunks.
-
-    Attributes:
-        documents: the documents by id; the text of a chunk is that of its document from ``start`` to ``end``.
-        skipped: the files without a document, each with the reason.
-    """
-
-    def __init__(
-        self, chunks: Iterable[Chunk], documents: Iterable[Document], skipped: Iterable["SkippedFile"]
-    ) -> None:
-        """Build the list; use :func:`chunk` instead."""
-        super().__init__(chunks)
-        self.documents: dict[str, Document] = {document.doc_id: document for document in documents}
-        self.skipped = list(skipped)
+open_run = for_python(open_run)
 
 
-class Compared:
-    """Two or more runs, each compared with the first.
+class Row(NamedTuple):
+    """A function of Python.
 
     Attributes:
-        record: runs, measures, differences, conclusions and notes, as in ``groundset compare --json``.
+        target: ``module:function``, which takes the options last; what it returns, the function returns.
+        positional: the options that can be given by position.
     """
 
-    def __init__(self, comparison: "RunComparison") -> None:
-        """Hold a comparison; use :func:`compare` instead."""
-        self._comparison = comparison
-        self.record: dict[str, Any] = comparison.to_dict()
+    target: str
+    positional: tuple[str, ...] = ()
 
-    def to_pandas(self) -> "pd.DataFrame":
-        """Return a table with a row for each tested difference."""
-        import pandas as pd
 
-        return pd.DataFrame(self.record["differences"])
+FUNCTIONS: Mapping[str, Row] = {
+    "chunk": Row("groundset.corpus.command:chunk_documents", ("documents",)),
+    "compile": Row("groundset.compiling:compile", ("steps",)),
+    "export": Row("groundset.out.export:export_run", ("runs", "format", "out")),
+    "generate": Row("groundset.run.command:make", ("documents",)),
+    "import_files": Row("groundset.out.imports:import_files", ("files",)),
+    "judge": Row("groundset.run.judging:judge_rows"),
+    "push": Row("groundset.out.hub:push_run", ("run", "repo")),
+    "report": Row("groundset.pages.report:report", ("run", "out")),
+    "roundtrip": Row("groundset.roundtrip:compare", ("run",)),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Build a function of :data:`FUNCTIONS` on first access."""
+    if name not in FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    row = FUNCTIONS[name]
+    module, _, attribute = row.target.partition(":")
+    function = with_keywords(getattr(import_module(module), attribute), row.positional)
+    function.__name__ = function.__qualname__ = name
+    globals()[name] = function
+    return function
+
+
+def with_keywords(function: Callable[..., Any], positional: Sequence[str] = ()) -> Callable[..., Any]:
+    """Return a function that takes the fields of its options, which are its last parameter, as keywords."""
+    *own, last = inspect.signature(function).parameters.values()
+    options: type[Options] = last.annotation
+    kinds = get_type_hints(options)  # without what validates them
+    fields = {name: field for name, field in options.model_fields.items() if isinstance(field.json_schema_extra, dict)}
+    rest = [name for name in fields if name not in positional and not _extra(fields[name])["command_only"]]
+    shown = [_parameter(name, fields[name], kinds[name], name in positional) for name in (*positional, *rest)]
+    signature = inspect.Signature(sorted([*own, *shown], key=lambda parameter: parameter.kind))
 
     @for_python
-    def report(self, out: str | Path) -> Path:
-        """Write the comparison as an HTML page, and return its path.
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        known = {name: value for name, value in kwargs.items() if name in signature.parameters}
+        given = signature.bind(*args, **known).arguments | {name: kwargs[name] for name in kwargs.keys() - known.keys()}
+        values = {each.name: given.pop(each.name) for each in own if each.name in given}
+        parsed = options.parse({name: _as_option(options, name, given[name]) for name in given})
+        return function(**values, **{last.name: parsed})
 
-        Raises:
-            InputError: the file cannot be written.
-        """
-        from groundset.files import write_text
-        from groundset.report.report import check_page
-
-        (file,) = paths_of("out", out)
-        check_page(file)
-        write_text(file, self._comparison.page())
-        return file
-
-    def __repr__(self) -> str:
-        """Return the names of the runs and the conclusions."""
-        conclusions = " ".join(self.record["conclusions"])
-        return f"<Compared {', '.join(run['name'] for run in self.record['runs'])}: {conclusions}>"
-
-
-@for_python
-def open_run(path: str | Path) -> "OpenedRun":
-    """Open the folder of a run for reading, finished or not.
-
-    Raises:
-        InputError: the folder holds no run.
-    """
-    from groundset.public_run import OpenedRun
-    from groundset.store.record import read_record
-
-    (folder,) = paths_of("path", path)
-    run = OpenedRun(folder)
-    with run.opened():
-        run.record = read_record(folder)
-    return run
+    called.__signature__ = signature  # type: ignore[attr-defined]
+    lines = ["    Args:"]
+    for name, field in ((each.name, fields[each.name]) for each in shown):
+        default = _extra(field)["shown"] or ("" if field.default in (None, "", (), {}) else field.default)
+        text = f"{name}: {field.description}" + ("" if field.is_required() or not default else f" Default: {default}.")
+        lines.append(fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12))
+    before, raises, after = str(function.__doc__).partition("Raises:")
+    called.__doc__ = "\n".join([before.rstrip(), "", *lines, *(["", f"    {raises}{after}"] if raises else [])])
+    return called
 
 
-@takes_options(ImportOptions, "files")
-def import_files(options: ImportOptions) -> "OpenedRun":
-    """Make a run from an evaluation set of another tool, as `groundset import` does.
-
-    Raises:
-        InputError: a file, a row or an option is wrong; the message names it, and nothing was written.
-        ModelError: the embedder cannot be loaded.
-    """
-    import_set(options)
-    return open_run(options.out)
+def _extra(field: Any) -> dict[str, Any]:
+    extra: dict[str, Any] = field.json_schema_extra
+    return extra
 
 
-@takes_options(MergeOptions, "runs")
-def merge(options: MergeOptions) -> "OpenedRun":
-    """Merge runs into a new run, as `groundset merge` does.
-
-    Raises:
-        InputError: the runs cannot be merged; the message names the run, and nothing was written.
-    """
-    from groundset.sets.transforms.merge import merge_runs
-
-    merge_runs(options.runs, options.out)
-    return open_run(options.out)
+def _parameter(name: str, field: Any, kind: Any, positional: bool) -> inspect.Parameter:
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD if positional else inspect.Parameter.KEYWORD_ONLY
+    default = inspect.Parameter.empty if field.is_required() else field.default
+    return inspect.Parameter(name, place, default=default, annotation=kind)
 
 
-@for_python
-def compare(runs: "Sequence[str | Path | Run]") -> Compared:
-    """Compare runs with the first one: their figures, and which differences are significant.
-
-    Raises:
-        InputError: there are fewer than two runs, a run is named twice, or a folder holds no run.
-    """
-    from groundset.report.comparison import compare_runs
-
-    return Compared(compare_runs(paths_of("runs", runs)))
+def _as_option(options: type[Options], name: str, value: Any) -> Any:
+    """Return an argument as the model takes it: a run is its folder, and one value may stand for several."""
+    types = set(value_types(options.model_fields[name].annotation)) if name in options.model_fields else set()
+    if tuple in types:
+        items = [value] if isinstance(value, str | Path) or hasattr(value, "folder") else list(value)
+        return tuple(_path(each) if Path in types else each for each in items)
+    return _path(value) if Path in types and value is not None else value
 
 
-@takes_options(CutOptions, "docs")
-def chunk(options: CutOptions) -> Chunks:
-    """Cut documents into chunks, without a language model.
+def _path(value: Any) -> Any:
+    if not getattr(value, "is_saved", True):
+        raise InputError(f"the samples of {value.folder} that were filtered are not saved; call its save(FOLDER) first")
+    value = getattr(value, "folder", value)
+    return expanded(value) if isinstance(value, str | Path) else value
+
+
+class _Method:
+    """A function as a method of runs, which is imported when it is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: "Run | None", owner: object = None) -> Any:
+        function = getattr(sys.modules[__name__], self._name)
+        return function if run is None else MethodType(function, run)
+
+
+for _name in ("export", "push", "report", "roundtrip"):
+    setattr(Run, _name, _Method(_name))
+
+
+def lm(spec: str, **options: Any) -> "dspy.LM":
+    """Return a language model for ``dspy.configure(lm=…)``.
+
+    Args:
+        spec: a name of `groundset models list`, a .gguf file, ``hf/<owner>/<repo>/<file>.gguf``,
+            ``openai/<model>@<base url>`` or ``provider/model``.
+        **options: see :func:`groundset.models.open.open_model`.
 
     Raises:
-        InputError: a document or an option is wrong; the message names it.
+        ModelError: it cannot be found, verified or loaded.
     """
-    from groundset.engine.chunking import cut_corpus
+    from groundset.models.open import open_model
 
-    corpus = cut_corpus(options.docs, options.chunking, options.embedder, options.engine)
-    return Chunks(corpus.chunks, corpus.documents, corpus.skipped)
-
-
-@takes_options(CriticOptions)
-def judge(
-    kind: Literal["chunks", "questions"], rows: Iterable[Mapping[str, Any]], options: CriticOptions
-) -> list[dict[str, Any]]:
-    """Judge chunks or questions, each by itself.
-
-    Rows of the kind ``"chunks"`` have a ``text``, rows of the kind ``"questions"`` a ``question`` and a ``passage``, or
-    ``contexts`` as in samples.jsonl; other keys are kept. Every returned row has ``probability`` (of being good),
-    ``verdict`` (``"good"`` or ``"bad"``), ``scores`` (of each criterion), ``weakest`` (the criterion with the lowest
-    probability), and with the critic verdict ``reasons`` by criterion.
-
-    Raises:
-        InputError: a row or an option is wrong; the message names it.
-        ModelError: a model cannot be found or loaded.
-    """
-    from groundset.engine.judging import judge as judge_rows
-
-    return judge_rows(kind, rows, **dict(options))
+    return open_model(spec, **options).lm

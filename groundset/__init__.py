@@ -1,114 +1,46 @@
-"""Turn a folder of documents into a RAG evaluation set with a small local language model.
+"""Turn a folder of documents into a RAG evaluation set that a person would sign off.
 
-The Python functions are ``generate``, ``open_run``, ``import_files``, ``merge``, ``compare``, ``chunk`` and ``judge``.
-Each is imported on first access, so that ``import groundset`` is fast.
+Steps and recipes are DSPy programs: ``dspy.configure(lm=groundset.lm("qwen2.5-coder-0.5b"))``, then
+``groundset.OneChunk()(passage=…, topic=…)``. Commands of the command line are functions with the same options. Every
+name is imported on first access, so that ``import groundset`` is fast.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groundset import privacy
 
-if TYPE_CHECKING:
-    from groundset.api import Chunks, Compared, chunk, compare, import_files, judge, merge, open_run
-    from groundset.generating import generate
-    from groundset.public_run import OpenedRun as Run
-    from programs.errors import (
-        ChecksumError,
-        CriticError,
-        DamagedModelError,
-        DamagedRunError,
-        DemoError,
-        DocumentError,
-        DownloadError,
-        EngineError,
-        ExecutorError,
-        GroundsetError,
-        HubError,
-        InputError,
-        LabelError,
-        LeakError,
-        ModelError,
-        OptimizerError,
-        PromotionError,
-        RunError,
-        RunMismatchError,
-        StateError,
-        StrategyError,
-        TargetPrecisionError,
-        TrackingError,
-        UnknownModelError,
-        UnreachableModelError,
-        UnsuitableServerError,
-        WeightsError,
-    )
-    from programs.types import Chunk, Document, Reject, Sample
+__version__ = "0.2.0"
 
-__version__ = "0.1.0"
-
-__all__ = [
-    "ChecksumError",
-    "Chunk",
-    "Chunks",
-    "Compared",
-    "CriticError",
-    "DamagedModelError",
-    "DamagedRunError",
-    "DemoError",
-    "Document",
-    "DocumentError",
-    "DownloadError",
-    "EngineError",
-    "ExecutorError",
-    "GroundsetError",
-    "HubError",
-    "InputError",
-    "LabelError",
-    "LeakError",
-    "ModelError",
-    "OptimizerError",
-    "PromotionError",
-    "Reject",
-    "Run",
-    "RunError",
-    "RunMismatchError",
-    "Sample",
-    "StateError",
-    "StrategyError",
-    "TargetPrecisionError",
-    "TrackingError",
-    "UnknownModelError",
-    "UnreachableModelError",
-    "UnsuitableServerError",
-    "WeightsError",
-    "__version__",
-    "chunk",
-    "compare",
-    "generate",
-    "import_files",
-    "judge",
-    "merge",
-    "open_run",
-]
-
-_HOMES = {
-    **dict.fromkeys(
-        ("Chunks", "Compared", "chunk", "compare", "import_files", "judge", "merge", "open_run"), "groundset.api"
+# The public names by module; ``metrics`` is a module itself.
+_PUBLIC = {
+    "groundset.api": (
+        *("Run", "chunk", "compile", "export", "generate", "import_files", "judge", "lm", "open_run", "push"),
+        *("report", "roundtrip"),
     ),
-    **dict.fromkeys(("Chunk", "Document", "Reject", "Sample"), "programs.types"),
-    "generate": "groundset.generating",
-    "Run": "groundset.public_run",
+    "groundset.labelling": ("labels", "step"),
+    "optimizers": ("metrics",),
+    "programs.chunks": ("SeveralChunks",),
+    "programs.errors": (
+        *("AnswerError", "ChecksumError", "CompileError", "DocumentError", "GroundsetError", "HubError", "InputError"),
+        *("LabelError", "ModelError", "RunError", "StateError", "TrackingError", "UnknownModelError"),
+        "UnreachableModelError",
+    ),
+    "programs.guided": ("Guided",),
+    "programs.onechunk": ("OneChunk",),
+    "programs.profiled": ("Profiled",),
+    "programs.types": ("Chunk", "Document", "Reject", "Sample"),
 }
-
-_CLASSES = {"Run": "OpenedRun"}  # public names that differ from those in their modules
+_HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
+__all__ = ["__version__", *sorted(_HOMES)]
 privacy.set_defaults()
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first access; names that are not in ``_HOMES`` are error classes."""
-    if name not in __all__:
+    """Import a public name on first access."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES.get(name, "programs.errors")), _CLASSES.get(name, name))
+    value = import_module("optimizers.metrics") if name == "metrics" else getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

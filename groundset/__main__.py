@@ -1,6 +1,6 @@
 """The command line as ``python -m groundset``."""
 
-from groundset.commands import main
+from groundset.cli import main
 
 if __name__ == "__main__":
     main()

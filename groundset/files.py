@@ -1,27 +1,46 @@
-"""Atomic writing of files; all output files are written with this module.
+"""Atomic writing: a killed process leaves neither half a file nor a folder with files of two versions.
 
-If the target is a symbolic link, the file it points to is replaced. A stream (standard output, a device, a pipe) gets
-the complete content at once. See :mod:`groundset.folders` for several files.
+Unfinished output lies in a hidden folder beside its target. Its owner holds a lock in it, so that other processes can
+tell a folder in use from a leftover. If a target is a symbolic link, the file that it points to is replaced. A stream
+(standard output, a device, a pipe) gets the complete content at once.
 """
 
+import ctypes
 import errno
+import hashlib
 import json
 import os
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from groundset.working_folders import working_folder
-from programs.errors import InputError
+from filelock import FileLock, Timeout
 
-STANDARD_OUTPUT = Path("-")
+from programs.errors import GroundsetError, InputError
+
 _STDOUT = 1  # file descriptor
-_MAX_NAME_BYTES = 255  # on all common file systems
+_PACKAGE = Path(__file__).parent
+_SUFFIX, _LOCK = ".groundset-part", "owner.lock"
+_LOCK_TIMEOUT_SECONDS = 1.0  # another process may hold the lock briefly to see whether the owner lives
+_TRIES = 10
+_BUSY = "another process is writing it; wait until it has ended, or choose another folder"
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD; RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+_NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EBUSY)
+
+
+def data_path(*parts: str) -> Path:
+    """Return the path of a file or folder in `data/`: inside the installed package, or beside it in a checkout."""
+    for folder in (_PACKAGE / "data", _PACKAGE.parent / "data"):
+        if folder.is_dir():
+            return folder.joinpath(*parts)
+    raise GroundsetError("the data files of groundset are missing; install it again")
 
 
 @contextmanager
@@ -36,93 +55,26 @@ def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
     """
     if follow:
         check_target(target)
-    try:
+    with _naming(target):
         if follow and is_stream(target):
             with tempfile.TemporaryDirectory(prefix="groundset-") as folder:
                 aside = Path(folder, "part")
                 yield aside
                 _copy_to_stream(aside, target)
-        else:
-            with _beside(Path(os.path.realpath(target)) if follow else target) as aside:
-                yield aside
-    except BrokenPipeError:
-        raise  # the reader has closed the pipe
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-
-
-def check_target(target: Path) -> None:
-    """Check that a file can be written.
-
-    Raises:
-        InputError: it is a folder or a special file, or cannot be created.
-    """
-    if is_stream(target):
-        return
-    if reason := why_not_made(target):
-        raise InputError(f"cannot write {target}: {reason}")
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    if stat.S_ISDIR(mode):
-        raise InputError(f"cannot write {target}: it is a folder")
-    if not stat.S_ISREG(mode):
-        raise InputError(f"cannot write {target}: it is neither a file nor a stream")
-
-
-def why_not_made(target: Path) -> str | None:
-    """Return why no file or folder can be created or replaced at a path, or None; a full disk is not detected."""
-    path = Path(os.path.realpath(target))
-    try:
-        existing = next(parent for parent in (path, *path.parents) if parent.exists())
-        folder = existing.parent if existing == path and not existing.is_dir() else existing
-        if not folder.is_dir():
-            return f"{folder} is a file, not a folder"
-        if not os.access(folder, os.W_OK | os.X_OK) or not _is_writable(folder):
-            return f"{folder} cannot be written"
-    except OSError as error:
-        return error.strerror or str(error)
-    if any(len(os.fsencode(name)) > _MAX_NAME_BYTES for name in path.relative_to(existing).parts):
-        return os.strerror(errno.ENAMETOOLONG)
-    return None
-
-
-def _is_writable(folder: Path) -> bool:
-    """Return whether files can be created in a folder; in /proc they cannot, whatever ``os.access`` says."""
-    try:
-        with working_folder(folder):
-            return True
-    except OSError:
-        return False
-
-
-def is_stream(target: Path) -> bool:
-    """Return whether a path is standard output, a device or a pipe."""
-    if is_standard_output(target):
-        return True
-    try:
-        mode = target.stat().st_mode
-    except OSError:
-        return False  # does not exist
-    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
-
-
-def is_standard_output(target: Path) -> bool:
-    """Return whether a path is ``-``, or the file of standard output, such as ``/dev/stdout``."""
-    if target == STANDARD_OUTPUT:
-        return True
-    try:
-        return os.path.samestat(target.stat(), os.fstat(_STDOUT))
-    except OSError:
-        return False  # the file does not exist, or standard output is closed
+            return
+        real = Path(os.path.realpath(target)) if follow else target
+        real.parent.mkdir(parents=True, exist_ok=True)
+        with working_folder(real.parent) as working:
+            aside = working / "part"
+            aside.touch()
+            yield aside
+            _sync(aside)
+            aside.replace(real)
 
 
 @contextmanager
 def whole_text(target: Path, *, follow: bool = True) -> Iterator[TextIO]:
-    """Yield a stream of UTF-8 text with ``\\n`` line ends; see :func:`whole_file`."""
+    r"""Yield a stream of UTF-8 text with ``\n`` line ends; see :func:`whole_file`."""
     with whole_file(target, follow=follow) as aside, aside.open("w", encoding="utf-8", newline="\n") as stream:
         yield stream
 
@@ -154,33 +106,238 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-@contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """Yield a temporary path on the same file system, and move it to ``target`` when the block succeeds."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with working_folder(target.parent) as folder:
-        aside = folder / "part"
-        aside.touch()
-        yield aside
-        with aside.open("rb") as file:
-            os.fsync(file.fileno())
-        aside.chmod(0o666 & ~new_file_mask())
-        aside.replace(target)
+def check_target(target: Path) -> None:
+    """Check that a file can be written.
+
+    Raises:
+        InputError: it is a folder or a special file, or cannot be created.
+    """
+    reason = None if is_stream(target) else why_not_made(target)
+    with _naming(target), suppress(FileNotFoundError):
+        if not reason and not is_stream(target) and not stat.S_ISREG(target.stat().st_mode):
+            reason = "it is a folder" if target.is_dir() else "it is neither a file nor a stream"
+    if reason:
+        raise InputError(f"cannot write {target}: {reason}")
+
+
+def why_not_made(target: Path) -> str | None:
+    """Return why no file or folder can be created or replaced at a path, or None; a full disk is not detected."""
+    path = Path(os.path.realpath(target))
+    try:
+        existing = next(parent for parent in (path, *path.parents) if parent.exists())
+        folder = existing.parent if existing == path and not existing.is_dir() else existing
+        if not folder.is_dir():
+            return f"{folder} is a file, not a folder"
+        with working_folder(folder):  # in /proc no file can be created, whatever os.access says
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def is_stream(target: Path) -> bool:
+    """Return whether a path is standard output, a device or a pipe."""
+    with suppress(OSError):  # it does not exist
+        return is_standard_output(target) or stat.S_IFMT(target.stat().st_mode) in (stat.S_IFCHR, stat.S_IFIFO)
+    return False
+
+
+def is_standard_output(target: Path) -> bool:
+    """Return whether a path is ``-``, or the file of standard output, such as ``/dev/stdout``."""
+    with suppress(OSError):  # the file does not exist, or standard output is closed
+        return target == Path("-") or os.path.samestat(target.stat(), os.fstat(_STDOUT))
+    return False
 
 
 def _copy_to_stream(aside: Path, target: Path) -> None:
-    with aside.open("rb") as source:
-        if is_standard_output(target):
-            sys.stdout.flush()
-            shutil.copyfileobj(source, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        else:
-            with target.open("wb") as stream:
-                shutil.copyfileobj(source, stream)
+    sys.stdout.flush()
+    is_own = is_standard_output(target)
+    with aside.open("rb") as source, nullcontext(sys.stdout.buffer) if is_own else target.open("wb") as stream:
+        shutil.copyfileobj(source, stream)
+        stream.flush()
 
 
-def new_file_mask() -> int:
-    """Return the umask, for results of private temporary files."""
+@contextmanager
+def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
+    """Yield a temporary folder that replaces ``target`` when the block succeeds.
+
+    The two are exchanged atomically, and no other process can write the same target meanwhile. Where an exchange is
+    impossible (the target is a mount point or the working folder, or the file system does not support it) the files
+    are moved one by one: that named ``last`` is removed first and moved last, so that it never lies beside files of
+    another version.
+
+    Raises:
+        InputError: the target cannot be written, or another process is writing it; the message names the folder.
+    """
+    target = target.resolve()
+    with _naming(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        exists = target.is_dir()
+        is_here = target == Path.cwd().resolve()  # replacing it would leave a shell in a removed folder
+        keeps_its_place = exists and (target.is_mount() or is_here or not os.access(target.parent, os.W_OK))
+        if exists:
+            remove_leftovers(target)
+        with working_folder(target if keeps_its_place else target.parent, target.name) as working:
+            aside = working / "part"
+            aside.mkdir()
+            yield aside
+            for path in (aside, *aside.rglob("*")):
+                _sync(path)
+            if exists:
+                aside.chmod(target.stat().st_mode & 0o7777)
+            _put(aside, target, last)
+
+
+def check_folder(folder: Path) -> None:
+    """Check that a folder can be created or written, before any work is done.
+
+    Raises:
+        InputError: it is a file, or cannot be created or written.
+    """
+    if reason := "it is a file, not a folder" if folder.is_file() else why_not_made(folder):
+        raise InputError(f"cannot write to {folder}: {reason}")
+
+
+def check_own(folder: Path, own: Collection[str]) -> None:
+    """Check that all files of a folder may be replaced.
+
+    Args:
+        folder: the folder; it need not exist.
+        own: glob patterns of paths below the folder that may be replaced; ``*`` does not match a slash.
+
+    Raises:
+        InputError: it holds other files, or is not a folder; the message names them.
+    """
+    check_folder(folder)
+    with _naming(folder):
+        if foreign := list(islice((path for path in _leaves(folder) if not _fits(path, own)), 3)):
+            is_run = (folder / "run.sqlite").exists()
+            why = "is the folder of a run" if is_run else f"holds other files ({', '.join(foreign)})"
+            raise InputError(f"{folder} {why}; name an empty or a new folder")
+
+
+def _fits(path: str, patterns: Iterable[str]) -> bool:
+    return any(path.count("/") == pattern.count("/") and fnmatchcase(path, pattern) for pattern in patterns)
+
+
+def _leaves(folder: Path) -> Iterator[str]:
+    """Yield the paths of all files and empty folders below a folder, except leftovers of killed processes."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink() and any(path.iterdir()):
+            yield from () if is_leftover(path.name) else (f"{path.name}/{below}" for below in _leaves(path))
+        elif not is_leftover(path.name):
+            yield path.name
+
+
+@contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """Turn an ``OSError`` into an error that names the file or folder."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # the reader has closed the pipe
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def _sync(path: Path) -> None:
+    """Sync a file to disk, and give a file or folder the usual permissions: those of temporary files are private."""
+    if path.is_file():
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+
+
+def _put(aside: Path, target: Path, last: str) -> None:
+    if not target.exists():
+        aside.rename(target)
+        return
+    if not aside.is_relative_to(target) and _exchange(aside, target):
+        return
+    kept = {path.name for path in aside.iterdir()}
+    for path in sorted(target.iterdir(), key=lambda path: path.name != last):
+        if path.name == last or path.is_dir() or path.name not in kept:
+            _remove(path)
+    for path in sorted(aside.iterdir(), key=lambda path: path.name == last):
+        path.replace(target / path.name)
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+    elif not is_leftover(path.name):
+        shutil.rmtree(path)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange two folders atomically; return whether the system and the file system can.
+
+    Raises:
+        OSError: the exchange failed.
+    """
+    system: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    paths = os.fsencode(first), os.fsencode(second)
+    if hasattr(system, "renameat2"):
+        failed = system.renameat2(_HERE, paths[0], _HERE, paths[1], _EXCHANGE)
+    else:  # macOS
+        failed = system.renamex_np(*paths, _EXCHANGE) if hasattr(system, "renamex_np") else True
+    number = ctypes.get_errno() if failed else 0
+    if number and number not in _NO_EXCHANGE:
+        raise OSError(number, os.strerror(number), str(second))
+    return not failed
+
+
+@contextmanager
+def working_folder(place: Path, target: str | None = None) -> Iterator[Path]:
+    """Yield a private folder inside ``place``, and remove it afterwards; leftovers of dead processes go first.
+
+    Args:
+        place: an existing folder.
+        target: a name that only one process can work on at a time.
+
+    Raises:
+        OSError: the folder cannot be created, or another process works on the target.
+    """
+    remove_leftovers(place)
+    folder, lock = _owned_folder(place, target)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
+
+
+def is_leftover(name: str) -> bool:
+    """Return whether a file of this name is unfinished output."""
+    return name.startswith(".") and name.endswith(_SUFFIX)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the unfinished output of dead processes from a folder, ignoring errors."""
+    with suppress(OSError):
+        for path in [path for path in folder.iterdir() if is_leftover(path.name) and not path.is_symlink()]:
+            # In use (Timeout is an OSError), or owned by another user.
+            with suppress(OSError), FileLock(path / _LOCK).acquire(timeout=0):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _owned_folder(place: Path, target: str | None) -> tuple[Path, FileLock]:
+    for _ in range(_TRIES):
+        if target is None:
+            folder = Path(tempfile.mkdtemp(dir=place, prefix=".", suffix=_SUFFIX))
+        else:
+            # Hashed, because the name of the target may have the maximum length.
+            folder = place / f".{hashlib.sha256(os.fsencode(target)).hexdigest()[:16]}{_SUFFIX}"
+            folder.mkdir(mode=0o700, exist_ok=True)
+        lock = FileLock(folder / _LOCK)
+        # Before it is locked, another process may remove the folder as a leftover. Locking then creates it again with
+        # the usual permissions, or fails.
+        with suppress(FileNotFoundError):
+            try:
+                lock.acquire(timeout=_LOCK_TIMEOUT_SECONDS)
+            except Timeout as error:
+                raise OSError(errno.EBUSY, _BUSY) from error
+            folder.chmod(0o700)
+            return folder, lock
+    raise OSError(errno.EBUSY, _BUSY)

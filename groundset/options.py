@@ -1,31 +1,23 @@
-"""Declaration, spelling and validation of options.
+"""Options: each is one field of a pydantic model, from which command line, help and Python parameters are made.
 
-An option is a field of a pydantic model, declared by :func:`option`. The command line, its help, the parameters of
-Python functions and the options of ``--config`` are made from it.
-
-Messages spell an option as on the command line (`--chunk-size`), and whole commands in backquotes.
-:func:`as_parameters` spells options as parameters (`chunk_size`) for Python callers.
+Messages spell an option as on the command line (``--chunk-size``); :func:`for_python` spells it as a parameter.
 """
 
 import functools
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar
+from types import UnionType
+from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.fields import FieldInfo
 
 from groundset import privacy
-from groundset.sources import Url, is_url, source_of
 from programs.errors import GroundsetError, InputError
 
 DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
-MAX_WORKERS = 256
-ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
 _CHOICE = re.compile(r"'(.*?)'")
 _REASONS = {  # messages by type of pydantic error; other messages are its own
     "int_parsing": "must be a whole number",
@@ -36,18 +28,15 @@ _REASONS = {  # messages by type of pydantic error; other messages are its own
     "bool_parsing": "must be true or false",
     "bool_type": "must be true or false",
     "extra_forbidden": "there is no such option",
+    "missing": "must be given",
     "string_type": "must be a text",
     "string_too_short": "must not be empty",
-    "tuple_type": "must be a text or a list of texts",
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
     "less_than_equal": "must be at most {le}",
 }
-_SPELLED = re.compile(  # not inside paths
-    r"(?P<command>`[^`]*`)|(?P<documents>(?<![\w/\\.-])DOCS(?![\w/\\.-]))"
-    r"|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)"
-)
+_SPELLED = re.compile(r"(?P<command>`[^`]*`)|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)")
 
 
 def option(
@@ -55,11 +44,10 @@ def option(
     description: str,
     *,
     metavar: str | None = None,
-    names: tuple[str, ...] = (),
-    show_default: str | bool = True,
+    short: str | None = None,
+    shown: str | None = None,
     argument: bool = False,
-    only: Literal["command", "python"] | None = None,
-    parameter: str | None = None,
+    command_only: bool = False,
     **limits: Any,
 ) -> Any:
     """Declare an option as a field of a pydantic model.
@@ -68,24 +56,18 @@ def option(
         default: the default value; ``...`` for a required option.
         description: the help text.
         metavar: the placeholder of the value in the help; by default its type or choices.
-        names: flags of the command line, if they do not follow from the name of the field.
-        show_default: the text of the default in the help, if it is not the value.
+        short: a one-letter flag, such as ``-q``.
+        shown: the text of the default in the help, if it is not the value.
         argument: whether it is a positional argument of the command.
-        only: restricts the option to the command line or to Python.
-        parameter: the name of the parameter, if it is not the name of the field.
+        command_only: whether Python has no such parameter.
         **limits: constraints of pydantic's ``Field``, such as ``ge``.
     """
-    extra: dict[str, Any] = {
-        "metavar": metavar,
-        "names": names,
-        "argument": argument,
-        "only": only,
-        "parameter": parameter,
-    }
-    return Field(default, description=description, json_schema_extra={**extra, "show_default": show_default}, **limits)
+    extra: dict[str, Any] = {"metavar": metavar, "short": short, "shown": shown, "argument": argument}
+    extra["command_only"] = command_only
+    return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
-class CommandOptions(BaseModel):
+class Options(BaseModel):
     """The options of a command; the docstring of a subclass is the help of its command."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -95,150 +77,63 @@ class CommandOptions(BaseModel):
         """Build the options from values by name; None means not given.
 
         Raises:
-            InputError: an option is wrong; the message names it.
+            InputError: an option is wrong; the message names every wrong one.
         """
         given = {name: value for name, value in values.items() if value is not None}
         try:
             return cls(**given)
         except ValidationError as error:
-            arguments = [name for name, field in cls.model_fields.items() if _is_argument(field)]
-            raise wrong_options(error, given, "", arguments=arguments) from error
+            raise InputError("; ".join(cls._explain(item, given) for item in error.errors())) from error
+
+    @classmethod
+    def _explain(cls, error: Any, given: Mapping[str, Any]) -> str:
+        reason = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion error, ")
+        reason = reason[:1].lower() + reason[1:]
+        if not error["loc"]:
+            return reason
+        name = str(error["loc"][0])
+        if template := _REASONS.get(error["type"]):
+            limits = error.get("ctx", {}).items()
+            reason = template.format(**{key: int(limit) if limit == int(limit) else limit for key, limit in limits})
+        if error["type"] == "literal_error":
+            reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
+        value = f" {given[name]}" if name in given else ""
+        return f"{option_name(cls, name)}{value}: {reason}"
 
 
-class ChunkingOptions(BaseModel):
-    """How documents are cut into chunks; in runs the defaults of ``merge`` and ``min_length`` depend on the recipe."""
+def option_name(options: type[BaseModel], name: str) -> str:
+    """Return the spelling of a field on the command line: ``--chunk-size``, ``DOCS`` for an argument.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    chunker: ChunkerName = option("recursive", "How documents are cut.")
-    chunk_size: int | None = option(
-        None,
-        "Size in characters (recursive, sentence, semantic), words (word) or tokens (token).",
-        show_default="1000 characters, 200 words, 256 tokens",
-        ge=1,
-    )
-    chunk_overlap: int = option(0, "Overlap of neighbouring chunks, in the same unit.", ge=0)
-    merge: int | None = option(None, "Join this many consecutive chunks.", show_default="1; profiled: 3", ge=1)
-    min_length: int | None = option(
-        None, "Drop shorter chunks, in characters.", show_default="200; roundtrip: 100", ge=0
-    )
-
-
-class RecipeOption(NamedTuple):
-    """An option of recipes: its field in the first recipe that has it, and the names of all that do."""
-
-    field: FieldInfo
-    owners: list[str]
-
-
-def recipe_options() -> dict[str, RecipeOption]:
-    """Return the options of all recipes by name."""
-    from programs.recipes import RECIPES
-
-    found: dict[str, RecipeOption] = {}
-    for recipe in RECIPES.values():
-        for name, field in recipe.options.model_fields.items():
-            found.setdefault(name, RecipeOption(field, [])).owners.append(recipe.name)
-    return found
-
-
-def option_name(field: str) -> str:
-    """Return the command-line name of a field."""
-    return "DOCS" if field == "documents" else "--" + field.replace("_", "-")
-
-
-def wrong_options(
-    error: ValidationError,
-    given: Mapping[str, Any],
-    whole: str,
-    file: Path | None = None,
-    *,
-    arguments: Collection[str] = (),
-) -> InputError:
-    """Build one error that lists all invalid options.
-
-    Args:
-        error: the errors of pydantic.
-        given: the given options by name.
-        whole: the prefix for errors that concern several options.
-        file: the file of options that were not given.
-        arguments: the options that are positional arguments.
+    ``as_json`` is ``--json``, because pydantic's models have an attribute ``json``.
     """
-    return InputError("; ".join(_explain(item, given, whole, file, arguments) for item in error.errors()))
+    field = options.model_fields.get(name)
+    extra = field.json_schema_extra if field else None
+    is_argument = isinstance(extra, dict) and extra.get("argument")
+    return name.upper() if is_argument else "--" + name.removeprefix("as_").replace("_", "-")
 
 
-def reason_of(message: str) -> str:
-    """Return a message of pydantic without its prefix."""
-    return _PREFIX.sub("", message)
+def value_types(annotation: Any) -> Iterator[Any]:
+    """Yield the types that a field's values can have, ``tuple`` if it takes several, and the texts of a ``Literal``."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        yield from parts
+    elif origin not in (Annotated, Union, UnionType, tuple):
+        yield annotation
+    else:
+        yield from [tuple] if origin is tuple else []
+        for part in parts[:1] if origin is Annotated else parts:
+            yield from value_types(part)
 
 
-def _is_argument(field: FieldInfo) -> bool:
-    extra = field.json_schema_extra
-    return isinstance(extra, dict) and bool(extra.get("argument"))
-
-
-def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None, arguments: Collection[str]) -> str:
-    reason = reason_of(error["msg"])
-    reason = reason[:1].lower() + reason[1:]
-    if not error["loc"]:
-        return f"{whole}: {reason}" if whole else reason
-    field = str(error["loc"][0])
-    if template := _REASONS.get(error["type"]):
-        limits = error.get("ctx", {}).items()
-        reason = template.format(**{name: int(limit) if limit == int(limit) else limit for name, limit in limits})
-    value = given.get(field, error["input"])
-    if error["type"] == "literal_error":
-        reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
-    name = field.upper() if field in arguments and field != "documents" else option_name(field)
-    where = name if field in given or file is None else f"--config {file}: {field.replace('_', '-')}"
-    return f"{where} {value}: {reason}"
-
-
-def paths_of(name: str, given: Any) -> tuple[Path, ...]:
-    """Return the paths of an option, given as a path, a run or a list of them; ``~`` is the user's home.
+def expanded(path: str | Path) -> Path:
+    """Return a path with ``~`` replaced by the user's home.
 
     Raises:
-        InputError: the value is not of these types, or a path is empty.
+        InputError: it is empty.
     """
-    try:
-        return tuple(Path(getattr(path, "folder", path)).expanduser() for path in _items(name, given))
-    except TypeError as error:
-        raise InputError(f"{option_name(name)} {given}: give a path, or a list of paths") from error
-
-
-def sources_of(name: str, given: Any) -> tuple[Path | Url, ...]:
-    """Return the paths and URLs of an option; see :func:`paths_of`.
-
-    Raises:
-        InputError: the value is not of these types, a path is empty, or a URL holds credentials.
-    """
-    return tuple(
-        source_of(each) if isinstance(each, str) and is_url(each) else paths_of(name, each)[0]
-        for each in _items(name, given)
-    )
-
-
-def _items(name: str, given: Any) -> list[Any]:
-    try:
-        items = [given] if isinstance(given, str | Path) or hasattr(given, "folder") else list(given)
-    except TypeError as error:
-        raise InputError(f"{option_name(name)} {given}: give a path, or a list of paths") from error
-    if "" in items:
-        raise InputError(f"{option_name(name)}: the path is empty; name a file or a folder")
-    return items
-
-
-def as_parameters(text: str) -> str:
-    """Return a message with options spelled as parameters: ``--chunk-size`` is ``chunk_size``."""
-
-    def spell(found: re.Match[str]) -> str:
-        if found["command"]:
-            return found["command"]
-        if found["documents"]:
-            return "docs"
-        return found["name"].replace("-", "_") + ("=False" if found["no"] else "")
-
-    return _SPELLED.sub(spell, text)
+    if not str(path):
+        raise InputError("the path is empty; name a file or a folder")
+    return Path(path).expanduser()
 
 
 def for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -254,3 +149,12 @@ def for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
             raise
 
     return called
+
+
+def as_parameters(text: str) -> str:
+    """Return a message with options spelled as parameters: ``--chunk-size`` is ``chunk_size``."""
+
+    def spell(found: re.Match[str]) -> str:
+        return found["command"] or found["name"].replace("-", "_") + ("=False" if found["no"] else "")
+
+    return _SPELLED.sub(spell, text)

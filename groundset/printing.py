@@ -1,7 +1,11 @@
 """Safe printing: texts from files and models cannot control the terminal or forge lines."""
 
 import json
+import os
 import re
+import shutil
+import sys
+from collections.abc import Sequence
 
 import typer
 from rich.console import Console
@@ -38,6 +42,23 @@ def say_lines(text: str, *, err: bool = False) -> None:
 def print_above(console: Console, line: str) -> None:
     """Print one line above the live display of a console."""
     console.print(printable(line), markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def say_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under headings, aligned; on a terminal that is too narrow, each row as a block."""
+    cells = [list(headings), *([printable(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
+    limit = shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+    if limit is None or sum(widths) + 2 * (len(widths) - 1) <= limit:
+        for row in cells:
+            say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        return
+    first = max(map(len, headings))
+    for number, row in enumerate(cells[1:]):
+        if number:
+            say()
+        for heading, cell in zip(headings, row, strict=True):
+            say(f"{heading.ljust(first)}  {cell}")
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -16,8 +16,7 @@ dependencies are imported. Variables set by the user are not changed.
 | `OMP_WAIT_POLICY` | threads that spin while waiting, which starve beside another busy process |
 | `HF_HUB_OFFLINE` | every request to the Hugging Face Hub, unless the Hub is enabled |
 
-The Hub is enabled by `GROUNDSET_HUB=1`, by `--hub` of some commands, by `push`, and while a model named `hf/…` is
-downloaded.
+The Hub is enabled by `GROUNDSET_HUB=1`, by `push`, and while a model named `hf/…` is downloaded.
 
 If the environment names a proxy, loopback addresses are added to `NO_PROXY`.
 """

@@ -1,20 +1,38 @@
-"""Read and validate rows of untrusted files; every row comes with its file and line for messages."""
+"""Read and validate rows of untrusted files; every row comes with its file and line for messages.
+
+Parquet is read in a child process with a memory limit: a few kilobytes of it can decompress to gigabytes in many ways
+(pages, dictionaries, delta encoding). The child writes each row as a line of JSON, so that only one row is in memory
+here.
+"""
 
 import json
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+from groundset.bounded import child_command, limit_memory
 from programs.errors import InputError
-from programs.untrusted import MAX_NAME, MAX_TEXT, numbered_lines, small_text
+from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, format_size, numbered_lines, opened
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
 _MAX_DEPTH = 100
 _MAX_HEADINGS = 100  # HTML knows six levels
 _NAMES = ("path", "title", "evolution", "language", "split", "document_id")
+# A row group is read page by page, and a page is about a megabyte; Arrow itself takes 0.2 GB.
+_MEMORY_MB = 1024
+# The maximum size of all rows: a multiple of the file size, or a fixed size if larger. Well compressed text has a ratio
+# of ten, passages repeated in many rows one of a hundred.
+_MAX_RATIO, _ALWAYS_ALLOWED = 200, 256 << 20
+_ROW_COST = 1024  # memory of an empty row as a chunk or a question
+_ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; larger batches are hardly faster
 
 
 def jsonl_rows(file: Path) -> Iterator[Row]:
@@ -34,22 +52,6 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
         yield where, fields
 
 
-def array_rows(file: Path, most: int) -> Iterator[Row]:
-    """Yield the objects of a JSON array in a file of at most ``most`` bytes.
-
-    Raises:
-        InputError: it is not an array of objects, or too long; the message names the file.
-        OSError: the file cannot be read.
-    """
-    rows = _parse(str(file), small_text(file, most).encode())
-    if not isinstance(rows, list):
-        raise InputError(f"{file}: not a JSON array")
-    for number, fields in enumerate(rows, 1):
-        if not isinstance(fields, dict):
-            raise InputError(f"{file}, row {number}: not a JSON object")
-        yield f"{file}, row {number}", fields
-
-
 def _parse(where: str, text: bytes) -> Any:
     try:
         value = json.loads(text.decode())
@@ -63,6 +65,81 @@ def _parse(where: str, text: bytes) -> Any:
     except ValueError as error:
         raise InputError(f"{where}: not JSON ({error})") from error
     return value
+
+
+def parquet_rows(file: Path, *, longest: int = MAX_ROW) -> Iterator[Row]:
+    """Yield the rows of a parquet file; values without a JSON type, such as dates, become text.
+
+    A row has at most ``longest`` bytes as JSON.
+
+    Raises:
+        InputError: the file is not parquet, is damaged, or holds far more data than its size suggests.
+        OSError: the file cannot be read.
+    """
+    size = file.stat().st_size
+    left = max(_ALWAYS_ALLOWED, _MAX_RATIO * size)
+    command = child_command("groundset.rows:_write_rows")
+    with (
+        opened(file) as stream,
+        subprocess.Popen(command, stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
+        closing(process.stdout) as lines,  # type: ignore[type-var] # it is a pipe, as asked for
+    ):
+        assert lines is not None
+        try:
+            for number in count(1):
+                where, line = f"{file}, row {number}", lines.readline(longest + 2)
+                if line == b"null\n":
+                    return
+                if line.startswith(b'"'):
+                    raise InputError(f"{file}{json.loads(line)}")
+                if not line:
+                    reason = "takes more than 1 GB of memory to read, or is damaged"
+                    raise InputError(f"{file}, after row {number - 1}: {reason}")
+                if len(line) > longest:
+                    raise InputError(f"{where}: longer than {format_size(longest)}")
+                left -= len(line) + _ROW_COST
+                if left < 0:
+                    raise InputError(f"{where}: a file of {size:,} bytes must not hold more than this")
+                yield where, json.loads(line)
+        finally:
+            process.kill()
+
+
+def _write_rows() -> None:
+    """Write the parquet file on standard input as lines of JSON; the last line is null, or the reason of a failure."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)  # libraries may print to standard output
+    limit_memory(_MEMORY_MB)
+    import pyarrow
+    from pyarrow import parquet
+
+    number, failure = 0, None
+    try:
+        with parquet.ParquetFile(sys.stdin.buffer, pre_buffer=False, buffer_size=1 << 20) as table:
+            for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, use_threads=False):
+                for fields in batch.to_pylist():
+                    out.write(json.dumps(fields, ensure_ascii=False, default=_plain_value) + "\n")
+                    number += 1
+    except MemoryError:
+        return  # without a last line, the parent reports the limit
+    except pyarrow.ArrowException as error:
+        failure = f" is not a parquet file ({_first_line(error)})"
+    except UnicodeError:
+        failure = ": its texts are not UTF-8"
+    except OSError as error:  # pyarrow raises it for invalid bytes
+        failure = f" is damaged ({_first_line(error)})"
+    except (OverflowError, ValueError, RecursionError) as error:  # for example a date after the year 9999
+        failure = f", after row {number}: {_first_line(error)}"
+    out.write(json.dumps(failure) + "\n")
+    out.flush()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _plain_value(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
@@ -82,7 +159,7 @@ def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
     if not value.strip():
         raise InputError(f"{where}, column {name}: is empty")
     most = MAX_NAME if name.endswith("id") or name in _NAMES else MAX_TEXT
-    check_length(f"{where}, column {name}", value, most)
+    _check_length(f"{where}, column {name}", value, most)
     return value
 
 
@@ -93,8 +170,7 @@ def optional(where: str, fields: Mapping[str, Any], name: str) -> str | None:
     return None if is_blank else required(where, fields, name)
 
 
-def check_length(where: str, text: str, most: int = MAX_TEXT) -> None:
-    """Raise an InputError if a text has more than ``most`` characters."""
+def _check_length(where: str, text: str, most: int = MAX_TEXT) -> None:
     if len(text) > most:
         raise InputError(f"{where}: longer than {most:,} characters")
 
@@ -106,7 +182,7 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
         raise InputError(f"{where}, column headings: must be a list of texts")
     if len(headings) > _MAX_HEADINGS:
         raise InputError(f"{where}, column headings: more than {_MAX_HEADINGS}")
-    check_length(f"{where}, column headings", "".join(headings), MAX_NAME)
+    _check_length(f"{where}, column headings", "".join(headings), MAX_NAME)
     return tuple(headings)
 
 
@@ -123,30 +199,33 @@ def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object in ``metadata`` with JSON values, empty if it is missing."""
+    """Return the object in ``metadata``, empty if it is missing.
+
+    Raises:
+        InputError: it is not an object, too long or too deep, or a number in it is not finite or beyond 64 bits.
+    """
+    from programs.numbers import check_numbers  # the process that reads Parquet does without, to start in half the time
+
     metadata = fields.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, dict):
         raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")
     if _is_nested(metadata, _MAX_DEPTH):
         raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
-    # Parquet has dates and other types that JSON lacks.
-    as_json = json.dumps(metadata or {}, ensure_ascii=False, default=plain_value)
-    check_length(f"{where}, column metadata", as_json)
-    plain: dict[str, Any] = json.loads(as_json)
-    return plain
+    _check_length(f"{where}, column metadata", json.dumps(metadata, ensure_ascii=False))
+    try:
+        return check_numbers(metadata)
+    except ValueError as error:
+        raise InputError(f"{where}, column metadata: {error}; write it as a text or leave it out") from error
 
 
 def is_missing(value: object) -> bool:
     """Return whether a cell of a table has no value: None or NaN."""
-    return value is None or (isinstance(value, float) and not math.isfinite(value))
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _is_nested(value: object, depth: int) -> bool:
     """Return whether objects and lists are nested more than ``depth`` deep."""
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
     return inner is not None and (depth == 0 or any(_is_nested(value, depth - 1) for value in inner))
-
-
-def plain_value(value: object) -> str:
-    """Return a value without a JSON type as text."""
-    return value.isoformat() if isinstance(value, datetime) else str(value)

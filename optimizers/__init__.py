@@ -1,1 +1,1 @@
-"""How programs are compiled against labels."""
+"""Compiling: labels and gold rows as trainsets, metrics, and optimizers of prompts, heads and weights."""

@@ -1,21 +1,95 @@
-"""Labels: chunks and question-chunk pairs annotated as good or bad, with the reason."""
+"""Annotated rows: labels (is a chunk or a question good, and why not) and gold rows (what a step should write).
+
+A file has one JSON object in each line. Rows with ``step`` are gold rows, others are labels.
+"""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from optimizers.rows import Problem, first_problem, raise_first, valid_rows
-from programs.errors import LeakError
-from programs.features import KINDS
-from programs.reasons import AnswerLabel, ChunkReason, QuestionReason
-from programs.text import plain
+from programs.errors import InputError, LabelError
+from programs.untrusted import numbered_lines
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
+ChunkReason = Literal["ok", "citation", "metadata", "boilerplate", "not_self_contained", "too_thin"]
+QuestionReason = Literal[
+    "ok", "context_reference", "vague", "unanswerable", "wrong_premise", "malformed", "conjoined", "gives_away"
+]
+# The output of a judge that a reason makes false.
+FAULTS: Mapping[str, str] = {
+    "context_reference": "independent", "vague": "independent",
+    "malformed": "clear", "conjoined": "clear", "gives_away": "clear",
+    "unanswerable": "answerable", "wrong_premise": "answerable",
+    "citation": "content", "metadata": "content", "boilerplate": "content", "too_thin": "content",
+    "not_self_contained": "self_contained",
+}  # fmt: skip
+NOT_STATED = "not stated"
 _DEV, _TEST = 20, 20  # percent of the documents whose rows have no split
+_CHANCE = 3  # characters; a question may contain so short an answer by chance
+_OWN_WORDS = ("yes_no", "not_stated")  # kinds of answers that no passage has word for word
+_NAMING = ("yes_no", "comparison")  # kinds of questions that may contain their answer
+_DECISIONS = {"alike", "fits", "approved", "sound"}
+_STATED = {  # what must stand word for word where
+    "answer": ("answer", "passage"), "ask": ("evidence", "passage"), "follow_up": ("evidence", "passage"),
+    "keyphrases": ("keyphrases", "passage"), "question": ("answer", "fact"), "rewrite": ("answer", "fact"),
+}  # fmt: skip
+_HIDING = ("ask", "ask_profiled", "question", "reword")  # steps whose questions must not contain their answer
+
+Text = Annotated[str, Field(min_length=1)]
+Texts = tuple[Text, ...]
+
+
+class Row(BaseModel):
+    """What labels and gold rows have in common; unknown keys are errors, because they may be misspelt.
+
+    ``split`` may be left out: it is then that of other rows about its document, else :func:`split_of` the document.
+    ``licence`` is set on rows from a public data set.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Text
+    document: str = ""
+    documents: Texts = ()
+    chunk: str = ""
+    chunks: Texts = ()
+    split: Split | None = None
+    language: Text = "en"
+    licence: str = ""
+    annotation_pass: int = Field(default=1, ge=1)
+
+    @property
+    def sources(self) -> Texts:
+        """Return the documents that the row is about."""
+        return self.documents or ((self.document,) if self.document else ())
+
+
+class Label(Row):
+    """What both kinds of labels have in common."""
+
+    label: Literal["good", "bad"]
+    reason: str
+    topic: str = ""
+    explanation: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Return whether the label is good."""
+        return self.label == "good"
+
+
+class ChunkLabel(Label):
+    """A labelled chunk: only ``text`` was judged; ``topic`` is its title and headings in one line."""
+
+    text: Text
+    reason: ChunkReason
 
 
 class LabelledAnswer(BaseModel):
@@ -23,158 +97,61 @@ class LabelledAnswer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
-    text: str = Field(min_length=1)
-    label: AnswerLabel
+    text: Text
+    label: Literal["correct", "incomplete", "unsupported"]
 
 
-class _Label(BaseModel):
-    """The fields of both kinds of labels; unknown keys are errors, because they may be misspelt."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    id: str = Field(min_length=1)
-    document: str = Field(min_length=1)
-    label: Literal["good", "bad"]
-    explanation: str = ""
-    split: Split
-    annotation_pass: int = Field(default=1, ge=1)
-    language: str = "en"
-
-    @property
-    def good(self) -> bool:
-        """Return whether the label is good."""
-        return self.label == "good"
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """Return the unique key: the id within an annotation pass."""
-        return self.id, self.annotation_pass
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Return the source document."""
-        return (self.document,)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _assign_split(cls, row: Any) -> Any:
-        """Assign a missing split by the hash of the document's name."""
-        if isinstance(row, dict) and row.get("split") is None and isinstance(row.get("document"), str):
-            return {**row, "split": split_of(row["document"])}
-        return row
-
-    @model_validator(mode="after")
-    def _check_reason(self) -> Self:
-        reason = getattr(self, "reason", None)
-        if (reason == "ok") != self.good:
-            raise ValueError(f"label {self.label} conflicts with reason {reason}")
-        return self
-
-
-class ChunkLabel(_Label):
-    """A labelled chunk: only ``text`` was judged; ``topic`` is its title and headings in one line."""
-
-    text: str = Field(min_length=1)
-    reason: ChunkReason
-    topic: str = ""
-
-    @property
-    def inputs(self) -> dict[str, str]:
-        """Return the inputs of the critic: the text without its title."""
-        return {"topic": "", "passage": self.text}
-
-
-def _check_kind(kind: str) -> str:
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind of question {kind!r}; choose one of {', '.join(KINDS)}")
-    return kind
-
-
-class QuestionLabel(_Label):
+class QuestionLabel(Label):
     """A labelled question about its ``passage``; ``origin`` names the model that wrote it, or "written" for a person.
 
-    ``chunk`` is the id of the label of its passage, if any. ``kind`` is the question kind; it is set only for questions
-    that a run generated and all its other steps accepted. The precision of a threshold is measured on these.
+    ``kind`` says what it asks for; it is set only for questions that a run generated and all its other steps accepted.
     """
 
-    question: str = Field(min_length=1)
-    passage: str = Field(min_length=1)
+    question: Text
+    passage: Text
     reason: QuestionReason
-    topic: str = ""
     answer: LabelledAnswer | None = None
     origin: str = "written"
-    chunk: str = ""
-    kind: Annotated[str, AfterValidator(_check_kind)] | None = None
-
-    @property
-    def inputs(self) -> dict[str, str]:
-        """Return the inputs of the critic."""
-        return {"passage": self.passage, "question": self.question}
+    kind: str = ""
 
 
-class AnsweredLabel(_Label):
-    """An answer to a good question; it is good if it is correct and complete."""
+class GoldRow(Row):
+    """What a step should write; its further fields are those of its step in :data:`GOLD`."""
 
-    question: str
-    passage: str
-    text: str
-    reason: Literal["ok", "incomplete", "unsupported"]
-
-    @property
-    def inputs(self) -> dict[str, str]:
-        """Return the inputs of the critic."""
-        return {"passage": self.passage, "question": self.question, "answer": self.text}
-
-    @classmethod
-    def of(cls, label: QuestionLabel) -> Self | None:
-        """Build the label of a question's answer; None if the answer is not labelled or the question is bad."""
-        if label.answer is None or not label.good:
-            return None
-        good = label.answer.label == "correct"
-        fields = label.model_dump(include={"id", "document", "split", "annotation_pass", "language", "question"})
-        fields |= {"passage": plain(label.passage), "text": label.answer.text, "label": "good" if good else "bad"}
-        return cls(**fields, reason="ok" if good else label.answer.label)
+    step: str
 
 
-Label = ChunkLabel | QuestionLabel
-_OneLabel = TypeVar("_OneLabel", ChunkLabel, QuestionLabel)
-
-
-class Labelled(Protocol):
-    """A row that a critic can be fitted to: a label, or a gold row of a step that decides."""
-
-    @property
-    def id(self) -> str:
-        """Return the unique id of the row."""
-        ...
-
-    @property
-    def document(self) -> str:
-        """Return the source document."""
-        ...
-
-    @property
-    def split(self) -> Split:
-        """Return the split of the document."""
-        ...
-
-    @property
-    def good(self) -> bool:
-        """Return whether the expected decision is yes."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Return the reason for a no, "ok" for a yes."""
-        ...
-
-    @property
-    def inputs(self) -> dict[str, str]:
-        """Return the inputs of the critic."""
-        ...
-
-
-_AnyLabelled = TypeVar("_AnyLabelled", bound=Labelled)
+# The fields of gold rows by step: `name` is a text, `name?` one that may be empty or missing, `name*` several texts,
+# `name!` true or false, `name{}` any JSON.
+GOLD: Mapping[str, str] = {
+    "agree": "question first second alike! kind?",
+    "answer": "topic? passage question answer kind",
+    "ask": "topic? before? passage question answer evidence answers kind",
+    "ask_profiled": "topics* clue profile question options* answer evidence",
+    "clues": "topic? clue example description",
+    "compress": "question short_question",
+    "conditional": "topic? facts* question condition answer conditional_question",
+    "distil": "topics* question needed* missing?",
+    "fits": "topics* profile question answer fits! explanation? kind?",
+    "follow_up": "topic? passage question answer follow_up stand_alone_question new_answer evidence answers",
+    "keyphrases": "topic? passage keyphrases*",
+    "multi_context": "topic? facts* gives* compare? answer question kind",
+    "panel": "passage question answer viewpoint opinions? approved! kind?",
+    "premise": "first second alike! kind?",
+    "profiles": "topics* dimensions{} question profiles{}",
+    "question": "topic? before? fact answer question kind reply?",
+    "reasoning": "topic? facts* name question answer derived! reasoning_question kind",
+    "relevance": "topic? question relevant! explanation",
+    "resolve": "first second alike! kind?",
+    "reword": "topic? question answer wording kind persona? examples*",
+    "rewrite": "topic? before? fact answer question feedback better_question kind",
+    "same": "first second alike! kind?",
+    "sound": "topic? before? fact answer question sound! kind?",
+    "split": "question questions*",
+    "unanswerable": "topic? passage answered_question missing question",
+}
+_TYPES: Mapping[str, Any] = {"": (Text, ...), "?": (str, ""), "*": (Texts, ()), "!": (bool, ...), "{}": (Any, ...)}
+_FIELD = re.compile(r"(\w+)(\W*)(?: |$)")
 
 
 def split_of(document: str) -> Split:
@@ -183,68 +160,138 @@ def split_of(document: str) -> Split:
     return "test" if bucket < _TEST else "dev" if bucket < _TEST + _DEV else "train"
 
 
-def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]:
-    """Return the labels of one kind, for each id the one of the lowest annotation pass; other rows are ignored.
+def read_rows(files: Sequence[Path]) -> list[Row]:
+    """Return the labels and gold rows of files, in order and all with a split; of a label, the first annotation pass.
 
     Raises:
-        LabelError: a file cannot be read or has an invalid row.
+        LabelError: a file cannot be read, or a row is wrong; the message names the first problem.
     """
-    first: dict[str, _OneLabel] = {}
-    for label in read_all(files):
-        if isinstance(label, kind):
-            known = first.get(label.id)
-            if known is None or label.annotation_pass < known.annotation_pass:
-                first[label.id] = label
+    rows, problems = checked(files)
+    if problems:
+        more = f"; `groundset labels check` lists all {len(problems)} problems" if len(problems) > 1 else ""
+        raise LabelError(f"{problems[0]}{more}")
+    first: dict[str, Row] = {}
+    for row in rows:
+        if row.id not in first or row.annotation_pass < first[row.id].annotation_pass:
+            first[row.id] = row
     return list(first.values())
 
 
-def read_all(files: Sequence[Path]) -> list[Label]:
-    """Return the labels of all files and annotation passes, in order; gold rows are ignored.
+def hashes_of(files: Iterable[Path]) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name, for records."""
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
+    """Return the valid rows of files, and a line for each problem of the others.
 
     Raises:
-        LabelError: names the first problem.
+        LabelError: a file cannot be read at all.
     """
-    result: tuple[list[Label], list[Problem]] = valid_rows(files, _parse)
-    labels, problems = result
-    raise_first(problems)
-    return labels
-
-
-def hashes_of(files: Sequence[Path]) -> list[dict[str, str]]:
-    """Return the name and SHA-256 of each file, for the record of a compile."""
-    hashes = []
+    problems: list[str] = []
+    found: list[tuple[Path, int, Row]] = []
+    seen: dict[tuple[str, int], str] = {}
     for file in files:
-        with file.open("rb") as stream:
-            hashes.append({"file": file.name, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()})
-    return hashes
+        empty = True
+        for line, value in _json_lines(file, problems):
+            empty = False
+            row = _parsed(value)
+            if isinstance(row, str):
+                problems.append(f"{file}, line {line}: {row}")
+            elif (key := (row.id, row.annotation_pass)) in seen:
+                problems.append(f"{file}, line {line}: id {row.id} is already used in {seen[key]}")
+            else:
+                seen[key] = f"{file.name}, line {line}"
+                found.append((file, line, row))
+        if empty:
+            problems.append(f"{file}: no rows")
+    splits: dict[str, Split] = {}
+    for _, _, row in found:
+        if row.split:
+            splits = {**dict.fromkeys(row.sources, row.split), **splits}
+    rows = []
+    for file, line, row in found:
+        split = row.split or next((splits[source] for source in row.sources if source in splits), None)
+        split = split or split_of(row.sources[0])
+        if leaks := [source for source in row.sources if splits.setdefault(source, split) != split]:
+            both = f"{splits[leaks[0]]} and {split}"
+            problems.append(f"{file}, line {line}: document {leaks[0]} is in two splits: {both}")
+        else:
+            rows.append(row if row.split else row.model_copy(update={"split": split}))
+    return rows, problems
 
 
-def splits_of(labels: Iterable[_AnyLabelled]) -> dict[Split, list[_AnyLabelled]]:
-    """Return the labels of each split."""
-    by_split: dict[Split, list[_AnyLabelled]] = {"train": [], "dev": [], "test": []}
-    for label in labels:
-        by_split[label.split].append(label)
-    return by_split
-
-
-def refuse_test_rows(labels: Iterable[Labelled]) -> None:
-    """Raise an error if training labels contain a row of the test split.
-
-    Raises:
-        LeakError: names the first such row.
-    """
-    for label in labels:
-        if label.split == "test":
-            raise LeakError(f"label {label.id} is in the test split; train on rows of train and dev only")
-
-
-def _parse(row: dict[str, Any]) -> Label | str | None:
-    return None if "step" in row and "label" not in row else parse_label(row)
-
-
-def parse_label(row: dict[str, Any]) -> Label | str:
-    """Return the label of a row, or an error message."""
+def _json_lines(file: Path, problems: list[str]) -> Iterator[tuple[int, Any]]:
     try:
-        return QuestionLabel.model_validate(row) if "question" in row else ChunkLabel.model_validate(row)
+        for number, line in numbered_lines(file):
+            if not line.strip():
+                continue
+            try:
+                yield number, json.loads(line.decode())
+            except (ValueError, RecursionError):
+                problems.append(f"{file}, line {number}: not valid JSON in UTF-8")
+    except InputError as error:
+        raise LabelError(str(error)) from error
+    except OSError as error:
+        raise LabelError(f"{file}: {error.strerror or error}") from error
+
+
+def _parsed(value: Any) -> Row | str:
+    """Return the row of a JSON value, or what is wrong with it."""
+    if not isinstance(value, dict):
+        return "not a JSON object"
+    kind: type[Row] = QuestionLabel if "question" in value else ChunkLabel
+    if "step" in value and "label" not in value:
+        if value["step"] not in GOLD:
+            return f"step: unknown step {value['step']!r}; steps with gold rows: {', '.join(GOLD)}"
+        kind = _gold_type(value["step"])
+    try:
+        row = kind.model_validate(value)
     except ValidationError as error:
-        return first_problem(error)
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        message = "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"])
+        return f"{key}: {message[:1].lower()}{message[1:]}"
+    if not row.sources:
+        return "document: name the document that the row is about"
+    return next(_problems(row), None) or row
+
+
+@cache
+def _gold_type(step: str) -> type[GoldRow]:
+    fields = {name: _TYPES[mark] for name, mark in _FIELD.findall(GOLD[step])}
+    made: type[GoldRow] = create_model(f"{step}_gold", __base__=GoldRow, **fields)
+    return made
+
+
+def _problems(row: Any) -> Iterator[str]:
+    """Yield what is wrong with a row whose fields have the right types."""
+    if isinstance(row, Label):
+        if (row.reason == "ok") != row.good:
+            yield f"label {row.label} conflicts with reason {row.reason}"
+        return
+    fields = row.model_dump()
+    kind = fields.get("kind", "")
+    for name in _DECISIONS & fields.keys():
+        if "kind" in fields and fields[name] != (not kind):
+            yield f"kind says what is wrong: it must be empty if {name} is true and set if it is false"
+    pairs = [("question", name) for name in fields if name.endswith("_question") or name == "wording"]
+    for one, other in (*pairs, ("first", "second")):
+        if one in fields and fields[one].casefold() == fields[other].casefold():
+            yield f"{other}: nothing was changed: {fields[other]}"
+    for name in {"topics", "gives"} & fields.keys():
+        if len(fields[name]) != len(row.chunks):
+            yield f"{name} must have one entry for each of chunks"
+    yield from (f"needed: {chunk} is not among chunks" for chunk in fields.get("needed", ()) if chunk not in row.chunks)
+    stated, place = _STATED.get(row.step, ("", ""))
+    for words in () if not stated or kind in _OWN_WORDS else _several(fields[stated]):
+        if words not in fields[place] and words not in " ".join(fields[place].split()):
+            yield f"{stated} is not in the {place}: {words}"
+    asked = fields.get("wording") or fields.get("question", "")
+    hidden = row.answer if row.step in _HIDING and kind not in _NAMING else ""
+    if len(hidden) > _CHANCE and hidden.casefold() in asked.casefold():
+        yield f"the question contains its answer: {hidden}"
+
+
+def _several(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value

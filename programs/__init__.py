@@ -1,1 +1,1 @@
-"""The programs that make samples: steps, stages, recipes, critics, and their types."""
+"""DSPy modules that are called with text: recipes, judges, and what they are made of."""

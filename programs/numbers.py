@@ -5,7 +5,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field
 
-from programs.errors import CriticError
+from programs.errors import AnswerError
 
 _Value = TypeVar("_Value")
 
@@ -31,11 +31,11 @@ def logistic(odds: float) -> float:
     """Return the probability of log-odds.
 
     Raises:
-        CriticError: they are NaN.
+        AnswerError: they are NaN.
     """
     if math.isnan(odds):
-        raise CriticError(
-            "the critic cannot decide, its evidence is not a number (NaN); check the weights of the --embedder and of "
+        raise AnswerError(
+            "the judge cannot decide, its evidence is not a number (NaN); check the weights of the --embedder and of "
             "its state (--compiled)"
         )
     return 1 / (1 + math.exp(-max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, odds))))

@@ -20,6 +20,7 @@ _TARGET = r"[^)\s\]]*(?:\](?!\()[^)\s\]]*)*"
 _MARKUP = re.compile(
     rf"!?\[([^\]\n]{{0,500}})\]\({_TARGET}\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>"
 )
+_CODE_BLOCK = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _POSSESSIVE = re.compile(r"['’]s(?= )")
 
 
@@ -49,8 +50,12 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def plain(text: str) -> str:
-    """Return Markdown text without emphasis, code marks, link targets and footnote marks."""
-    return re.sub(r"[ \t]{2,}", " ", _MARKUP.sub(lambda match: match.group(1) or "", text)).strip()
+    """Return Markdown text without emphasis, code marks, link targets and footnote marks; code blocks stay."""
+    pieces = _CODE_BLOCK.split(text) if "```" in text else [text]
+    pieces[::2] = [
+        re.sub(r"[ \t]{2,}", " ", _MARKUP.sub(lambda match: match.group(1) or "", piece)) for piece in pieces[::2]
+    ]
+    return "".join(pieces).strip()
 
 
 def plain_passage(texts: Iterable[str]) -> str:

@@ -1,1 +1,1 @@
-"""What each step asks: one ``dspy.Signature`` in each module, and nothing else."""
+"""What each step asks: ``dspy.Signature`` classes, and nothing else."""

@@ -1,39 +1,77 @@
-"""Step ``judge``: would a person keep this question for this chunk?
-
-``fit`` decides; the other outputs say why.
-"""
-
-from typing import Annotated
+"""What is asked of a judge: a language model that reads, or a fitted head with the same outputs."""
 
 import dspy
-from dspy.experimental import Noul
-
-Fit = Noul[
-    (True, "A careful editor would keep it: it stands alone, asks one clear thing, and the passage answers it."),
-    (False, "It fails in any of these points."),
-]
-Independent = Noul[
-    (True, "Names its subject; can be understood by someone who has not seen the passage."),
-    (False, "Points at a passage, text or figure, or uses words whose meaning only the passage gives."),
-]
-Clear = Noul[
-    (True, "Asks one thing in a well-formed way; it is plain what an answer would be."),
-    (False, "Malformed, vague, more than one question, or not a question."),
-]
-Answerable = Noul[
-    (True, "The passage alone gives the answer."),
-    (False, "The passage does not give the answer or contradicts what the question assumes."),
-]
 
 
 class JudgeQuestion(dspy.Signature):
-    """Decide whether this question is fit for an evaluation set."""
+    """Decide whether a careful editor would keep this question for an evaluation set, and answer it from the passage.
 
-    passage: str = dspy.InputField(desc="the passage that the question was written from")
+    Be strict: faults are easily missed, and one is enough for no. Names, places and years in the topic or before the
+    passage count as said, the answer must be in the passage.
+    Independent: read the question alone first, as somebody who will never see the passage. It is no if it points at a
+    passage, text or figure, if a word in it says nothing until the passage explains who or what that is, or if it
+    describes in a roundabout way what has a name.
+    Clear: it asks one thing in a well-formed way; a list of things that are asked for together is one. It is no if two
+    things are asked at once, if several different answers would be right, or if it holds its own answer other than as
+    one of several to choose from.
+    Answerable: somebody who reads this passage only can give the right and whole answer. It is no if the passage only
+    speaks of the matter, or if the question takes anything for granted, such as a name, number, date or cause, that the
+    passage does not say or says otherwise.
+    """
+
+    topic: str = dspy.InputField(desc="title and headings above the passage", default="")
+    before: str = dspy.InputField(desc="what stands just before the passage", default="")
+    passage: str = dspy.InputField(desc="the passage that must answer the question")
     question: str = dspy.InputField(desc="the question to judge")
-    fit: Annotated[bool, Fit] = dspy.OutputField(desc="Is the question fit for an evaluation set?")
-    independent: Annotated[bool, Independent] = dspy.OutputField(
-        desc="Can the question be understood without the passage?"
-    )
-    clear: Annotated[bool, Clear] = dspy.OutputField(desc="Does the question ask one clear thing?")
-    answerable: Annotated[bool, Answerable] = dspy.OutputField(desc="Does the passage answer the question?")
+    reason: str = dspy.OutputField(desc="what speaks for and against the question, in at most 30 words")
+    answer: str = dspy.OutputField(desc="the whole answer in a few words of the passage, or: not stated")
+    independent: bool = dspy.OutputField(desc="can the question be understood without the passage?")
+    clear: bool = dspy.OutputField(desc="does it ask one clear thing?")
+    answerable: bool = dspy.OutputField(desc="does the passage answer it?")
+    confidence: int = dspy.OutputField(desc="how likely an editor keeps it, from 0 to 100; under 50 with any no")
+
+
+class CompareTexts(dspy.Signature):
+    """Decide whether what is claimed of two texts holds. Compare names, numbers, conditions and negations; one
+    difference that matters to the claim is enough for no."""
+
+    claim: str = dspy.InputField(desc="what must hold")
+    question: str = dspy.InputField(desc="the question that both texts are about, if there is one", default="")
+    first: str = dspy.InputField(desc="the first text")
+    second: str = dspy.InputField(desc="the second text")
+    reason: str = dspy.OutputField(desc="what speaks for and against the claim, in at most 20 words")
+    holds: bool = dspy.OutputField(desc="does the claim hold?")
+
+
+class ReviewDraft(dspy.Signature):
+    """Decide whether a passage, or a question with its answer, meets a criterion. Decide by the criterion alone. If
+    other reviewers' opinions are given, weigh their reasons: change your decision where they show a fault, or that
+    there is none."""
+
+    criterion: str = dspy.InputField(desc="what to decide by")
+    passage: str = dspy.InputField(desc="the passage, or several, each under its number")
+    question: str = dspy.InputField(desc="the question")
+    answer: str = dspy.InputField(desc="its answer, if there is one", default="")
+    opinions: str = dspy.InputField(desc="what other reviewers decided, and why", default="")
+    reason: str = dspy.OutputField(desc="what speaks for and against it, in at most 25 words")
+    approved: bool = dspy.OutputField(desc="is the criterion met?")
+
+
+class GroundAnswer(dspy.Signature):
+    """Decide whether the passage supports this answer to this question."""
+
+    passage: str = dspy.InputField(desc="the passage")
+    question: str = dspy.InputField(desc="the question")
+    answer: str = dspy.InputField(desc="the answer to check")
+    grounded: bool = dspy.OutputField(desc="Does the passage support the answer?")
+
+
+class WeighPair(dspy.Signature):
+    """Decide whether question and answer are sound."""
+
+    topic: str = dspy.InputField(desc="what the fact is about")
+    before: str = dspy.InputField(desc="what the passage says just before, if that is needed", default="")
+    fact: str = dspy.InputField(desc="the sentence that they were written from")
+    question: str = dspy.InputField(desc="the question")
+    answer: str = dspy.InputField(desc="its answer, words of the fact")
+    sound: bool = dspy.OutputField(desc="Are they sound?")

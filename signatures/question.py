@@ -1,17 +1,94 @@
-"""Step ``question``: a seed question about one fact."""
+"""What is asked of a model that writes questions."""
 
 import dspy
 
 
-class AskQuestion(dspy.Signature):
-    """Write one question whose answer is exactly the given answer.
+class AskPassage(dspy.Signature):
+    """Write one question that a user of these documents would ask and that this passage alone answers.
 
-    The question names its subject in full, so that someone who has never seen the fact understands it, and
-    does not contain the answer.
+    The question asks one thing, in the words of somebody who wants to know or to do something and has not seen the
+    passage. It calls its subject by its full name, so that it can be understood alone; the name may come from the topic
+    or from what stands before, all else from the passage. It does not speak of the passage and does not give its answer
+    away. The answer is right, complete and stated in the passage, or counted or concluded from nothing but what it
+    states. The evidence is copied from the passage word for word.
+
+    Take the first form on offer that this passage carries, and in that form ask what is most worth knowing; of kinds
+    that are worth as much, take the earlier one. A form that could only become a riddle, or a question that nobody has,
+    is not carried. If a subject is given, ask about that. If nothing in the passage is worth a question that was not
+    asked already, write "none" as the question, and why as the answer.
     """
+
+    topic: str = dspy.InputField(desc="title and headings above the passage", default="")
+    before: str = dspy.InputField(desc="what stands just before the passage", default="")
+    passage: str = dspy.InputField(desc="the passage to ask about")
+    asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
+    subject: str = dspy.InputField(desc="what to ask about, if that is fixed", default="")
+    forms: list[str] = dspy.InputField(desc="forms of question on offer, the most wanted first")
+    kinds: str = dspy.InputField(desc="what a question can ask for, the most wanted first", default="")
+    answers: str = dspy.InputField(desc="how long the answer is")
+    language: str = dspy.InputField(desc="the language to write in, if it is not that of the passage", default="")
+    form: str = dspy.OutputField(desc="the name of the form that you take")
+    kind: str = dspy.OutputField(desc="the kind that you take")
+    question: str = dspy.OutputField(desc="the question, in the language of the passage")
+    answer: str = dspy.OutputField(desc="its answer")
+    evidence: list[str] = dspy.OutputField(desc="the words of the passage that the answer rests on")
+
+
+class CombinePassages(dspy.Signature):
+    """Write one question that needs all of the passages: each gives something that the others do not say, and without
+    it the answer cannot be found.
+
+    Such a question asks about a thing that one passage tells of, and needs what another one says of it (bridge),
+    compares what the passages say of like things (comparison), or asks for something that only follows from all of them
+    (general). It asks one thing in plain words, as somebody would who wants to know it and has not seen the passages;
+    things are called by their names, it is no riddle and no string of clauses. Like things are compared in what matters
+    about them; years between two events, or two figures, only where the one bears on the other. The question does not
+    give its answer away and adds nothing that the passages do not say. The answer is right, complete and stated in the
+    passages, or counted or concluded from nothing but what they state. The evidence is copied word for word, a piece of
+    each passage. If one passage says it all, or they have too little to do with each other, write "none" as the
+    question, and why as the answer.
+    """
+
+    passages: str = dspy.InputField(desc="the passages, each under its number with title and headings")
+    asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
+    answers: str = dspy.InputField(desc="how long the answer is")
+    language: str = dspy.InputField(desc="the language to write in, if it is not that of the passages", default="")
+    kind: str = dspy.OutputField(desc="bridge, comparison or general")
+    question: str = dspy.OutputField(desc="the question, in the language of the passages")
+    answer: str = dspy.OutputField(desc="its answer")
+    evidence: list[str] = dspy.OutputField(desc="a piece of each passage, word for word")
+
+
+class AskFact(dspy.Signature):
+    """Write one question whose answer is exactly the given answer. The question names its subject in full, so that
+    someone who has never seen the fact understands it, and does not contain the answer."""
 
     topic: str = dspy.InputField(desc="what the fact is about")
     fact: str = dspy.InputField(desc="one sentence of the passage")
     answer: str = dspy.InputField(desc="words of the fact that the question must lead to")
     opening: str = dspy.InputField(desc="how the question begins, if that is fixed", default="")
     question: str = dspy.OutputField(desc="the question, in the language of the fact")
+
+
+class AskForProfile(dspy.Signature):
+    """Write a question that fits every line of the profile and that the passages answer, with its answer.
+
+    The question asks one thing, as the person of the profile would who wants to know it and has not seen the passages.
+    It names its subject in full, so that it can be understood alone, does not give its answer away and does not speak
+    of passages, documents or profiles. It may ask for something near the clue, if the passages answer that better. The
+    answer has the form that the profile wants; it is right, complete and stated in the passages, or concluded from
+    nothing but what they state. Only if the profile wants options, write them: the answer, word for word, and wrong
+    ones of the same kind and length, which somebody may take for right but the passages do not support; the question
+    itself does not list them. The evidence is copied from the passages word for word. If the passages have nothing that
+    fits the profile, write "none" as the question.
+    """
+
+    clue: str = dspy.InputField(desc="what the passages were chosen for")
+    passages: str = dspy.InputField(desc="the passages, each under its number with title and headings")
+    asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
+    profile: str = dspy.InputField(desc="the profile of the question, a line for each dimension")
+    language: str = dspy.InputField(desc="the language to write in, if it is not that of the passages", default="")
+    question: str = dspy.OutputField(desc="the question, without options")
+    options: list[str] = dspy.OutputField(desc="the options, or: none")
+    answer: str = dspy.OutputField(desc="its answer")
+    evidence: list[str] = dspy.OutputField(desc="the words of the passages that the answer rests on")

@@ -1,79 +1,68 @@
-"""A server that speaks OpenAI's protocol, on this machine: it answers everything, and remembers what it was asked."""
+"""A server that speaks the protocol of OpenAI: it answers as a test says, and remembers what it was asked."""
 
-import hashlib
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from loopback import served
-
 MODEL = "tiny"
+Answer = str | dict[str, Any] | tuple[int, Any]
+
+
+def wrote(text: str | None, *, finish: str = "stop", **message: Any) -> dict[str, Any]:
+    """Return a completion as servers send it; ``message`` are further fields of the message."""
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text, **message}}
+    usage = {"prompt_tokens": 12, "completion_tokens": 16, "total_tokens": 28}
+    return {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice], "usage": usage}
 
 
 class ModelServer(ThreadingHTTPServer):
     """Serves ``tiny``.
 
     Attributes:
-        texts: what was asked, but for the one word by which it is checked.
+        answer: what a request is answered with: a text, a whole body, or a status and a body.
+        bodies: the requests, but for those by which it is checked.
         keys: the keys that came.
-        status: what calls are answered with, from now on.
-        answer: writes a completion for a system text and the last turn of a user, if it is not None.
-        fault: is called with the handler and the bytes of the answer instead of sending it, if it is not None.
-        ids: the ids of the calls that came.
-        models: the models that are listed.
+        fault: is called with the handler instead of sending an answer, if it is not None.
     """
 
-    def __init__(self, answer: Callable[[str, str], str] | None = None, port: int = 0) -> None:
+    def __init__(self, answer: Callable[[dict[str, Any]], Answer], port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
-        self.texts: list[str] = []
-        self.keys: set[str | None] = set()
-        self.status = 200
         self.answer = answer
-        self.fault: Callable[[Any, bytes], None] | None = None
-        self.ids: list[str | None] = []
-        self.models = [MODEL]
+        self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.fault: Callable[[Any], None] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
 
     @property
     def spec(self) -> str:
-        return f"openai/{MODEL}@http://127.0.0.1:{self.server_port}/v1"
+        return f"openai/{MODEL}@{self.url}"
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: ModelServer
 
     def do_GET(self) -> None:
-        self._send(200, {"object": "list", "data": [{"id": name} for name in self.server.models]})
+        self._send(200, {"object": "list", "data": [{"id": MODEL}]})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = json.dumps(body["messages"])
-        is_call = (body.get("max_tokens") != 1 and body.get("max_completion_tokens") != 1) or body.get("logprobs")
-        if is_call:
-            self.server.texts.append(text)
-            self.server.ids.append(self.headers.get("X-Request-Id"))
-        said = hashlib.sha256(text.encode()).hexdigest()
-        content = f"What is {said}?"
-        if self.server.answer and len(body["messages"]) > 1:
-            content = self.server.answer(body["messages"][0]["content"], body["messages"][-1]["content"])
-        choice: dict[str, Any] = {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": content},
-        }
-        if body.get("logprobs"):
-            top = [{"token": " yes", "logprob": -0.1, "bytes": None}, {"token": "no", "logprob": -3.0, "bytes": None}]
-            choice["logprobs"] = {"content": [{"token": " yes", "logprob": -0.1, "bytes": None, "top_logprobs": top}]}
-        usage = {"prompt_tokens": 12, "completion_tokens": 6, "total_tokens": 18}
-        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice]}
-        if is_call and self.server.fault is not None:
-            self.server.fault(self, json.dumps({**answer, "usage": usage}).encode())
-        else:
-            self._send(self.server.status, {**answer, "usage": usage})
+        self.server.keys.append(self.headers.get("Authorization"))
+        if not (len(body["messages"]) == 1 and body["messages"][0]["content"] == "Hi"):
+            self.server.bodies.append(body)
+            if self.server.fault is not None:
+                self.server.fault(self)
+                return
+        answer = self.server.answer(body)
+        status, content = answer if isinstance(answer, tuple) else (200, answer)
+        self._send(status, wrote(content) if isinstance(content, str) else content)
 
-    def _send(self, status: int, body: dict[str, Any]) -> None:
-        self.server.keys.add(self.headers.get("Authorization"))
+    def _send(self, status: int, body: Any) -> None:
         answer = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -86,8 +75,14 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(answer: Callable[[str, str], str] | None = None, port: int = 0) -> Iterator[ModelServer]:
+def serving(answer: Callable[[dict[str, Any]], Answer] | Answer = "Hello", port: int = 0) -> Iterator[ModelServer]:
     """Serve until the block ends."""
-    server = ModelServer(answer, port)
-    with served(server):
+    server = ModelServer(answer if callable(answer) else lambda _: answer, port)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
         yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

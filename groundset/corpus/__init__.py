@@ -1,1 +1,1 @@
-"""Turn documents into chunks: find files, parse, chunk, drop duplicates and draw."""
+"""Documents to chunks."""

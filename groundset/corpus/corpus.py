@@ -1,248 +1,229 @@
-"""Build a corpus from files, folders and globs: read, chunk, drop duplicates and write."""
+"""The corpus: documents and their chunks, read from files, and stored with a run."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from tokenizers import Tokenizer
-
-from groundset.corpus.chunkers import CHUNKERS, ChunkingTools, Embed
-from groundset.corpus.chunks import chunk_document
-from groundset.corpus.documents import no_documents_error, read_documents
-from groundset.corpus.duplicates import drop_duplicates
-from groundset.corpus.files import SkippedFile, find_documents
-from groundset.corpus.user_chunks import chunk_files, names_chunks, read_user_chunks
-from groundset.executors import LOCAL, Executor
-from groundset.files import is_stream, json_line, whole_file
-from groundset.options import ChunkingOptions
-from programs.errors import InputError
+from groundset.corpus.find import SkippedFile, find_documents
+from groundset.corpus.options import CorpusOptions
+from groundset.options import DEFAULT_EMBEDDER
+from programs.errors import InputError, RunError
+from programs.text import plain
 from programs.types import Chunk, Document
 
-_CHARACTERS_PER_PROCESS = 4 << 20  # cutting them takes longer than starting a process
+if TYPE_CHECKING:
+    from groundset.corpus.cutting.chunkers import Tools
+    from groundset.retrieval.embed import Embedder
+
+_FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
+_AS_JSON = ("headings", "pages", "captions", "metadata")  # columns whose values have no fixed form
+_MAX_ROW = 128 << 20  # bytes of a document as JSON, whose text is limited when it is read
+_BEFORE = 300  # characters
+_MIN_LENGTH = 200
+_NAMED_FILES = 5
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+@dataclass(repr=False)
+class Corpus:
+    """Documents by their ids, and chunks in the order of the documents.
 
-
-class CorpusOptions(ChunkingOptions):
-    """Options for chunking documents.
-
-    ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit (characters; words for ``word``; tokens for
-    ``token``); the default size is the chunker's. Two chunks are duplicates if they share at least
-    ``duplicate_threshold`` of their three-word sequences: 1 drops only exact duplicates, None keeps all.
+    Attributes:
+        skipped: the files that could not be read, and why.
+        dropped: how many chunks were dropped, by reason.
     """
 
-    merge: int = Field(default=1, ge=1)
-    min_length: int = Field(default=200, ge=0)
-    duplicate_threshold: float | None = Field(default=0.85, gt=0, le=1)
-
-    @property
-    def size(self) -> int:
-        """Return the chunk size, by default the chunker's."""
-        return self.chunk_size or CHUNKERS[self.chunker].default_size
-
-    @model_validator(mode="after")
-    def _check_overlap(self) -> Self:
-        if self.chunk_overlap >= self.size:
-            raise InputError(f"--chunk-overlap {self.chunk_overlap}: must be smaller than the chunk size ({self.size})")
-        return self
-
-
-class Counts(_Frozen):
-    """Counts at each stage; ``files`` includes skipped ones."""
-
-    files: int
-    documents: int
-    chunks: int
-    skipped: int = 0
-    dropped_short: int = 0
-    dropped_duplicates: int = 0
-
-
-class Corpus(_Frozen):
-    """Documents, their chunks and the skipped files."""
-
-    documents: tuple[Document, ...]
-    chunks: tuple[Chunk, ...]
-    skipped: tuple[SkippedFile, ...] = ()
-    counts: Counts
-
-
-@dataclass(frozen=True)
-class _Cutter:
-    """Splits a document into chunks; can be sent to another process."""
-
-    options: CorpusOptions
-    tools: ChunkingTools
-
-    def __call__(self, document: Document) -> tuple[list[Chunk], int]:
-        """Return the chunks, and how many were dropped as too short."""
-        options = self.options
-        chunker = CHUNKERS[options.chunker]
-        return chunk_document(
-            document, chunker, options.size, options.chunk_overlap, options.merge, options.min_length, self.tools
-        )
-
-
-@dataclass(frozen=True)
-class _CutDocuments:
-    """An operator that splits documents into chunks."""
-
-    cutter: _Cutter
-
-    @contextmanager
-    def load(self) -> Iterator[_Cutter]:
-        """Yield the function that splits a document."""
-        yield self.cutter
-
-    def name(self, item: Document) -> str:
-        """Return the path of a document."""
-        return item.path
-
-
-class ChunkingResult(NamedTuple):
-    """Chunks, and how many were dropped as too short and as duplicates."""
-
+    documents: dict[str, Document]
     chunks: list[Chunk]
-    dropped_short: int
-    dropped_duplicates: int
+    skipped: list[SkippedFile] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    def __repr__(self) -> str:
+        """Return the numbers of chunks and documents in one line."""
+        return f"<Corpus: {len(self.chunks)} chunks of {len(self.documents)} documents>"
+
+    def before(self, chunk: Chunk) -> str:
+        """Return the end of the document's text before a chunk, as prompts show it."""
+        first = max(0, chunk.start - 2 * _BEFORE)
+        shown = plain(self.documents[chunk.doc_id].text[first : chunk.start])
+        is_cut = first > 0 or len(shown) > _BEFORE
+        return f"… {shown[-_BEFORE:].partition(' ')[2]}" if is_cut else shown
+
+    def order(self, seed: int) -> list[int]:
+        """Return the indexes of the chunks in rounds: one of every document, then a second of each, shuffled by a seed.
+
+        The order depends only on ids and the seed: adding or removing a document keeps the order of the others.
+        """
+
+        def rank(name: str) -> bytes:
+            return hashlib.sha256(f"{seed}\0{name}".encode()).digest()
+
+        members: defaultdict[str, list[tuple[bytes, int]]] = defaultdict(list)
+        for index, chunk in enumerate(self.chunks):
+            members[chunk.doc_id].append((rank(chunk.chunk_id), index))
+        rounds = (enumerate(sorted(drawn)) for drawn in members.values())
+        rows = [(n, rank(name), index) for name, each in zip(members, rounds, strict=True) for n, (_, index) in each]
+        return [index for *_, index in sorted(rows)]
+
+    def write(self, folder: Path) -> None:
+        """Write the corpus into the folder of a run.
+
+        Raises:
+            InputError: a file cannot be written.
+        """
+        from pyarrow import Table, parquet
+
+        from groundset.files import whole_file
+
+        (folder / _FOLDER).mkdir(exist_ok=True)
+        for name, rows in ((_DOCUMENTS, self.documents.values()), (_CHUNKS, self.chunks)):
+            table = Table.from_pylist([_columns(row) for row in rows])
+            with whole_file(folder / _FOLDER / name, follow=False) as aside:
+                parquet.write_table(table, aside, compression="zstd")
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the corpus of a run, whose files are untrusted.
+
+        Raises:
+            RunError: it is missing or damaged; the message names the file.
+        """
+        documents = {document.doc_id: document for document in _stored(folder / _FOLDER / _DOCUMENTS, Document)}
+        return cls(documents, list(_stored(folder / _FOLDER / _CHUNKS, Chunk)))
 
 
-def build_corpus(
-    paths: Sequence[str | Path],
-    options: CorpusOptions | None = None,
-    *,
-    embed: Embed | None = None,
-    tokenizer: Tokenizer | None = None,
-    on_file: Callable[[str], None] | None = None,
-    known: Iterable[Document] = (),
-    executor: Executor = LOCAL,
-) -> Corpus:
-    """Read files, folders and globs, also as URLs, into documents, and split them into chunks.
-
-    The chunks of a ``.jsonl`` or ``.parquet`` file in ``paths`` are used unchanged. The semantic chunker needs
-    ``embed``, the token chunker ``tokenizer``. ``on_file`` is called with each path before the file is read. Files
-    whose content is that of a ``known`` document of the same path are not parsed again. The result does not depend on
-    ``known`` and ``executor``.
-    """
-    options = options or CorpusOptions()
-    is_semantic = options.chunker == "semantic"
-    own = [path for path in paths if names_chunks(path)]
-    own_files = chunk_files(own)
-    others = [path for path in paths if path not in own]
-    documents: list[Document] = []
-    chunks: list[Chunk] = []
-    skipped: list[SkippedFile] = []
-    files = len(own_files)
-    dropped_short = dropped_duplicates = 0
-    if others or not own_files:
-        found = find_documents(others)
-        cutter = _Cutter(options, ChunkingTools(embed if is_semantic else None, tokenizer))
-        reading = read_documents(
-            found.files,
-            on_file,
-            cut=cutter,
-            known={document.path: document for document in known if document.source_digest},
-            executor=executor,
-            one_process=is_semantic,
-        )
-        skipped = [*found.skipped, *reading.skipped]
-        files += len(found.files)
-        if not reading.documents and not own_files:
-            raise no_documents_error(skipped)
-        documents += reading.documents
-        dropped_short = reading.dropped_short
-        chunks, dropped_duplicates = _drop_duplicates(reading.chunks, options, executor)
-    for file in own_files:
-        user_chunks = read_user_chunks(file)
-        documents += user_chunks.documents
-        chunks += user_chunks.chunks
-    _check_ids(documents, chunks)
-    if not chunks:
-        raise InputError(
-            f"no chunk is left: all {dropped_short} are shorter than {options.min_length} characters; see --min-length"
-        )
-    counts = Counts(
-        files=files,
-        documents=len(documents),
-        chunks=len(chunks),
-        skipped=len(skipped),
-        dropped_short=dropped_short,
-        dropped_duplicates=dropped_duplicates,
-    )
-    return Corpus(documents=tuple(documents), chunks=tuple(chunks), skipped=tuple(skipped), counts=counts)
+def _columns(row: Document | Chunk) -> dict[str, Any]:
+    values = row.model_dump(mode="json")
+    return {key: json.dumps(value, ensure_ascii=False) if key in _AS_JSON else value for key, value in values.items()}
 
 
-def cut_documents(
-    documents: Sequence[Document],
+def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
+    from groundset.rows import parquet_rows
+
+    try:
+        for where, fields in parquet_rows(file, longest=_MAX_ROW):
+            values = {key: json.loads(value) if key in _AS_JSON else value for key, value in fields.items()}
+            try:
+                yield kind.model_validate(values)
+            except ValueError as error:
+                raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
+    except OSError as error:
+        raise RunError(f"{file}: {error.strerror or error}") from error
+    except (TypeError, ValueError) as error:
+        raise RunError(f"{file}: is damaged ({error}); restore it, or make the run again") from error
+
+
+def read_corpus(
     options: CorpusOptions,
     *,
-    embed: Embed | None = None,
-    tokenizer: Tokenizer | None = None,
-    executor: Executor = LOCAL,
-) -> ChunkingResult:
-    """Split parsed documents into chunks; see :func:`build_corpus`."""
-    cutter = _Cutter(options, ChunkingTools(embed, tokenizer))
-    chunks: list[Chunk] = []
-    short = 0
-    parts = 1 + sum(len(document.text) for document in documents) / _CHARACTERS_PER_PROCESS
-    most = 1 if options.chunker == "semantic" else None  # it uses all processors of this machine itself
-    with closing(executor.map(_CutDocuments(cutter), documents, parts=parts, most=most)) as cuts:
-        for found, dropped in cuts:
-            chunks += found
-            short += dropped
-    kept, duplicates = _drop_duplicates(chunks, options, executor)
-    return ChunkingResult(kept, short, duplicates)
+    notify: Callable[[str], None],
+    engine: str = "local",
+    embedder: "Embedder | None" = None,
+    on_file: Callable[[], object] = lambda: None,
+) -> Corpus:
+    """Read documents and cut them into chunks, and read the user's own chunks.
 
+    Of the chunks that are cut, copies of earlier ones are dropped; own ones stay, with ``copy_of`` in their metadata.
 
-def _drop_duplicates(chunks: Sequence[Chunk], options: CorpusOptions, executor: Executor) -> tuple[list[Chunk], int]:
-    if options.duplicate_threshold is None:
-        return list(chunks), 0
-    return drop_duplicates(chunks, options.duplicate_threshold, executor)
-
-
-def _check_ids(documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
-    """Raise an ``InputError`` for an id that occurs in two files of chunks."""
-    for kind, ids in (("document", [d.doc_id for d in documents]), ("chunk", [c.chunk_id for c in chunks])):
-        seen: set[str] = set()
-        for name in ids:
-            if name in seen:
-                raise InputError(f"{kind} id {name!r} occurs in two files; make ids unique")
-            seen.add(name)
-
-
-def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path | None]:
-    """Write the chunks to ``out`` and the documents' texts beside it; return both paths.
-
-    Both files are written completely before either is renamed, so that old files survive a full disk or a kill.
-    If ``out`` is a stream, the texts are omitted.
+    Args:
+        options: which, and how.
+        notify: called with one line for each file that is skipped, or that lacks something.
+        engine: where files are read: ``local``, ``ray`` or ``ray=ADDRESS``.
+        embedder: for the chunkers ``semantic`` and ``token``; by default that of the options is opened.
+        on_file: called after each file.
 
     Raises:
-        InputError: a file cannot be written.
+        InputError: there is no chunk, or an option is wrong.
     """
-    docs = None if is_stream(out) else documents_path(out)
-    chunk_rows = (
-        chunk.model_dump(mode="json", exclude=None if chunk.metadata else {"metadata"}) for chunk in corpus.chunks
-    )
-    document_rows = (
-        {"doc_id": document.doc_id, "path": document.path, "title": document.title, "text": document.text}
-        for document in corpus.documents
-    )
-    files: list[tuple[Path, Iterator[dict[str, Any]]]] = [(out, chunk_rows)]
-    if docs:
-        # The file entered last is renamed first, so chunks never exist without their documents.
-        files.append((docs, document_rows))
-    with ExitStack() as stack:
-        for target, rows in files:
-            with stack.enter_context(whole_file(target)).open("w", encoding="utf-8", newline="\n") as stream:
-                stream.writelines(map(json_line, rows))
-    return out, docs
+    from groundset.corpus.copies import find_copies
+    from groundset.corpus.own import read_own_chunks
+
+    if not options.documents and options.chunks is None:
+        raise InputError("no documents: name files or folders, or --chunks FILE")
+    corpus = Corpus({}, [])
+    if options.documents:
+        _read_documents(corpus, options, notify, engine, embedder, on_file)
+        copies = find_copies(corpus.chunks)
+        corpus.dropped["copies"] = len(copies)
+        corpus.chunks = [chunk for chunk in corpus.chunks if chunk.chunk_id not in copies]
+    if options.chunks is not None:
+        documents, chunks = read_own_chunks(options.chunks)
+        ids = {*corpus.documents, *(chunk.chunk_id for chunk in corpus.chunks)}
+        for name in (*(document.doc_id for document in documents), *(chunk.chunk_id for chunk in chunks)):
+            if name in ids:
+                raise InputError(f"--chunks {options.chunks}: the id {name!r} is also in DOCS; rename it")
+        copies = find_copies(chunks)
+        corpus.documents |= {document.doc_id: document for document in documents}
+        marks = ({"copy_of": copies[chunk.chunk_id]} if chunk.chunk_id in copies else {} for chunk in chunks)
+        corpus.chunks += [
+            chunk.model_copy(update={"metadata": chunk.metadata | mark})
+            for chunk, mark in zip(chunks, marks, strict=True)
+        ]
+    if not corpus.chunks:
+        raise InputError(_why_empty(corpus))
+    return corpus
 
 
-def documents_path(out: Path) -> Path:
-    """Return the path of the document texts of a chunk file: ``FILE.docs.jsonl`` for ``FILE.jsonl``."""
-    return out.with_name(f"{out.stem if out.suffix == '.jsonl' else out.name}.docs.jsonl")
+def _read_documents(
+    corpus: Corpus,
+    options: CorpusOptions,
+    notify: Callable[[str], None],
+    engine: str,
+    embedder: "Embedder | None",
+    on_file: Callable[[], object],
+) -> None:
+    from groundset.corpus.read import MISSING, Cut, read_files
+
+    min_length = _MIN_LENGTH if options.min_length is None else options.min_length
+    cut = Cut(options.chunker, options.cut_size, options.chunk_overlap, options.merge or 1, min_length)
+    tools = _tools(options, embedder)
+    files, skipped = find_documents(options.documents)
+    seen: dict[bytes, str] = {}
+    for found, read in zip(files, read_files(files, None if tools else cut, engine), strict=True):
+        on_file()
+        reason, document, own, short = read.reason, read.document, read.chunks, read.short
+        if reason == MISSING and engine != "local" and found.file.exists():
+            raise InputError(f"{found.file}: not found by a node of the cluster; use a folder that all share")
+        if document is not None:
+            same = hashlib.sha256(" ".join(document.text.split()).encode()).digest()
+            first = seen.setdefault(same, found.path)
+            reason = "" if first == found.path else f"same text as {first}"
+        if reason or document is None:
+            skipped.append(SkippedFile(found.path, reason))
+            continue
+        if read.note:
+            notify(f"{found.path}: {read.note}")
+        if own is None:
+            from groundset.corpus.cutting.chunks import NO_TOOLS, chunk_document
+
+            own, short = chunk_document(document, *cut, tools or NO_TOOLS)
+        corpus.documents[document.doc_id] = document
+        corpus.chunks += own
+        corpus.dropped["too short"] += short
+    corpus.skipped = skipped
+    for each in skipped:
+        notify(f"skipped {each.path}: {each.reason}")
+
+
+def _tools(options: CorpusOptions, embedder: "Embedder | None") -> "Tools | None":
+    """Return what the chunker needs; None for those that need nothing and can work in other processes."""
+    if options.chunker not in ("semantic", "token"):
+        return None
+    from groundset.corpus.cutting.chunkers import Tools
+    from groundset.retrieval.embed import open_embedder
+
+    model = embedder or open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
+    return Tools(model.encode, model.tokenizer)
+
+
+def _why_empty(corpus: Corpus) -> str:
+    if corpus.documents:
+        return f"no chunk is left: {corpus.dropped['too short']} are too short; see --min-length"
+    if not corpus.skipped:
+        return "no documents found: the folders are empty; name files, or folders that contain some"
+    reasons = "; ".join(f"{path}: {reason}" for path, reason in corpus.skipped[:_NAMED_FILES])
+    more = len(corpus.skipped) - _NAMED_FILES
+    return f"no document could be read: {reasons}{f'; and {more} more files' if more > 0 else ''}"

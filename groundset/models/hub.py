@@ -1,41 +1,26 @@
-"""Files of the Hugging Face Hub: names, records and downloads.
+"""Files of the Hugging Face Hub, through its own client; the Hub is enabled only while one is downloaded.
 
-`huggingface_hub` supplies URLs (with `HF_ENDPOINT` mirrors) and the HTTP client (proxies, certificates, offline mode).
-Its download function is not used, because it deletes interrupted downloads and waits long for unreachable servers; here
-`.part` files are resumed with range requests. A token is only sent for files that a user names.
-
-Files in the cache need no request. The SHA-256 of a file that a user names is recorded at the first download; later
-downloads under the same name must match it, so that weights cannot change unnoticed.
+A file in the cache needs no request; a run records the SHA-256 of its weights, so that other weights do not pass
+unnoticed.
 """
 
 import hashlib
-import json
 import os
 import re
-import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 from urllib.parse import quote
 
-from groundset.files import write_text
-from groundset.models.cache import SHA256, cache_home, file_sha256, is_verified, model_lock
-from groundset.models.catalogue import HubSource, ModelFile
-from groundset.models.download import (
-    ConsoleProgress,
-    PartFile,
-    PullProgress,
-    Report,
-    explain_storage_errors,
-    require_space,
-)
-from programs.errors import ChecksumError, DownloadError, InputError, ModelError, UnknownModelError
-from programs.untrusted import small_text
+from groundset import privacy
+from groundset.models.cache import SHA256, cache_home, file_sha256, model_lock
+from programs.errors import ChecksumError, ModelError, UnknownModelError, UnreachableModelError
 
 PREFIX = "hf/"
 FORM = "hf/<owner>/<repo>/<file>.gguf"
-MAIN = "main"
+_MAIN = "main"
 _FORBIDDEN = r'\\@:*?"<>|'  # in file names on some systems
 _NAME = re.compile(
     rf"hf/(?P<repo>\w[\w.-]*/\w[\w.-]*)/(?P<file>[^{_FORBIDDEN}]+\.gguf)(?:@(?P<revision>[^{_FORBIDDEN}\s]+))?",
@@ -43,314 +28,100 @@ _NAME = re.compile(
 )
 _SPLIT_MODEL = re.compile(r"-\d+-of-\d+\.gguf$", re.IGNORECASE)
 _MAX_NAME = 500  # characters; owners and repositories on the Hub have at most 96
-_RECORD_BYTES = 1 << 16
-CONNECT_TIMEOUT = 4.0
-READ_TIMEOUT = 15.0
-_TRUE = frozenset({"1", "true", "yes", "on"})
 _MAGIC = b"GGUF"
+_SECONDS = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class HubSpec:
-    """A GGUF file of the Hugging Face Hub; its hash is known after the first download.
-
-    Attributes:
-        repo: ``owner/name``.
-        file: its path in the repository.
-        revision: a branch, a tag or a commit.
-    """
-
-    repo: str
-    file: str
-    revision: str = MAIN
-
-    @property
-    def name(self) -> str:
-        """Return the specification of this file."""
-        return f"{PREFIX}{self.repo}/{self.file}" + ("" if self.revision == MAIN else f"@{self.revision}")
-
-    @property
-    def folder(self) -> Path:
-        """Return the cache folder of this revision of the repository."""
-        revision = "" if self.revision == MAIN else f"@{quote(self.revision, safe='')}"
-        return _home() / f"{self.repo}{revision}"
-
-    @property
-    def path(self) -> Path:
-        """Return the path of the file in the cache."""
-        return self.folder / self.file
-
-    @property
-    def key(self) -> str:
-        """Return a short name for the lock and the unfinished download."""
-        return f"hf-{hashlib.sha256(self.name.encode()).hexdigest()[:32]}"
-
-
-class HubRecord(NamedTuple):
-    """The record of the first download of a file, which later downloads must match.
-
-    Attributes:
-        commit: of the repository, or the revision if a mirror does not report it.
-        size: in bytes.
-        sha256: of the content; empty only before the first download, if the Hub does not report it.
-    """
-
-    commit: str
-    size: int
-    sha256: str
-
-
-def parse_hub_name(text: str) -> HubSpec | None:
-    """Parse the name of a Hub file; None if the text does not begin with ``hf/``.
+def parse_name(text: str) -> tuple[str, str, str]:
+    """Return the repository (``owner/name``), the path in it and the revision of a file of the Hub.
 
     Raises:
-        UnknownModelError: the rest is not the name of a GGUF file.
+        UnknownModelError: it is not the name of a GGUF file.
     """
-    if not text.startswith(PREFIX):
-        return None
     match = _NAME.fullmatch(text) if len(text) <= _MAX_NAME and text.isprintable() else None
-    spec = HubSpec(match["repo"], match["file"], match["revision"] or MAIN) if match else None
-    if spec is None or not _is_plain(spec.file) or not _is_plain(spec.revision):
+    repo, file, revision = match.groups(default=_MAIN) if match else ("", "", "")
+    if any(part in ("", ".", "..") for part in f"{file}/{revision}".split("/")):
         raise UnknownModelError(
             f"{text[:_MAX_NAME]!r}: not a file of the Hugging Face Hub; use {FORM}, optionally with @<revision>, "
             "or ./hf/… for a local file"
         )
-    if _SPLIT_MODEL.search(spec.file):
+    if _SPLIT_MODEL.search(file):
         raise UnknownModelError(f"{text}: one part of a split model; name a model in a single file")
-    return spec
+    return repo, file, revision
 
 
-def read_record(spec: HubSpec) -> HubRecord | None:
-    """Return the record of a file, None if it was never downloaded."""
-    file = record_file(spec)
-    try:
-        data = json.loads(small_text(file, _RECORD_BYTES))
-        record = HubRecord(data["commit"], data["size"], data["sha256"])
-        if isinstance(record.commit, str) and type(record.size) is int and SHA256.fullmatch(record.sha256):
-            return record
-    except FileNotFoundError:
-        return None
-    except (OSError, InputError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    raise ModelError(f"{file}: damaged record; delete it to download {spec.name} again")
-
-
-def write_record(spec: HubSpec, record: HubRecord) -> None:
-    """Write the record of a file beside it."""
-    write_text(record_file(spec), json.dumps({"name": spec.name, **record._asdict()}, indent=2) + "\n")
-
-
-def fetched_files() -> Iterator[tuple[HubSpec, HubRecord]]:
-    """Yield the files downloaded from the Hub by name, sorted, without those whose record is damaged."""
-    for file in sorted(_home().rglob("*.json")):
-        try:
-            spec = parse_hub_name(str(json.loads(small_text(file, _RECORD_BYTES))["name"]))
-            record = read_record(spec) if spec is not None and record_file(spec) == file else None
-        except (OSError, InputError, ModelError, ValueError, KeyError, TypeError, RecursionError):
-            continue
-        if spec is not None and record is not None:
-            yield spec, record
-
-
-def record_file(spec: HubSpec) -> Path:
-    """Return the path of the record of a file."""
-    return spec.path.with_name(f"{spec.path.name}.json")
-
-
-def _is_plain(path: str) -> bool:
-    """Return whether no part of a path is empty or refers to another folder."""
-    return all(part and part == part.strip(" .") for part in path.split("/"))
-
-
-def _home() -> Path:
-    return cache_home() / "models" / "hf"
-
-
-def hub_enabled(choice: bool | None) -> bool:
-    """Return the choice, by default whether `GROUNDSET_HUB` is set and `HF_HUB_OFFLINE` is not."""
-    if choice is not None:
-        return choice
-    offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in _TRUE
-    return os.environ.get("GROUNDSET_HUB", "").lower() in _TRUE and not offline
-
-
-def hub_answers() -> bool:
-    """Return within a few seconds whether the Hub can be reached; False in offline mode."""
-    import httpx
-    from huggingface_hub import constants, get_session
-    from huggingface_hub.errors import OfflineModeIsEnabled
-
-    try:
-        get_session().head(os.environ.get("HF_ENDPOINT") or constants.ENDPOINT, timeout=CONNECT_TIMEOUT)
-    except (httpx.HTTPError, OfflineModeIsEnabled):
-        return False
-    return True
-
-
-def fetch_from_hub(
-    source: HubSource,
-    files: tuple[ModelFile, ...],
-    staging: Path,
-    folder: Path,
-    progress: PullProgress,
-    *,
-    part: type[PartFile] = PartFile,
-    token: str | None = None,
-) -> None:
-    """Download `files` from the Hub into `folder`, resuming interrupted downloads in `staging`.
-
-    Raises:
-        DownloadError: The Hub cannot be reached or refuses; the partial download is kept.
-        ChecksumError: The size or hash of a file is wrong; it has been deleted.
-    """
-    parts = [part(file, staging) for file in files]
-    total = sum(file.size for file in files)
-    require_space(staging, total - sum(each.size() for each in parts))
-    done = 0
-    with progress.stage(f"Downloading from the Hugging Face Hub ({source.repo})", total) as report:
-        for each in parts:
-            _fetch_file(source, each, token, report, done)
-            each.install(folder / each.file.path)
-            done += each.file.size
-
-
-def _fetch_file(source: HubSource, part: PartFile, token: str | None, report: Report, done: int) -> None:
-    """Download one file, resuming broken connections as long as every attempt makes progress."""
-    while True:
-        before = part.size()
-        try:
-            for reached in _attempt(source, part, token):
-                report(done + reached)
-        except DownloadError:
-            if part.size() <= before:
-                raise
-        else:
-            return
-
-
-def _attempt(source: HubSource, part: PartFile, token: str | None) -> Iterator[int]:
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    import httpx
-    from huggingface_hub import get_session, hf_hub_url
-    from huggingface_hub.errors import OfflineModeIsEnabled
-
-    url = hf_hub_url(source.repo, part.file.path, revision=source.revision, endpoint=os.environ.get("HF_ENDPOINT"))
-    offset = part.size()
-    if offset >= part.file.size:
-        yield from part.receive((), resume=True)
-        return
-    headers = {"User-Agent": "groundset", "Accept-Encoding": "identity"}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"  # not sent to other hosts after redirects
-    if offset:
-        headers["Range"] = f"bytes={offset}-"
-    timeout = httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT)
-    try:
-        with get_session().stream("GET", url, headers=headers, timeout=timeout) as response:
-            response.raise_for_status()
-            resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
-            yield from part.receive(response.iter_bytes(), resume=resumed)
-    except OfflineModeIsEnabled as error:
-        raise DownloadError("the Hugging Face Hub is disabled by HF_HUB_OFFLINE; unset it") from error
-    except httpx.HTTPStatusError as error:
-        raise DownloadError(
-            f"the Hugging Face Hub answered {error.response.status_code} for {source.repo}/{part.file.path}"
-        ) from error
-    except httpx.HTTPError as error:
-        reason = str(error) or type(error).__name__
-        raise DownloadError(f"the Hugging Face Hub cannot be reached ({reason})") from error
-
-
-def pull_hub_file(spec: HubSpec, *, progress: PullProgress | None = None) -> tuple[Path, str]:
-    """Return the path and SHA-256 of a verified Hub file, which is downloaded if it is missing or damaged.
+def pull_file(name: str, notify: Callable[[str], object]) -> Path:
+    """Return a file of the Hub, downloaded and verified if it is missing.
 
     Raises:
         UnknownModelError: there is no such repository, revision or file, or it is not a GGUF file.
-        UnreachableModelError: the Hub does not answer, or requires a token.
-        WeightsError: the file is larger than the memory.
-        ModelError: the file cannot be downloaded or stored, or has changed since the first download.
+        ModelError: it cannot be downloaded.
     """
-    from groundset.models.hub_client import online
+    repo, file, revision = parse_name(name)
+    at = "" if revision == _MAIN else f"@{quote(revision, safe='')}"
+    path = cache_home() / "models" / "hf" / f"{repo}{at}" / file
+    lock = f"hf-{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+    with model_lock(lock, lambda: notify(f"waiting for another process that pulls {name}")):
+        if path.is_file():
+            return path
+        notify(f"downloading {name} from the Hugging Face Hub")
+        from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
-    progress = progress or ConsoleProgress()
-    with explain_storage_errors(spec.name, f"space in {spec.folder}", spec.path):
-        record = _verified_record(spec)
-        if record is None:
-            wait = f"Another process is pulling {spec.name}; waiting for it."
-            with model_lock(spec.key, lambda: progress.note(wait)), online():
-                record = _verified_record(spec) or _pull(spec, progress)
-    return spec.path, record.sha256
-
-
-def fetched_sha256(spec: HubSpec) -> str | None:
-    """Return the SHA-256 of a Hub file, None if it was never downloaded."""
-    record = read_record(spec)
-    return record and record.sha256
-
-
-def _verified_record(spec: HubSpec) -> HubRecord | None:
-    """Return the record of a file, None if the file has to be downloaded."""
-    record = read_record(spec)
-    return record if record and is_verified(_model_file(spec, record), spec.path) else None
-
-
-def _model_file(spec: HubSpec, record: HubRecord) -> ModelFile:
-    return ModelFile(spec.file, record.size, record.sha256)
-
-
-def _pull(spec: HubSpec, progress: PullProgress) -> HubRecord:
-    """Download a file and record it, or download the recorded version again."""
-    from groundset.models.hub_client import describe, hub_token
-
-    known = read_record(spec)
-    if known and spec.path.exists():
-        progress.note(f"{spec.path} has changed since its download; downloading it again.")
-    record = describe(spec, known.commit if known else spec.revision)
-    if known and record.sha256 and known.sha256 != record.sha256:
-        raise ChecksumError(
-            f"{spec.name} has changed on the Hub: SHA-256 {record.sha256[:16]}…, at the first download "
-            f"{known.sha256[:16]}…; delete {record_file(spec)} to use the new file"
-        )
-    record = known or record
-    if not is_verified(_model_file(spec, record), spec.path):
-        _fetch(spec, record, progress, hub_token())
-    record = record._replace(sha256=file_sha256(spec.path))
-    if known is None:
-        write_record(spec, record)
-    progress.note(f"{spec.name} is verified and ready (SHA-256 {record.sha256}).")
-    return record
+        endpoint = os.environ.get("HF_ENDPOINT")
+        with online():
+            try:
+                url = hf_hub_url(repo, file, revision=revision, endpoint=endpoint)
+                told = get_hf_file_metadata(url, timeout=_SECONDS)
+                # In a folder of its own until it is verified; the client resumes what it finds there.
+                partial, commit = cache_home() / "partial" / lock, told.commit_hash or revision
+                fetched = Path(hf_hub_download(repo, file, revision=commit, local_dir=partial, endpoint=endpoint))
+            except Exception as error:
+                raise explained(f"{repo}/{file}", revision, error) from error
+        with fetched.open("rb") as stream:
+            if stream.read(len(_MAGIC)) != _MAGIC:
+                raise UnknownModelError(f"{name} is not a GGUF file; name another file")
+        found = file_sha256(fetched)
+        if told.etag and SHA256.fullmatch(told.etag) and found != told.etag:
+            fetched.unlink()
+            raise ChecksumError(f"{name} has SHA-256 {found} instead of {told.etag}; it was deleted")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fetched.replace(path)
+        notify(f"{name} is verified and ready (SHA-256 {found})")
+    return path
 
 
-def _fetch(spec: HubSpec, record: HubRecord, progress: PullProgress, token: str | None) -> None:
-    partial = cache_home() / "partial" / spec.key
-    staging = partial / (record.sha256 or record.commit.replace("/", "-"))
-    for other in partial.iterdir() if partial.is_dir() else ():
-        if other != staging:  # of a version that has been replaced on the Hub
-            shutil.rmtree(other, ignore_errors=True)
-    source, files = HubSource(spec.repo, record.commit), (_model_file(spec, record),)
+def explained(name: str, revision: str, error: Exception) -> ModelError:
+    """Return an error of the Hub's client in one line that says what to do."""
+    from huggingface_hub import errors
+
+    host = privacy.without_secrets(os.environ.get("HF_ENDPOINT") or "the Hugging Face Hub")
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return UnreachableModelError(f"{name} is not in the cache, and HF_HUB_OFFLINE disables the Hub; unset it")
+    if isinstance(error, errors.GatedRepoError):
+        return UnreachableModelError(f"{name} is gated: accept its terms on its page, and set HF_TOKEN")
+    if isinstance(error, errors.RevisionNotFoundError):
+        return UnknownModelError(f"{name}: {host} has no revision {revision} of this repository")
+    if isinstance(error, errors.EntryNotFoundError):
+        return UnknownModelError(f"{name}: {host} has the repository but no such file; check the spelling")
+    if isinstance(error, errors.RepositoryNotFoundError | errors.HFValidationError):
+        return UnknownModelError(f"{name}: {host} has no such repository, or it is private and needs HF_TOKEN")
+    reason = privacy.without_secrets((str(error) or type(error).__name__).splitlines()[0])[:300]
+    return UnreachableModelError(f"{name} cannot be downloaded from {host}: {reason}; repeat the command to go on")
+
+
+@contextmanager
+def online() -> Iterator[None]:
+    """Let the Hub's client go online in the block, unless the user has disabled it; without bars outside terminals."""
+    from huggingface_hub import constants, utils
+
+    bars: Any = utils
+    offline, has_bars = constants.HF_HUB_OFFLINE, not bars.are_progress_bars_disabled()
+    constants.HF_HUB_OFFLINE = offline and not privacy.took_the_hub_offline()
+    if not sys.stderr.isatty():
+        bars.disable_progress_bars()
     try:
-        fetch_from_hub(source, files, staging, spec.folder, progress, part=_GGUFPart, token=token)
-    except DownloadError as error:
-        raise DownloadError(f"{error}; repeat the command to resume {spec.name}") from error
-    except ChecksumError as error:
-        raise ChecksumError(f"{spec.name} cannot be pulled: {error}") from error
-    shutil.rmtree(partial, ignore_errors=True)
-
-
-class _GGUFPart(PartFile):
-    """A download that stops at once if the file does not begin like a GGUF file."""
-
-    def receive(self, chunks: Iterable[bytes], *, resume: bool = False) -> Iterable[int]:
-        return super().receive(chunks if resume else self._check_magic(chunks), resume=resume)
-
-    def _check_magic(self, chunks: Iterable[bytes]) -> Iterable[bytes]:
-        start = b""
-        for chunk in chunks:
-            if len(start) < len(_MAGIC):
-                start += chunk
-                if not start.startswith(_MAGIC[: len(start)]):
-                    break
-            yield chunk
-        if not start.startswith(_MAGIC):
-            self.path.unlink(missing_ok=True)
-            raise UnknownModelError(f"{self.file.path} on the Hub is not a GGUF file; name another file")
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = offline
+        if has_bars:
+            bars.enable_progress_bars()

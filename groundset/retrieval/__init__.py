@@ -1,1 +1,1 @@
-"""Retrieval: the embedder, vector stores and the index over a run's chunks."""
+"""Embeddings, search, and the comparison of retrievers."""

@@ -1,88 +1,121 @@
-"""Search the chunks of a run by text."""
+"""Search the chunks of a run by text.
+
+FAISS compares all rows and proposes the nearest. Their cosines are computed again in double precision: the rounding of
+a library depends on its version, the batch and the processor, so ranks would too. A search of 300,000 rows takes a
+third of a second on two cores.
+"""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.retrieval.stores import VectorStore
+from programs.text import plain
 from programs.types import Chunk, Hit, Retrieval
 
-Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+if TYPE_CHECKING:
+    from groundset.retrieval.embed import Embedder
+
+Vectors = NDArray[np.float32]
 
 SEARCH_DEPTH = 50
+_SPARE = 10
+_CLOSE = 1e-5  # more than the rounding error of two cosines of float32 rows
+_PAIRS_AT_ONCE = 4096
 
 
-class ChunkIndex:
-    """Search all chunks of a run by cosine similarity; safe to share between threads."""
+class Index:
+    """Search of all chunks of a run by cosine similarity; safe to share between threads."""
 
-    def __init__(
-        self, chunks: Sequence[Chunk], store: VectorStore, encode: Encode, *, depth: int = SEARCH_DEPTH
-    ) -> None:
-        """Create an index over ``store``.
+    def __init__(self, vectors: Vectors, chunks: Sequence[Chunk], embedder: "Embedder") -> None:
+        """Create an index.
 
         Args:
+            vectors: the embeddings of the chunks, one row of length one for each.
             chunks: all chunks of the run.
-            store: their embeddings; must stay open while the index is used.
-            encode: embeds queries like the chunks.
-            depth: the number of hits considered for a rank.
+            embedder: embeds queries like the chunks.
 
         Raises:
-            ValueError: the store contains other chunks.
+            ValueError: there are more or fewer rows than chunks.
         """
-        if store.ids != tuple(chunk.chunk_id for chunk in chunks):
-            raise ValueError(f"the store contains {len(store)} other chunks than the {len(chunks)} of the run")
+        if len(vectors) != len(chunks):
+            raise ValueError(f"{len(vectors)} rows for {len(chunks)} chunks")
+        self._rows = vectors
         self._chunks = chunks
-        self._encode = encode
-        self._depth = min(depth, len(chunks))
-        self._store = store
-        self._rows = {name: row for row, name in enumerate(store.ids)}
-        self._lock = threading.Lock()  # Qdrant's local mode is not thread-safe
+        self._embedder = embedder
+        self._places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
+        self._lock = threading.Lock()
 
     def search(self, query: str, limit: int = SEARCH_DEPTH) -> list[Hit]:
         """Return the chunks most similar to a query, the most similar first."""
         return self.search_many([query], limit)[0]
 
     def search_many(self, queries: Sequence[str], limit: int = SEARCH_DEPTH) -> list[list[Hit]]:
-        """Search several queries in one batch; see ``search``."""
-        if not queries:
-            return []
-        vectors = self._encode(queries)
-        with self._lock:
-            results = self._store.search(vectors, limit)
-        return [
-            [self._hit(index, similarity) for index, similarity in zip(indexes, similarities, strict=True)]
-            for indexes, similarities in zip(results.indexes.tolist(), results.similarities.tolist(), strict=True)
-        ]
+        """Search several queries at once; see :meth:`search`."""
+        rankings = self._search(self._embedder.encode(queries), limit) if len(self._rows) else [[] for _ in queries]
+        return [[self._hit(*found) for found in ranking] for ranking in rankings]
 
-    def near(self, chunk_id: str, limit: int) -> list[Hit]:
+    def nearest(self, chunk_id: str, limit: int) -> list[Hit]:
         """Return the chunks most similar to a chunk, without itself, the most similar first."""
-        index = self._rows[chunk_id]
+        place = self._places[chunk_id]
+        (ranking,) = self._search(np.asarray(self._rows[place : place + 1]), limit + 1)
+        return [self._hit(*found) for found in ranking if found[0] != place][:limit]
+
+    def rank(self, question: str, groups: Sequence[Sequence[str]]) -> Retrieval:
+        """Search for a question, and return the rank at which all groups of chunk ids are found."""
+        (ranking,) = self._search(self._embedder.encode([question]), SEARCH_DEPTH)
+        return round_trip([self._chunks[place] for place, _ in ranking], groups)
+
+    def _search(self, vectors: Vectors, limit: int) -> list[list[tuple[int, float]]]:
+        """Return places and similarities of the nearest chunks of each vector."""
         with self._lock:
-            results = self._store.search(self._store.rows[index : index + 1], limit + 1)
-        pairs = zip(results.indexes[0].tolist(), results.similarities[0].tolist(), strict=True)
-        return [hit for hit in (self._hit(*pair) for pair in pairs) if hit.chunk_id != chunk_id][:limit]
+            found = self._nearest_rows(vectors, min(limit, len(self._rows)))
+        return [list(zip(*row, strict=True)) for row in zip(found[0].tolist(), found[1].tolist(), strict=True)]
 
-    def rank(self, query: str, relevant: Sequence[Sequence[str]]) -> Retrieval:
-        """Search for ``query`` and return the rank at which all groups of ``relevant`` are found.
+    def _hit(self, place: int, similarity: float) -> Hit:
+        chunk = self._chunks[place]
+        return Hit(chunk.chunk_id, plain(chunk.text), chunk.topic, similarity)
 
-        The rank of a group is the best rank of its chunks.
-        """
-        return round_trip(self.search(query, self._depth), relevant)
+    def _nearest_rows(self, vectors: Vectors, limit: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return places and cosines of the nearest rows, the most similar first, then by place."""
+        import faiss
 
-    def _hit(self, index: int, similarity: float) -> Hit:
-        chunk = self._chunks[index]
-        return Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=similarity, topic=chunk.topic)
+        vectors, depth = np.ascontiguousarray(vectors), min(limit + _SPARE, len(self._rows))
+        while True:
+            proposed = faiss.knn(vectors, self._rows, depth, metric=faiss.METRIC_INNER_PRODUCT)[1]
+            places: NDArray[np.int64] = np.sort(proposed, axis=1)
+            cosines = self._cosines(vectors, places)
+            order = np.argsort(-cosines, axis=1, kind="stable")
+            cosines = np.take_along_axis(cosines, order, axis=1)
+            # A row that was not proposed may be as similar as the last result.
+            is_cut = depth < len(self._rows) and bool((cosines[:, limit - 1] - cosines[:, -1] < _CLOSE).any())
+            if not is_cut:
+                return np.take_along_axis(places, order, axis=1)[:, :limit], cosines[:, :limit]
+            depth = min(2 * depth, len(self._rows))
+
+    def _cosines(self, vectors: Vectors, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the cosines of vectors and rows; equal rows give equal bits."""
+        cosines = np.empty(places.shape, dtype=np.float64)
+        step = max(1, _PAIRS_AT_ONCE // places.shape[1])
+        for start in range(0, len(vectors), step):
+            part = slice(start, start + step)
+            cosines[part] = (self._rows[places[part]].astype(np.float64) * vectors[part, None, :]).sum(axis=2)
+        return np.clip(cosines, -1.0, 1.0)
 
 
-def round_trip(hits: Sequence[Hit], relevant: Sequence[Sequence[str]]) -> Retrieval:
-    """Return the rank at which all groups of ``relevant`` are found in the hits of a question; None without groups."""
-    rank_of = {hit.chunk_id: rank for rank, hit in enumerate(hits, 1)}
-    ranks = [min(rank_of[name] for name in group if name in rank_of) for group in relevant if rank_of.keys() & {*group}]
+def round_trip(ranking: Sequence[Chunk], groups: Sequence[Sequence[str]]) -> Retrieval:
+    """Return the rank at which all groups of chunk ids are found in a ranking; None without groups.
+
+    The rank of a group is the best rank of its chunks.
+    """
+    rank_of = {chunk.chunk_id: rank for rank, chunk in enumerate(ranking, 1)}
+    ranks = [min(rank_of[name] for name in group if name in rank_of) for group in groups if rank_of.keys() & {*group}]
+    first = ranking[0]
     return Retrieval(
-        rank=max(ranks) if ranks and len(ranks) == len(relevant) else None,
-        retrieved_id=hits[0].chunk_id,
-        retrieved_content=hits[0].text,
-        score=1 if any(hits[0].chunk_id in group for group in relevant) else 0,
+        rank=max(ranks) if ranks and len(ranks) == len(groups) else None,
+        retrieved_id=first.chunk_id,
+        retrieved_content=first.text,
+        score=1 if any(first.chunk_id in group for group in groups) else 0,
     )

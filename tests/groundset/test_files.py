@@ -1,37 +1,45 @@
-"""Atomic writing of files, and its errors."""
+"""Atomic writing of files and folders, and what killed processes leave."""
 
 import errno
 import io
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from groundset.corpus.corpus import Corpus, Counts, write_chunks
-from groundset.files import is_standard_output, is_stream, whole_file, write_rows, write_text
-from groundset.folders import whole_folder
-from groundset.working_folders import is_leftover
+from groundset import files
+from groundset.files import (
+    check_own,
+    data_path,
+    is_standard_output,
+    is_stream,
+    whole_file,
+    whole_folder,
+    write_rows,
+    write_text,
+)
 from programs.errors import InputError
-from programs.types import Chunk, Document
 
 
-def test_file_is_created_with_parents_and_default_mode(tmp_path: Path) -> None:
-    target = tmp_path / "new" / "rows.jsonl"
-    write_rows(target, [{"text": "größer\r\n"}, {"n": 1}])
-    assert [json.loads(line) for line in target.read_bytes().splitlines()] == [{"text": "größer\r\n"}, {"n": 1}]
-    assert "größer" in target.read_text(encoding="utf-8")
-    plain = tmp_path / "plain"
-    plain.touch()
-    assert target.stat().st_mode == plain.stat().st_mode
-    assert list(target.parent.iterdir()) == [target]
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def write_folder(target: Path, **texts: str) -> None:
+    with whole_folder(target, last="z") as folder:
+        for name, text in texts.items():
+            (folder / name).write_text(text)
 
 
 def failing(error: Exception) -> Iterator[dict[str, int]]:
@@ -39,96 +47,72 @@ def failing(error: Exception) -> Iterator[dict[str, int]]:
     raise error
 
 
+def test_results_are_created_with_parents_and_default_mode(tmp_path):
+    target, folder = tmp_path / "new" / "rows.jsonl", tmp_path / "deep" / "out"
+    write_rows(target, [{"text": "größer\r\n"}, {"name": "\udcff"}])
+    first, second = target.read_text(encoding="utf-8").split("\n")[:2]
+    assert (json.loads(first), second) == ({"text": "größer\r\n"}, '{"name": "\\udcff"}')
+    write_folder(folder, a="1", z="2")
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "file").touch()
+    for path, plain in ((target, "plain/file"), (folder, "plain"), (folder / "a", "plain/file")):
+        assert path.stat().st_mode == (tmp_path / plain).stat().st_mode
+    assert (names(target.parent), names(folder.parent)) == (["rows.jsonl"], ["out"])
+    assert data_path("samples").name == "samples"
+
+
 @pytest.mark.parametrize("previous", [None, "before"])
-@pytest.mark.parametrize(
-    ("error", "raised", "message"),
-    [
-        (
-            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
-            InputError,
-            r"cannot write .*a\.txt: No space left on device",
-        ),
-        (KeyError("x"), KeyError, "x"),
-    ],
-)
-def test_failed_write_leaves_the_folder_unchanged(
-    tmp_path: Path, error: Exception, raised: type[Exception], message: str, previous: str | None
-) -> None:
+def test_failed_write_leaves_the_folder_unchanged(tmp_path, previous):
     target = tmp_path / "a.txt"
     if previous:
         write_text(target, previous)
-    with pytest.raises(raised, match=message):
-        write_rows(target, failing(error))
-    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ([previous] if previous else [])
-    assert target.exists() == bool(previous)
+    with pytest.raises(InputError, match=r"cannot write .*a\.txt: No space left"):
+        write_rows(target, failing(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    with pytest.raises(KeyError):
+        write_rows(target, failing(KeyError("x")))
+    assert contents(tmp_path) == ({"a.txt": previous} if previous else {})
 
 
-def test_unwritable_targets_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="it is a folder"):
-        write_text(tmp_path, "x")
-    write_text(tmp_path / "file", "x")
-    with pytest.raises(InputError, match=r"cannot write .*b\.txt: .*file is a file, not a folder"):
-        write_text(tmp_path / "file" / "b.txt", "x")
+def test_unwritable_targets_are_rejected(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    Path("file").touch()
+    Path("loop").symlink_to("loop")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind("socket")
+        for target, reason in (
+            (".", "it is a folder"),
+            ("file/b.txt", ".*file is a file, not a folder"),
+            ("socket", "it is neither a file nor a stream"),
+            ("loop", "Too many levels of symbolic links"),
+            ("/proc/none.txt", ".+"),
+            ("/dev/full", "No space left on device"),
+        ):
+            with pytest.raises(InputError, match=f"cannot write {target}: {reason}"):
+                write_text(Path(target), "x")
+    with pytest.raises(InputError, match=r"cannot write .*out: (Not a directory|File exists)"):
+        write_folder(Path("file/out"), a="1")
     if os.geteuid():
         tmp_path.chmod(0o500)
-        with pytest.raises(InputError, match=r"cannot write .*b\.txt: Permission denied"):
-            write_text(tmp_path / "b.txt", "x")
+        with pytest.raises(InputError, match=r"cannot write b\.txt: Permission denied"):
+            write_text(Path("b.txt"), "x")
 
 
-def test_pipe_receives_the_text(tmp_path: Path) -> None:
-    pipe, got = tmp_path / "pipe", []
+def test_pipes_and_devices_are_written_directly(tmp_path):
+    pipe, null, got = tmp_path / "pipe", tmp_path / "null", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: got.append(pipe.read_text(encoding="utf-8")), daemon=True)
     reader.start()
     write_text(pipe, "größer\n")
     reader.join(10)
     assert got == ["größer\n"]
-    assert pipe.is_fifo()
-    assert list(tmp_path.iterdir()) == [pipe]
-
-
-def test_devices_are_written_directly(tmp_path: Path) -> None:
-    null = tmp_path / "null"
     null.symlink_to(os.devnull)
-    for target in (Path(os.devnull), null):
-        write_text(target, "x")
-        assert target.is_char_device()
-    assert null.is_symlink()
-    with pytest.raises(InputError, match="cannot write /dev/full: No space left on device"):
-        write_text(Path("/dev/full"), "x")
-
-
-def test_sockets_and_link_loops_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
-    with socket.socket(socket.AF_UNIX) as bound:
-        bound.bind("socket")
-        with pytest.raises(InputError, match="cannot write socket: it is neither a file nor a stream"):
-            write_text(Path("socket"), "x")
-    assert Path("socket").is_socket()
-    Path("loop").symlink_to("loop")
-    with pytest.raises(InputError, match="cannot write loop: Too many levels of symbolic links"):
-        write_text(Path("loop"), "x")
-
-
-def test_link_is_kept_and_its_target_replaced(tmp_path: Path) -> None:
-    file, link, ahead = tmp_path / "far" / "a.txt", tmp_path / "link", tmp_path / "ahead"
-    write_text(file, "before")
-    link.symlink_to(file)
-    with pytest.raises(KeyError):
-        write_rows(link, failing(KeyError("x")))
-    assert file.read_text(encoding="utf-8") == "before"
-    write_text(link, "after")
-    assert link.is_symlink()
-    assert file.read_text(encoding="utf-8") == "after"
-    ahead.symlink_to(tmp_path / "far" / "new.txt")
-    write_text(ahead, "new")
-    assert (tmp_path / "far" / "new.txt").read_text(encoding="utf-8") == "new"
-    assert sorted(path.name for path in file.parent.iterdir()) == ["a.txt", "new.txt"]
+    write_text(null, "x")
+    assert (pipe.is_fifo(), null.is_symlink(), names(tmp_path)) == (True, True, ["null", "pipe"])
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 @pytest.mark.parametrize("where", ["pipe", "file"])
-def test_standard_output_receives_the_text(tmp_path: Path, name: str, where: str) -> None:
+def test_standard_output_receives_the_text(tmp_path, name, where):
     code = (
         "import sys\nfrom pathlib import Path\nfrom groundset.files import write_text\n"
         "print('first')\nwrite_text(Path(sys.argv[1]), 'größer\\n')\nprint('last')\n"
@@ -139,16 +123,16 @@ def test_standard_output_receives_the_text(tmp_path: Path, name: str, where: str
         ran = subprocess.run([sys.executable, "-c", code, name], stdout=stdout, check=True, cwd=tmp_path)
     output = kept.read_bytes() if where == "file" else ran.stdout
     assert output.decode() == "first\ngrößer\nlast\n"
-    assert list(tmp_path.iterdir()) == [kept]
+    assert names(tmp_path) == ["kept"]
 
 
-def test_failed_write_leaves_the_stream_empty(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_write_leaves_the_stream_empty(capsys):
     with pytest.raises(KeyError):
         write_rows(Path("-"), failing(KeyError("x")))
     assert capsys.readouterr().out == ""
 
 
-def test_ordinary_paths_are_not_streams(tmp_path: Path) -> None:
+def test_ordinary_paths_are_not_streams(tmp_path):
     file = tmp_path / "a"
     file.touch()
     for path in (file, tmp_path, tmp_path / "none", file / "below"):
@@ -156,32 +140,81 @@ def test_ordinary_paths_are_not_streams(tmp_path: Path) -> None:
         assert not is_standard_output(path)
 
 
-def test_killed_write_leaves_only_a_recognised_leftover(tmp_path: Path) -> None:
-    code = (
-        "import os, sys\nfrom pathlib import Path\nfrom groundset.files import whole_text\n"
-        "with whole_text(Path(sys.argv[1])) as stream:\n"
-        "    stream.write('half')\n    os.kill(os.getpid(), 9)\n"
-    )
-    target = tmp_path / "a.txt"
-    ran = subprocess.run([sys.executable, "-c", code, str(target)], check=False)
-    assert ran.returncode == -signal.SIGKILL
-    assert not target.exists()
-    assert [is_leftover(path.name) for path in tmp_path.iterdir()] == [True]
+def test_links_are_kept_and_their_targets_replaced(tmp_path):
+    write_text(tmp_path / "far" / "a.txt", "before")
+    for link, target in (("file", "far/a.txt"), ("ahead", "far/new.txt"), ("folder", "real")):
+        (tmp_path / link).symlink_to(target)
+    with pytest.raises(KeyError):
+        write_rows(tmp_path / "file", failing(KeyError("x")))
+    assert contents(tmp_path / "far") == {"a.txt": "before"}
+    write_text(tmp_path / "file", "after")
+    write_text(tmp_path / "ahead", "new")
+    write_folder(tmp_path / "real", z="old")
+    write_folder(tmp_path / "folder", z="new")
+    assert all((tmp_path / link).is_symlink() for link in ("file", "ahead", "folder"))
+    assert contents(tmp_path / "far") == {"a.txt": "after", "new.txt": "new"}
+    assert contents(tmp_path / "real") == {"z": "new"}
+    with whole_file(tmp_path / "file", follow=False) as aside:
+        aside.write_text("instead")
+    assert not (tmp_path / "file").is_symlink()
+    assert (tmp_path / "far" / "a.txt").read_text() == "after"
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_existing_folder_is_replaced_with_and_without_exchange(tmp_path, monkeypatch, exchange):
+    out = tmp_path / "out"
+    write_folder(out, a="old", b="old", z="old")
+    (out / "deep").mkdir()
+    (out / "deep" / "file").touch()
+    out.chmod(0o750)
+    if not exchange:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    write_folder(out, a="new", z="new")
+    assert contents(out) == {"a": "new", "z": "new"}
+    assert names(tmp_path) == ["out"]
+    assert out.stat().st_mode & 0o777 == 0o750
+
+
+def test_working_folder_keeps_its_inode(tmp_path, monkeypatch):
+    write_folder(tmp_path, a="old", z="old")
+    monkeypatch.chdir(tmp_path)
+    before = tmp_path.stat().st_ino
+    write_folder(Path(), a="new", z="new")
+    assert (contents(Path()), tmp_path.stat().st_ino) == ({"a": "new", "z": "new"}, before)
+
+
+def test_names_of_maximum_length(tmp_path):
+    name = "n" * 255
+    write_folder(tmp_path / name, z="1")
+    write_text(tmp_path / name / name, "x")
+    assert (tmp_path / name / name).read_text() == "x"
+
+
+def test_folder_with_other_files_is_refused(tmp_path):
+    out = tmp_path / "out"
+    check_own(out, ("a.txt",))
+    for path in ("a.txt", "qrels/test.tsv", ".x.groundset-part/part"):
+        write_text(out / path, "x")
+    check_own(out, ("a.txt", "qrels/*.tsv"))
+    with pytest.raises(InputError, match=r"out holds other files \(qrels/test\.tsv\); name an empty or a new folder"):
+        check_own(out, ("*.txt", "*.tsv"))
+    write_text(out / "run.sqlite", "x")
+    with pytest.raises(InputError, match="out is the folder of a run; name"):
+        check_own(out, ("a.txt", "qrels/*.tsv"))
+    with pytest.raises(InputError, match=r"cannot write to .*a\.txt: it is a file, not a folder"):
+        check_own(out / "a.txt", ())
 
 
 class FillingDisk:
-    """A disk that is full at the n-th write, of which half is stored."""
+    """A disk that is full at the n-th write or sync."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 10**9
-        self.full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         disk, fsync = self, os.fsync
 
         class File(io.FileIO):
             def write(self, data: Any) -> int:
-                if disk.fills():
-                    super().write(bytes(data)[: len(data) // 2])
-                    raise disk.full
+                disk.use()
                 return super().write(data)
 
         def open_(path: Path, mode: str = "r", **options: Any) -> Any:
@@ -190,31 +223,17 @@ class FillingDisk:
             stream = io.BufferedWriter(File(path, "w"))
             return stream if "b" in mode else io.TextIOWrapper(stream, **options)
 
-        def fsync_(handle: int) -> None:
-            if disk.fills():
-                raise disk.full
-            fsync(handle)
-
         monkeypatch.setattr(Path, "open", open_)
-        monkeypatch.setattr(os, "fsync", fsync_)
+        monkeypatch.setattr(os, "fsync", lambda handle: (disk.use(), fsync(handle)))
 
-    def fills(self) -> bool:
+    def use(self) -> None:
         self.left -= 1
-        return self.left == 0
-
-
-def one_text(folder: Path, word: str) -> None:
-    write_text(folder / "a.txt", f"{word} " * 20_000)
+        if self.left == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def rows(folder: Path, word: str) -> None:
     write_rows(folder / "a.jsonl", ({"number": number, "text": word * 900} for number in range(40)))
-
-
-def raw_bytes(folder: Path, word: str) -> None:
-    with whole_file(folder / "a.bin") as aside, aside.open("wb") as stream:
-        for _ in range(5):
-            stream.write(word.encode() * 3_000)
 
 
 def two_tables(folder: Path, word: str) -> None:
@@ -224,15 +243,11 @@ def two_tables(folder: Path, word: str) -> None:
                 stream.write(word * 9_000)
 
 
-@pytest.mark.parametrize("write", [one_text, rows, raw_bytes, two_tables])
-def test_disk_full_at_any_write_keeps_previous_files(
-    write: Callable[[Path, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("write", [rows, two_tables])
+def test_disk_full_at_any_write_keeps_previous_files(write, tmp_path, monkeypatch):
     disk = FillingDisk(monkeypatch)
     write(tmp_path, "before")
-    before = contents(tmp_path)
-    assert before
-    fails = 0
+    before, fails = contents(tmp_path), 0
     while True:
         disk.left = fails + 1
         try:
@@ -248,31 +263,3 @@ def test_disk_full_at_any_write_keeps_previous_files(
     assert fails >= 2, "a write and an fsync"
     assert contents(tmp_path).keys() == before.keys()
     assert contents(tmp_path) != before
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_full_disk_does_not_mix_chunks_and_documents_of_two_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def corpus(word: str) -> Corpus:
-        text = word * 9_000
-        chunk = Chunk(chunk_id="d-0", doc_id="d", path="d.md", title="D", start=0, end=len(text), text=text)
-        document = Document(doc_id="d", path="d.md", title="D", text=text)
-        return Corpus(documents=(document,), chunks=(chunk,), counts=Counts(files=1, documents=1, chunks=1))
-
-    disk = FillingDisk(monkeypatch)
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
-    write_chunks(corpus("before"), tmp_path / "c.jsonl")
-    before = contents(tmp_path)
-    assert sorted(before) == ["c.docs.jsonl", "c.jsonl"]
-    for fails in range(1, 3):
-        disk.left = fails
-        with pytest.raises(InputError, match=r"cannot write .*\.jsonl: No space left on device"):
-            write_chunks(corpus("after"), tmp_path / "c.jsonl")
-        assert contents(tmp_path) == before
-    disk.left = 100
-    write_chunks(corpus("after"), tmp_path / "c.jsonl")
-    assert disk.left == 98, "two writes in total"

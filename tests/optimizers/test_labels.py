@@ -1,126 +1,124 @@
-"""Reading and validating labels, and their splits."""
+"""Reading labels and gold rows, and what is wrong with them."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled import PASSAGE, question, write
 
-from optimizers.gold import check
-from optimizers.labels import ChunkLabel, QuestionLabel, read_labels, refuse_test_rows, split_of
-from programs.errors import LabelError, LeakError
+from groundset.labelling import with_own
+from optimizers.labels import SPLITS, QuestionLabel, checked, hashes_of, read_rows, split_of
+from programs.errors import LabelError
 
-CHUNK = {
-    "id": "c1",
-    "document": "tide-mill",
-    "text": "The tide mill of Orsle was built in 1712.",
-    "label": "good",
-    "reason": "ok",
-    "explanation": "Names the mill and a year.",
-    "split": "train",
-}
-QUESTION = {
-    "id": "q1",
-    "document": "tide-mill",
-    "question": "When was the tide mill of Orsle built?",
-    "passage": CHUNK["text"],
-    "label": "good",
-    "reason": "ok",
-    "answer": {"text": "1712", "label": "correct"},
-    "split": "dev",
+GOOD = question(1, good=True, split="train")
+ANSWER = {
+    **{"step": "answer", "id": "a1", "document": "d", "chunk": "c", "language": "en", "topic": "The weir"},
+    **{"passage": PASSAGE, "question": "Who built it?", "answer": "Jonas Alder", "kind": "words"},
 }
 
 
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+def problem(tmp_path: Path, *rows: Any) -> str:
+    """Return the only problem of rows, without its file."""
+    _, (line,) = checked([write(tmp_path / "rows.jsonl", list(rows))])
+    return line.removeprefix(f"{tmp_path / 'rows.jsonl'}, ")
 
 
-def test_too_long_line_and_device_are_rejected(tmp_path: Path) -> None:
-    endless = tmp_path / "endless.jsonl"
-    endless.write_bytes(b" " * ((8 << 20) + 1))
-    with pytest.raises(LabelError, match=r"endless\.jsonl, line 1: longer than 8 MB"):
-        read_labels(ChunkLabel, [endless])
-    with pytest.raises(LabelError, match="/dev/zero is a pipe or a device"):
-        read_labels(ChunkLabel, [Path("/dev/zero")])
-
-
-def test_read_labels(tmp_path: Path) -> None:
-    file = write(tmp_path / "both.jsonl", CHUNK, {**QUESTION, "split": "train"})
-    [chunk], [question] = read_labels(ChunkLabel, [file]), read_labels(QuestionLabel, [file])
-    assert (chunk.id, chunk.good, chunk.reason, chunk.split) == ("c1", True, "ok", "train")
-    assert (question.id, question.answer and question.answer.label) == ("q1", "correct")
+def test_shipped_rows_are_right_and_each_document_lies_in_one_split() -> None:
+    rows = read_rows(with_own([]))
+    assert len(rows) > 16_000
+    splits: dict[str, set[str]] = {}
+    for row in rows:
+        for source in row.sources:
+            splits.setdefault(source, set()).add(str(row.split))
+    assert {len(found) for found in splits.values()} == {1}
 
 
 @pytest.mark.parametrize(
-    ("change", "problem_part"),
+    ("row", "message"),
     [
-        ({"reason": "citation"}, "label good conflicts with reason citation"),
-        ({"label": "bad"}, "label bad conflicts with reason ok"),
-        ({"label": "fine"}, "label: "),
-        ({"reason": "dull"}, "reason: "),
-        ({"text": ""}, "text: "),
-        ({"split": "holdout"}, "split: "),
-        ({"id": None}, "id: "),
-        ({"splitt": "dev"}, "splitt: "),
-        ({"answer": {"text": "1712", "label": "correct"}}, "answer: "),
+        ({**GOOD, "reasn": "ok"}, "reasn: unknown key"),
+        ({**GOOD, "reason": "dull"}, "reason: input should be 'ok'"),
+        ({**GOOD, "label": "bad"}, "label bad conflicts with reason ok"),
+        ({**GOOD, "passage": ""}, "passage: string should have at least 1 character"),
+        ({**GOOD, "split": "all"}, "split: input should be 'train', 'dev' or 'test'"),
+        ({name: GOOD[name] for name in GOOD if name != "document"}, "document: name the document"),
+        ({**ANSWER, "step": "translate"}, "step: unknown step 'translate'; steps with gold rows: agree, answer"),
+        ({**ANSWER, "answer": "Ada Bell"}, "answer is not in the passage: Ada Bell"),
+        ({**ANSWER, "step": "same", "first": "a", "second": "b", "alike": True}, "topic: unknown key"),
+        ([1], "not a JSON object"),
     ],
 )
-def test_invalid_row_is_named_with_line(tmp_path: Path, change: dict[str, Any], problem_part: str) -> None:
-    file = write(tmp_path / "c.jsonl", CHUNK, {**CHUNK, "id": "c2", **change})
-    [problem] = check([file])
-    assert str(problem).startswith(f"{file}, line 2: {problem_part}")
-    with pytest.raises(LabelError, match="line 2"):
-        read_labels(ChunkLabel, [file])
+def test_wrong_rows_are_named(tmp_path: Path, row: Any, message: str) -> None:
+    assert problem(tmp_path, row).startswith(f"line 1: {message}")
 
 
-def test_unknown_key_of_answer_is_named(tmp_path: Path) -> None:
-    answer = {"text": "1712", "label": "correct", "note": "x"}
-    [problem] = check([write(tmp_path / "q.jsonl", {**QUESTION, "answer": answer})])
-    assert problem.message.startswith("answer.note: ")
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"step": "same", "first": "Who?", "second": "who?", "alike": True}, "second: nothing was changed: who?"),
+        ({"step": "same", "first": "Who?", "second": "Why?", "alike": False}, "kind says what is wrong"),
+        (
+            {"step": "reword", "question": "Who built it?", "answer": "Jonas", "wording": "Jonas?", "kind": "terse"},
+            "the question contains its answer: Jonas",
+        ),
+        (
+            {"step": "distil", "topics": ["one"], "question": "Who?", "needed": ["x"], "chunks": ["c"]},
+            "needed: x is not among chunks",
+        ),
+        ({"step": "distil", "topics": [], "question": "Who?", "chunks": ["c"]}, "topics must have one entry for each"),
+        ({"step": "keyphrases", "passage": PASSAGE, "keyphrases": ["the weir", "a mill"]}, "keyphrases is not in"),
+    ],
+)
+def test_fields_of_gold_rows_must_fit_each_other(tmp_path: Path, fields: dict[str, Any], message: str) -> None:
+    assert message in problem(tmp_path, {"id": "g", "document": "d", **fields})
 
 
-def test_repeated_ids_and_documents_in_two_splits(tmp_path: Path) -> None:
-    other = {**CHUNK, "id": "c2", "split": "test"}
-    problems = check([write(tmp_path / "a.jsonl", CHUNK, CHUNK), write(tmp_path / "b.jsonl", other)])
-    assert [problem.message for problem in problems] == [
-        "id c1 is already used in a.jsonl, line 1",
-        "document tide-mill is in two splits: train and test",
+def test_answers_that_no_passage_has_word_for_word(tmp_path: Path) -> None:
+    rows = [
+        {**ANSWER, "id": "a2", "answer": "not stated", "kind": "not_stated"},
+        {**ANSWER, "answer": "yes", "kind": "yes_no"},
     ]
+    assert checked([write(tmp_path / "rows.jsonl", rows)])[1] == []
 
 
-def test_malformed_and_empty_files(tmp_path: Path) -> None:
-    broken, empty = tmp_path / "broken.jsonl", tmp_path / "empty.jsonl"
-    broken.write_bytes(b'{"id": \n[1]\n')
-    empty.write_bytes(b"\n")
-    assert [str(problem) for problem in check([broken, empty])] == [
-        f"{broken}, line 1: not valid JSON in UTF-8",
-        f"{broken}, line 2: not a JSON object",
-        f"{empty}: no rows",
+def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.jsonl", [GOOD, {**GOOD, "label": "?"}])
+    two = tmp_path / "two.jsonl"
+    two.write_text(f"{json.dumps(GOOD)}\n{{\n", encoding="utf-8")
+    empty = write(tmp_path / "empty.jsonl", [])
+    rows, problems = checked([one, two, empty])
+    assert [row.id for row in rows] == ["q1"]
+    assert [line.removeprefix(str(tmp_path)) for line in problems] == [
+        "/one.jsonl, line 2: label: input should be 'good' or 'bad'",
+        "/two.jsonl, line 1: id q1 is already used in one.jsonl, line 1",
+        "/two.jsonl, line 2: not valid JSON in UTF-8",
+        "/empty.jsonl: no rows",
     ]
-    with pytest.raises(LabelError, match="No such file"):
-        check([tmp_path / "none.jsonl"])
+    with pytest.raises(LabelError, match=r"line 2: label: .*; `groundset labels check` lists all 4 problems"):
+        read_rows([one, two, empty])
+    with pytest.raises(LabelError, match=r"gone\.jsonl: No such file"):
+        read_rows([tmp_path / "gone.jsonl"])
 
 
-def test_first_annotation_pass_is_read(tmp_path: Path) -> None:
-    second = {**CHUNK, "annotation_pass": 2, "label": "bad", "reason": "too_thin"}
-    [label] = read_labels(ChunkLabel, [write(tmp_path / "c.jsonl", second, CHUNK)])
-    assert label.reason == "ok"
+def test_rows_without_a_split_follow_their_document(tmp_path: Path) -> None:
+    bare = {name: value for name, value in GOOD.items() if name != "split"}
+    rows = [{**bare, "id": "q2", "document": "train-1"}, {**bare, "id": "q3", "document": "other"}, GOOD]
+    found = {row.id: row.split for row in read_rows([write(tmp_path / "rows.jsonl", rows)])}
+    assert found == {"q1": "train", "q2": "train", "q3": split_of("other")}
+    shares = [sum(split_of(f"document {number}") == split for number in range(500)) / 500 for split in SPLITS]
+    assert shares == pytest.approx([0.6, 0.2, 0.2], abs=0.06)
 
 
-def test_missing_split_depends_on_document(tmp_path: Path) -> None:
-    rows = [{**CHUNK, "id": f"c{n}", "document": f"d{n // 2}", "split": None} for n in range(400)]
-    labels = read_labels(ChunkLabel, [write(tmp_path / "c.jsonl", *rows)])
-    assert all(label.split == split_of(label.document) for label in labels)
-    shares = [sum(label.split == split for label in labels) / 400 for split in ("train", "dev", "test")]
-    assert shares == pytest.approx([0.6, 0.2, 0.2], abs=0.08)
-
-
-def test_refuse_test_rows(tmp_path: Path) -> None:
-    labels = read_labels(
-        QuestionLabel,
-        [write(tmp_path / "q.jsonl", QUESTION, {**QUESTION, "id": "q2", "document": "x", "split": "test"})],
+def test_document_in_two_splits(tmp_path: Path) -> None:
+    assert problem(tmp_path, GOOD, {**GOOD, "id": "q2", "split": "test"}) == (
+        "line 2: document train-1 is in two splits: train and test"
     )
-    refuse_test_rows(labels[:1])
-    with pytest.raises(LeakError, match="label q2"):
-        refuse_test_rows(labels)
+
+
+def test_first_annotation_pass_counts(tmp_path: Path) -> None:
+    second = {**GOOD, "annotation_pass": 2, "label": "bad", "reason": "vague"}
+    (row,) = read_rows([write(tmp_path / "rows.jsonl", [second, GOOD])])
+    assert isinstance(row, QuestionLabel)
+    assert row.good
+    assert hashes_of([tmp_path / "rows.jsonl"]).keys() == {"rows.jsonl"}

@@ -1,1 +1,1 @@
-"""Parse the bytes of a file into text, title and headings; runs in child processes because files are untrusted."""
+"""Parsers of file formats: bytes to text, title, headings, pages and captions."""

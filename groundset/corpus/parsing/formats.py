@@ -1,43 +1,20 @@
 """Supported file suffixes and their parsers."""
 
-from pathlib import Path
-from typing import Any
+from importlib import import_module
 
-from groundset.corpus.parsing.text import Parsed, UnparsableError
+from groundset.corpus.parsing.text import Parsed, UnparsableError, clean, decode
 
-MARKDOWN_SUFFIXES = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"})
-HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
-PLAIN_SUFFIXES = frozenset({".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".log", ""})
-OFFICE_SUFFIXES = frozenset({".docx", ".pptx", ".xlsx", ".epub", ".ipynb", ".csv"})
-SUFFIXES = MARKDOWN_SUFFIXES | HTML_SUFFIXES | PLAIN_SUFFIXES | OFFICE_SUFFIXES | {".pdf"}
-# Limits for the text of one document; later stages use about fifty times its size in memory.
-MAX_TEXT_MB = 32
-MAX_LINES = 1_000_000
-
-
-def parse_file(request: dict[str, str]) -> dict[str, Any]:
-    """Parse the file ``path`` as a file with the suffix ``suffix``; argument and result are JSON.
-
-    Returns:
-        The fields of a :class:`~groundset.corpus.parsing.text.Parsed`, or ``refused``, the reason why the file cannot
-        be parsed.
-    """
-    try:
-        text, title, headings, pages, captions = parse(Path(request["path"]).read_bytes(), request["suffix"])
-    except UnparsableError as error:
-        return {"refused": str(error)}
-    except RecursionError:
-        return {"refused": "nested too deep"}
-    except OSError as error:
-        reason = "permission denied" if isinstance(error, PermissionError) else error.strerror or str(error)
-        return {"refused": f"unreadable: {reason}"}
-    return {
-        "text": text,
-        "title": title,
-        "headings": [heading.model_dump() for heading in headings],
-        "pages": [start.model_dump() for start in pages],
-        "captions": list(captions),
-    }
+_KINDS = {
+    "markdown": ".md .markdown .mdown .mkd .mdx .qmd .rmd",
+    "html": ".html .htm .xhtml",
+    "plain": ".txt .text .rst .adoc .asciidoc .org .tex .log",
+    "office": ".docx .pptx .xlsx .epub .ipynb .csv",
+    "pdf": ".pdf",
+}
+SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {"": "plain"}
+# Limits for the text of one document; cutting it takes about fifty times its size in memory.
+MAX_TEXT_MB = 16
+MAX_LINES = 500_000
 
 
 def parse(data: bytes, suffix: str) -> Parsed:
@@ -48,36 +25,15 @@ def parse(data: bytes, suffix: str) -> Parsed:
     """
     if not data.strip():
         raise UnparsableError("empty")
-    parsed = _parse(data, suffix)
+    kind = "pdf" if data.startswith(b"%PDF-") else SUFFIXES[suffix]
+    module = import_module(f"groundset.corpus.parsing.{kind}")  # on demand: some parsers take a second to import
+    parser = getattr(module, f"parse_{kind}")
+    content = clean(decode(data)) if kind in ("markdown", "plain") else data
+    if isinstance(content, str):
+        _refuse_long(content)
+    parsed: Parsed = parser(content, suffix) if kind == "office" else parser(content)
     _refuse_long(parsed.text)
     return parsed
-
-
-def _parse(data: bytes, suffix: str) -> Parsed:
-    # Imported on demand, because some parsers take a second to import.
-    if suffix == ".pdf" or data.startswith(b"%PDF-"):
-        from groundset.corpus.parsing.pdf import parse_pdf
-
-        return parse_pdf(data)
-    if suffix in OFFICE_SUFFIXES:
-        from groundset.corpus.parsing.office import parse_office
-
-        return parse_office(data, suffix)
-    if suffix in HTML_SUFFIXES:
-        from groundset.corpus.parsing.html import parse_html
-
-        return parse_html(data)
-    from groundset.corpus.parsing.text import clean, decode
-
-    text = clean(decode(data))
-    _refuse_long(text)
-    if suffix in MARKDOWN_SUFFIXES:
-        from groundset.corpus.parsing.markdown import parse_markdown
-
-        return parse_markdown(text)
-    from groundset.corpus.parsing.plain import parse_plain
-
-    return parse_plain(text)
 
 
 def _refuse_long(text: str) -> None:

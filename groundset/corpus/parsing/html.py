@@ -1,120 +1,129 @@
 """Convert the main content of HTML pages to Markdown, without navigation, scripts and link addresses."""
 
-import io
 import re
-import sys
-import warnings
-from itertools import count
-from types import ModuleType
 from typing import Any
 
 from bs4 import BeautifulSoup, Comment, ParserRejectedMarkup, Tag
 from bs4.dammit import EncodingDetector
-from bs4.element import CData, NavigableString, PageElement
+from markdownify import MarkdownConverter
 
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown
-from groundset.corpus.parsing.text import Parsed, UnparsableError, clean, decode
+from groundset.corpus.parsing.text import LOWERED, RAISED, Parsed, UnparsableError, clean, decode
 
-# markitdown's converters pass these to markdownify: no inline markup, and the first row of a table as its header.
-MARKDOWN_OPTIONS = {
+# No inline markup, and the first row of a table is its header.
+MARKDOWN_OPTIONS: dict[str, Any] = {
     "strip": ["a", "b", "em", "i", "img", "strong", "u"],
     "escape_underscores": False,
     "escape_asterisks": False,
-    "escape_misc": False,
     "table_infer_header": True,
 }
+_NEVER_SHOWN = "script, style, noscript, template, iframe, svg, canvas, object, embed, select, input, textarea"
 _NOISE = (
-    "script, style, noscript, template, iframe, svg, canvas, object, embed,"
-    "form, button, select, input, nav, dialog,"
-    "[role=navigation], [role=search], [role=banner], [role=contentinfo], [role=dialog], [role=menu],"
-    "[hidden], sup.reference, span.mw-editsection, body > header, body > footer,"
+    "nav, dialog, [role=navigation], [role=search], [role=banner], [role=contentinfo], [role=dialog], [role=menu],"
+    "sup.reference, span.mw-editsection, body > header, body > footer,"
     "div#toc, div#sidebar, div#navbar, div#breadcrumbs, div#cookie-banner"
 )
+_BANNER = re.compile(r"(?:^|[-_ ])(?:cookies?|consent|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE)
 _NOISE_CLASS = re.compile(
-    r"(?:^|[-_ ])(?:cookies?|consent|breadcrumbs?|nav(?:bar|box|igation)?|menu|sidebar|toc|share|social|"
-    r"newsletter|advert(?:isement)?|noprint|skip-?link|pagination|pager|headerlink|anchor-link|site-?sub|print-?footer)"
-    r"(?:[-_ ]|$)",
+    r"(?:^|[-_ ])(?:breadcrumbs?|nav(?:bar|box|igation)?|menu|sidebar|toc|share|social|noprint|skip-?link|pagination|"
+    r"pager|headerlink|anchor-link|site-?sub|print-?footer)(?:[-_ ]|$)",
     re.IGNORECASE,
 )
-_CONTENT_TAGS = frozenset(
-    {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
-)
-_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
-# Collapsed, because regular expressions of the converters take quadratic time on them.
-_BLANKS = re.compile(r"[ \t]{1000,}")
-_MAX_TITLE = 1_000
+_CONTENT = {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
+_BLANKS = re.compile(r"[ \t]{1000,}")  # collapsed, because patterns of the converter take quadratic time on them
 _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentieth
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
-# A <main> with a smaller share of the page's text is not the main content.
-_MIN_MAIN = 0.3
-# An element with a larger share of the page's text is not noise, whatever its class name.
-_MAX_NOISE = 0.5
-# Limits against quadratic time, because the process limit stops a 300 kB page only after a minute. An attack with open
-# tags takes 0.8 s instead of more than 45 s, a harmless list of 25,000 items 4 s instead of 24 s.
-_LONG_LIST = 1_000
-_LONG_HEAD = 100
+_MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
+_MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whatever its class name
+_MIN_PROSE = 80  # characters of a text that is no entry of a menu
+_MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
 
 def parse_html(data: bytes) -> Parsed:
-    """Parse a web page into Markdown, its title and its headings."""
+    """Parse a web page into Markdown, its title and its headings.
+
+    Raises:
+        UnparsableError: it has no text.
+    """
     declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
-    text = _BLANKS.sub(" ", clean(decode(data, declared)))
-    soup = parse_tree(text)
-    page_title = " ".join(soup.title.get_text().split())[:_MAX_TITLE] if soup.title else ""
+    soup = parse_tree(_BLANKS.sub(" ", clean(decode(data, declared))))
+    page_title = " ".join(soup.title.get_text().split())[:1000] if soup.title else ""
     root = soup.body or soup
     _drop_noise(root)
     content = _main_content(root)
-    # Move asides to the end, so that their headings do not apply to the text that follows; the innermost first, so
+    # Asides move to the end, so that their headings do not apply to the text that follows; the innermost first, so
     # that none is moved inside another.
-    asides = [aside.extract() for aside in reversed(content.find_all("aside"))]
-    content.extend(reversed(asides))
-    split_long_lists(soup, content)
-    captions = _captions(content)
-    html = str(content)
-    soup.decompose()  # frees memory, because the converter builds its own tree
-    markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(html)))
+    content.extend([aside.extract() for aside in reversed(content.find_all("aside"))][::-1])
+    markdown, captions = to_markdown(content)
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
     return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None, captions=captions)
 
 
-def html_to_markdown(html: str) -> str:
-    """Convert HTML to Markdown."""
-    convert = markitdown_converters().HtmlConverter().convert
-    from markitdown import StreamInfo
+def parse_tree(html: str) -> BeautifulSoup:
+    """Parse HTML.
 
-    info = StreamInfo(mimetype="text/html", extension=".html", charset="utf-8")
-    with warnings.catch_warnings():
-        # It warns about the fallback to plain text for deeply nested pages.
-        warnings.simplefilter("ignore")
-        try:
-            result = convert(io.BytesIO(html.encode()), info, **MARKDOWN_OPTIONS)
-        except (MemoryError, RecursionError):
-            raise
-        except Exception as error:
-            # Third-party converters raise arbitrary exceptions for malformed pages.
-            raise UnparsableError(f"it cannot be converted ({type(error).__name__})") from error
-    return str(result.markdown)
+    Raises:
+        UnparsableError: the markup is invalid.
+    """
+    try:
+        return BeautifulSoup(html, "html.parser")
+    except ParserRejectedMarkup as error:
+        raise UnparsableError("damaged html file") from error
+
+
+def to_markdown(root: Tag) -> tuple[str, list[str]]:
+    """Convert an element to Markdown, and return the captions of its tables and figures as well; it is changed."""
+    for formula in root.find_all("math"):
+        source = formula.find("annotation", encoding="application/x-tex")
+        formula.replace_with(f"${source.get_text().strip()}$" if source else formula.get_text(" "))
+    for numbered in root.find_all("ol", start=lambda start: start and not start.isdecimal()):
+        del numbered["start"]  # the converter fails for digits such as ²
+    for raised in root.find_all(["sup", "sub"]):
+        _set_script(raised)
+    captions = root.find_all(["caption", "figcaption"])
+    for caption in captions:
+        # A paragraph before the table: inside, the converter would not make the first row the header.
+        if caption.name == "caption" and (table := caption.find_parent("table")):
+            caption.name = "p"
+            table.insert_before(caption.extract())
+    named = [" ".join(caption.get_text().split()) for caption in captions]
+    for table in root.find_all("table"):
+        _straighten(table)
+    try:
+        markdown = MarkdownConverter(heading_style="atx", **MARKDOWN_OPTIONS).convert_soup(root)
+    except RecursionError:  # nested too deep
+        markdown = root.get_text("\n")
+    return re.sub(r"\n{3,}", "\n\n", clean(markdown)), list(filter(None, named))
 
 
 def _drop_noise(root: Tag) -> None:
-    for comment in root.find_all(string=lambda text: isinstance(text, Comment)):
-        comment.extract()
-    for element in root.select(_NOISE):
-        element.decompose()
-    lengths = text_lengths(root)
-    dropped: set[int] = set()
-    for element in root.find_all(_is_noise):
-        if id(element) not in dropped and lengths[id(element)] <= _MAX_NOISE * lengths[id(root)]:
-            dropped.update(map(id, element.find_all(True)))
+    for part in (*root.find_all(string=lambda text: isinstance(text, Comment)), *root.select(_NEVER_SHOWN)):
+        part.extract()
+    for button in root.find_all("button"):
+        if button.find_parent(re.compile(r"h\d|summary|dt")):  # the headings of accordions
+            button.unwrap()
+        else:
+            button.decompose()
+    most = _MAX_NOISE * len(root.get_text())
+    certain = {id(element) for element in root.select(_NOISE)}
+    for element in root.find_all(True):
+        is_noise = not element.decomposed and (id(element) in certain or _is_noise(element))
+        if is_noise and len(element.get_text()) <= most:
             element.decompose()
 
 
 def _is_noise(element: Tag) -> bool:
+    """Return whether an element is no content; a hidden panel or a menu of dishes is, if it has running text."""
     # Ids are ignored: they are often made from headings ("cookies").
     classes = " ".join(filter(None, element.get_attribute_list("class")))
-    hidden = _HIDDEN.search(str(element.get("style") or ""))
-    return element.name not in _CONTENT_TAGS and bool(hidden or _NOISE_CLASS.search(classes))
+    style = str(element.get("style") or "").replace(" ", "").lower()
+    is_hidden = element.has_attr("hidden") or element.get("aria-hidden") == "true" or "display:none" in style
+    is_banner = bool(_BANNER.search(classes))
+    if element.name in _CONTENT or not (is_banner or is_hidden or _NOISE_CLASS.search(classes)):
+        return False
+    texts = (text for text in element.find_all(string=True) if not text.find_parent("a"))
+    return is_banner or all(len(text.strip()) < _MIN_PROSE for text in texts)
 
 
 def _main_content(root: Tag) -> Tag:
@@ -129,99 +138,49 @@ def _main_content(root: Tag) -> Tag:
     return root
 
 
-def _captions(root: Tag) -> list[str]:
-    """Return the captions of tables and figures; those of tables become paragraphs before them.
-
-    Inside a table without a head, the converter would not make the first row its header.
-    """
-    found = root.find_all(["caption", "figcaption"])
-    for caption in found:
-        if caption.name == "caption" and (table := caption.find_parent("table")):
-            caption.name = "p"
-            table.insert_before(caption.extract())
-    return list(filter(None, (" ".join(caption.get_text().split()) for caption in found)))
-
-
-class _FastIndex:
-    """Mixin that makes looking up children in order fast; bs4 searches from the first child, in quadratic time."""
-
-    contents: list[PageElement]
-    _near = 0
-
-    def index(self, element: PageElement) -> int:
-        """Return the position of a child, searching outwards from the previous result."""
-        for step in count():
-            above, below = self._near + step, self._near - step - 1
-            if above >= len(self.contents) and below < 0:
-                raise ValueError("no child of this element")
-            for place in (above, below):
-                if 0 <= place < len(self.contents) and self.contents[place] is element:
-                    self._near = place
-                    return place
-        raise AssertionError
+def _set_script(raised: Tag) -> None:
+    """Write raised and lowered digits as such, so that they do not join the number before; marks of notes go apart."""
+    text, is_sup = raised.get_text().strip(), raised.name == "sup"
+    shown = text.translate(RAISED if is_sup else LOWERED)
+    if is_sup and (raised.find("a") or raised.find_parent("a")) and re.fullmatch(r"[\d*†‡]+", text):
+        raised.replace_with(f" [{text}]")
+    elif re.fullmatch("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋]*", shown):
+        raised.replace_with(shown)
+    elif re.match(r"[\d+−-]", text):
+        raised.replace_with(f"{'^' if is_sup else '_'}({text})")
 
 
-class _Element(_FastIndex, Tag):
-    pass
+def _straighten(table: Tag) -> None:
+    """Repeat cells that span rows, and turn tables that lay out a page into paragraphs."""
+    if table.find("table") or table.get("role") in ("presentation", "none"):
+        for part in table.find_all(["tbody", "thead", "tr", "td", "th"]):
+            part.name = "div" if part.find_parent("table") is table else part.name
+        table.name = "div"
+        return
+    below: dict[int, tuple[int, str]] = {}  # by column: how many rows a cell still spans, and its text
+    cells = 0
+    for row in table.find_all("tr"):
+        column = 0
+        for cell in [*row.find_all(["td", "th"], recursive=False), None]:
+            while column in below:
+                left, text = below.pop(column)
+                copy = Tag(name="td")
+                copy.string = text
+                row.append(copy)
+                if cell is not None:
+                    cell.insert_before(copy)
+                if left > 1:
+                    below[column] = (left - 1, text)
+                column += 1
+            if cell is not None:
+                rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
+                below |= {column + n: (rows - 1, cell.get_text(" ")) for n in range(columns) if rows > 1}
+                column += columns
+        cells += column
+        if cells > _MAX_CELLS:
+            return
 
 
-class _Page(_FastIndex, BeautifulSoup):
-    pass
-
-
-def parse_tree(html: str) -> BeautifulSoup:
-    """Parse HTML.
-
-    Raises:
-        UnparsableError: the markup is invalid.
-    """
-    try:
-        return _Page(_escape_unclosed(html), "html.parser", element_classes={Tag: _Element})
-    except ParserRejectedMarkup as error:
-        raise UnparsableError("damaged html file") from error
-
-
-def text_lengths(root: Tag) -> dict[int, int]:
-    """Return the length of the text in ``root`` and each of its descendants, by ``id(element)``."""
-    elements = [root, *root.find_all(True)]
-    lengths = {id(element): sum(map(_text_length, element.contents)) for element in elements}
-    for element in reversed(elements[1:]):
-        lengths[id(element.parent)] += lengths[id(element)]
-    return lengths
-
-
-def _text_length(part: PageElement) -> int:
-    # Excludes nested elements and comments (subclasses of NavigableString).
-    return len(part) if isinstance(part, NavigableString) and type(part) in (NavigableString, CData) else 0
-
-
-def split_long_lists(page: BeautifulSoup, root: Tag) -> None:
-    """Split long lists, which the converter numbers in quadratic time; the numbers stay the same."""
-    for long in root.find_all("ol"):
-        items = [child for child in long.contents if isinstance(child, Tag) and child.name == "li"]
-        first = str(long.get("start", ""))
-        number = int(first) if first.isdecimal() else 1
-        long["start"] = str(number)  # the converter fails for digits such as ²
-        for start in range((len(items) - 1) // _LONG_LIST * _LONG_LIST, 0, -_LONG_LIST):
-            rest = page.new_tag("ol", attrs={"start": str(number + start)})
-            rest.extend(long.contents[long.index(items[start]) :])
-            long.insert_after(rest)
-    for head in root.find_all("thead"):
-        if len(head.find_all("tr", limit=_LONG_HEAD)) == _LONG_HEAD:
-            head.name = "tbody"
-
-
-def _escape_unclosed(html: str) -> str:
-    """Escape unclosed sections and tags, which the parser handles in quadratic time."""
-    for opening, closing in (("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
-        last = html.rfind(closing) + 1
-        html = html[:last] + html[last:].replace(opening, opening.replace("<", "&lt;"))
-    return html
-
-
-def markitdown_converters() -> Any:
-    """Import markitdown's converters, which takes a second, without the slow magika that they do not need."""
-    sys.modules.setdefault("magika", ModuleType("magika"))
-    from markitdown import converters
-
-    return converters
+def _span(cell: Tag, name: str) -> int:
+    value = str(cell.get(name) or "")[:9]
+    return min(int(value), _MAX_SPAN) or 1 if value.isascii() and value.isdecimal() else 1

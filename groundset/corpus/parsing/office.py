@@ -1,96 +1,103 @@
-"""Convert office documents, e-books, notebooks and tables to Markdown with markitdown."""
+"""Convert Word documents, slides, spreadsheets, e-books, notebooks and tables of values to Markdown."""
 
+import csv
 import io
-import warnings
+import re
+import sys
 import zipfile
-from contextlib import suppress
 from pathlib import PurePosixPath
-from xml.parsers.expat import ExpatError, ParserCreate
+from types import ModuleType
 
-from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, markitdown_converters
+from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_tree, to_markdown
 from groundset.corpus.parsing.markdown import parse_markdown
 from groundset.corpus.parsing.text import Parsed, UnparsableError, clean, decode
 
-TEXT_SUFFIXES = frozenset({".ipynb", ".csv"})
-# Word's internal style name is the same in every language.
-_TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
+_TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_XML = frozenset({"", ".xml", ".rels", ".vml"})
-_PAGES = frozenset({".opf", ".ncx", ".html", ".htm", ".xhtml"})
+_TEXTS = frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx", ".html", ".htm", ".xhtml"})
+_DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
 
 def parse_office(data: bytes, suffix: str) -> Parsed:
-    """Parse a document into Markdown, its title and its headings."""
-    if suffix in TEXT_SUFFIXES:
-        data = clean(decode(data)).encode()
-    elif data.startswith(_OLE):
-        raise UnparsableError("password-protected" if _ENCRYPTED in data else "not a file of the format of its name")
-    elif not zipfile.is_zipfile(io.BytesIO(data)):
-        raise UnparsableError(f"damaged {suffix[1:]} file")
-    return parse_markdown(clean(_convert(data, suffix)))
+    """Parse a document into Markdown, its title and its headings.
 
-
-def _convert(data: bytes, suffix: str) -> str:
-    converters = markitdown_converters()
-    from markitdown import MissingDependencyException, StreamInfo
-
-    converter = {
-        ".docx": converters.DocxConverter,
-        ".pptx": converters.PptxConverter,
-        ".xlsx": converters.XlsxConverter,
-        ".epub": converters.EpubConverter,
-        ".ipynb": converters.IpynbConverter,
-        ".csv": converters.CsvConverter,
-    }[suffix]
-    options = MARKDOWN_OPTIONS | ({"style_map": _TITLE_STYLE} if suffix == ".docx" else {})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            if suffix not in TEXT_SUFFIXES:
-                data = _texts_only(data, is_office=suffix != ".epub")
-            result = converter().convert(io.BytesIO(data), StreamInfo(extension=suffix, charset="utf-8"), **options)
-        except MissingDependencyException:
+    Raises:
+        UnparsableError: it is damaged or encrypted, or the package for its format is missing.
+    """
+    captions: list[str] = []
+    try:
+        if suffix == ".csv":
+            markdown = _table(clean(decode(data)))
+        elif suffix == ".docx":
+            markdown, captions = _word(_texts_only(data, suffix))
+        else:
+            is_text = suffix == ".ipynb"
+            stream = io.BytesIO(clean(decode(data)).encode()) if is_text else _texts_only(data, suffix)
+            markdown = _converted(stream, suffix)
+    except (UnparsableError, MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        # Third-party parsers raise arbitrary exceptions for damaged files.
+        if type(error).__name__ == "MissingDependencyException":
             raise UnparsableError(f"needs pip install 'markitdown[{suffix[1:]}]'") from None
-        except (UnparsableError, MemoryError, RecursionError):
-            raise
-        except Exception as error:
-            # Third-party parsers raise arbitrary exceptions for damaged files.
-            raise UnparsableError(f"damaged {suffix[1:]} file ({type(error).__name__})") from error
-    return str(result.markdown or "")
+        raise UnparsableError(f"damaged {suffix[1:]} file ({type(error).__name__})") from error
+    return parse_markdown(clean(markdown))._replace(captions=captions)
 
 
-def _texts_only(data: bytes, *, is_office: bool) -> bytes:
+def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
     """Return an archive with its pictures, fonts and embedded files emptied.
 
     Raises:
-        UnparsableError: an office document declares a document type, which ECMA-376 part 2 forbids; without one it
-            cannot declare entities that expand to gigabytes.
-        Exception: the archive is damaged; anything that ``zipfile`` raises.
+        UnparsableError: it is no archive; or an office document declares a document type, which ECMA-376 part 2
+            forbids: without one it cannot declare entities that expand to gigabytes.
     """
+    if data.startswith(_OLE):
+        raise UnparsableError("password-protected" if _ENCRYPTED in data else "not a file of the format of its name")
     slim = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(slim, "w") as copy:
         for entry in archive.infolist():
-            suffix = PurePosixPath(entry.filename).suffix.lower()
-            content = archive.read(entry) if suffix in _XML | _PAGES else b""
-            if is_office and suffix in _XML:
-                _refuse_document_type(content)
+            kind = PurePosixPath(entry.filename).suffix.lower()
+            content = archive.read(entry) if kind in _TEXTS else b""
+            if suffix != ".epub" and _DOCUMENT_TYPE.search(content):
+                raise UnparsableError("declares an XML document type")
             copy.writestr(entry.filename, content)
-    return slim.getvalue()
+    return slim
 
 
-def _refuse_document_type(xml: bytes) -> None:
-    """Raise an ``UnparsableError`` for a part with a ``DOCTYPE``, which can only stand before the first element."""
+def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
+    _markitdown()
+    import mammoth
+    from markitdown.converter_utils.docx.pre_process import pre_process_docx
 
-    def refuse(*_: object) -> None:
-        raise UnparsableError("declares an XML document type")
+    html = mammoth.convert_to_html(pre_process_docx(stream), style_map=_TITLE_STYLE).value  # formulas become LaTeX
+    return to_markdown(parse_tree(html))
 
-    def stop(*_: object) -> None:
-        raise StopIteration
 
-    parser = ParserCreate()
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = stop
-    # The converter reports invalid XML.
-    with suppress(StopIteration, ExpatError):
-        parser.Parse(xml)
+def _converted(stream: io.BytesIO, suffix: str) -> str:
+    converters = _markitdown()
+    from markitdown import StreamInfo
+
+    converter = getattr(converters, f"{suffix[1:].title()}Converter")()
+    return str(converter.convert(stream, StreamInfo(extension=suffix, charset="utf-8"), **MARKDOWN_OPTIONS).markdown)
+
+
+def _markitdown() -> ModuleType:
+    """Import markitdown's converters without the slow magika that they do not need."""
+    sys.modules.setdefault("magika", ModuleType("magika"))
+    from markitdown import converters
+
+    return converters  # type: ignore[no-any-return]
+
+
+def _table(text: str) -> str:
+    """Return a table of values, separated as its first line shows, in Markdown."""
+    csv.field_size_limit(len(text) + 1)
+    separator = max(",;\t|", key=text.partition("\n")[0].count)
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+    width = max(map(len, rows))
+    cells = (
+        [" ".join(cell.split()).replace("|", "\\|") for cell in [*row, *[""] * (width - len(row))]] for row in rows
+    )
+    head, *rest = (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join([head, f"|{' --- |' * width}", *rest])

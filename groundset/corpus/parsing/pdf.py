@@ -5,7 +5,6 @@ import logging
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pdfplumber
@@ -15,7 +14,7 @@ from pdfplumber.utils.exceptions import PdfminerException
 
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown
 from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown, plain_line, split_page_marks
-from groundset.corpus.parsing.text import Parsed, UnparsableError, clean
+from groundset.corpus.parsing.text import RAISED, Parsed, UnparsableError, clean
 
 _MIN_FILLED = 0.5
 # Pages with more text boxes are read from top to bottom: finding their order takes cubic time.
@@ -24,53 +23,43 @@ _MAX_BOXES = 300
 _MAX_EDGES = 20_000
 # Table rows times characters of a page: pdfplumber compares each pair.
 _MAX_LOOKUPS = 2_000_000
-_LOGGERS = ("pdfminer", "pdfplumber")
 
 
 def parse_pdf(data: bytes) -> Parsed:
-    """Parse a PDF into Markdown with joined paragraphs and headings by font size, without running heads."""
-    with _quiet():
-        try:
-            with pdfplumber.open(io.BytesIO(data), laparams={"boxes_flow": None}) as pdf:
-                pages = [_read_page(page) for page in pdf.pages]
-                metadata = pdf.metadata or {}
-        except (UnparsableError, MemoryError, RecursionError):
-            raise
-        except Exception as error:
-            cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
-            if isinstance(cause, MemoryError | RecursionError):
-                raise cause from None
-            # pdfminer raises arbitrary exceptions for damaged files.
-            raise UnparsableError(_reason(cause)) from error
+    """Parse a PDF into Markdown with joined paragraphs and headings by font size, without running heads.
+
+    Raises:
+        UnparsableError: it is damaged or encrypted, or has no text.
+    """
+    # pdfminer logs font problems and warns about extraction rights.
+    for name in ("pdfminer", "pdfplumber"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), pdfplumber.open(io.BytesIO(data), laparams={"boxes_flow": None}) as pdf:
+            warnings.simplefilter("ignore")
+            pages = [_read_page(page) for page in pdf.pages]
+            metadata = pdf.metadata or {}
+    except (UnparsableError, MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+        if isinstance(cause, MemoryError | RecursionError):
+            raise cause from None
+        if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
+            raise UnparsableError("password-protected") from error
+        # pdfminer raises arbitrary exceptions for damaged files.
+        raise UnparsableError(f"damaged pdf file ({type(cause).__name__})") from error
     markdown, starts = split_page_marks(clean(pages_to_markdown(pages)))
     if not markdown:
         raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
+    bare = sum(not page.lines and not page.tables for page in pages)
     parsed = parse_markdown(markdown)
-    title = heading_title(parsed.text, parsed.headings[:1])
-    # Lines that look like front matter or empty HTML are dropped, which shifts the text.
-    starts = starts if parsed.text == markdown else []
-    return parsed._replace(title=title or _metadata_title(metadata), pages=starts)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence pdfminer, which logs font problems and warns about extraction rights."""
-    levels = {name: logging.getLogger(name).level for name in _LOGGERS}
-    for name in _LOGGERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-
-
-def _reason(cause: Any) -> str:
-    if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
-        return "password-protected"
-    return f"damaged pdf file ({type(cause).__name__})"
+    return parsed._replace(
+        title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
+        # Lines that look like front matter or empty HTML are dropped, which shifts the text.
+        pages=starts if parsed.text == markdown else (),
+        note=f"{bare} of {len(pages)} pages without text (scanned?)" if bare else "",
+    )
 
 
 def _read_page(page: Any) -> Page:
@@ -79,10 +68,15 @@ def _read_page(page: Any) -> Page:
     for number, box in enumerate(_boxes_in_order(page.layout)):
         for item in box:
             line = _read_line(item, number)
-            if line is not None and not any(table.contains(line) for table in tables):
+            if line is not None and not any(_is_inside(line, table) for table in tables):
                 lines.append(line)
     page.close()
     return Page(float(page.height), lines, tables)
+
+
+def _is_inside(line: Line, table: Table) -> bool:
+    x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
+    return table.x0 <= x <= table.x1 and table.bottom <= y <= table.top
 
 
 def _read_tables(page: Any) -> Iterator[Table]:
@@ -114,21 +108,19 @@ def _boxes_in_order(layout: LTPage) -> list[LTTextBox]:
 
 def _read_line(item: LTTextLine, box: int) -> Line | None:
     characters = [c for c in item if isinstance(c, LTChar) and not c.get_text().isspace()]
-    text = plain_line(item.get_text())
-    if not characters or not text:
+    if not characters:
         return None
-    sizes = Counter(round(c.size * 2) / 2 for c in characters)
+    size, _ = Counter(round(c.size * 2) / 2 for c in characters).most_common(1)[0]
+
+    def shown(part: Any) -> str:
+        text: str = part.get_text()
+        is_raised = isinstance(part, LTChar) and part.size < 0.8 * size and part.y0 > item.y0 + 0.2 * size
+        return text.translate(RAISED) if is_raised and text.isdigit() else text
+
+    text = plain_line("".join(map(shown, item)))
     bold = sum("bold" in c.fontname.lower() or "black" in c.fontname.lower() for c in characters)
-    return Line(
-        text=text,
-        box=box,
-        x0=item.x0,
-        x1=item.x1,
-        top=item.y1,
-        bottom=item.y0,
-        size=sizes.most_common(1)[0][0],
-        bold=bold > 0.9 * len(characters),
-    )
+    is_bold = bold > 0.9 * len(characters)
+    return Line(text, box, item.x0, item.x1, item.y1, item.y0, size, is_bold) if text else None
 
 
 def _metadata_title(metadata: dict[str, Any]) -> str | None:

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from programs.types import PageStart
@@ -22,15 +23,11 @@ _BROKEN_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
 _BROKEN_PLAIN_WORD = re.compile(r"(?:^|\s)[^\W\d_]+-$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-# Margins for running heads and page numbers, as a share of the page's height.
-_MARGIN = 0.12
-_HEADING_SCALE = 1.12
-_MAX_HEADING = 120
-_MAX_BOLD_HEADING = 70
-# A document that hyphenates breaks words on at least this share of its lines.
-_HYPHENATED = 0.02
-# How many blocks to search backwards for the first half of a broken paragraph.
-_MAX_BETWEEN = 4
+_MARGIN = 0.12  # of the page's height, for running heads and page numbers
+_HEADING_SCALE = 1.12  # of the size of the text
+_MAX_HEADING, _MAX_BOLD_HEADING = 120, 70  # characters
+_HYPHENATED = 0.02  # of the lines end in a broken word, in a document that hyphenates
+_MAX_BETWEEN = 4  # blocks between the halves of a broken paragraph
 _LONGEST_WORD = 200  # characters
 
 
@@ -56,11 +53,6 @@ class Table(NamedTuple):
     bottom: float
     rows: list[list[str]]
 
-    def contains(self, line: Line) -> bool:
-        """Return whether the middle of ``line`` lies inside the table."""
-        x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
-        return self.x0 <= x <= self.x1 and self.bottom <= y <= self.top
-
 
 class Page(NamedTuple):
     """A page: its height, its lines in reading order outside tables, and its tables."""
@@ -73,9 +65,9 @@ class Page(NamedTuple):
 class _Block(NamedTuple):
     kind: str  # "heading", "text" or "table"
     text: str
-    size: float = 0.0
-    page: int = 1
-    last_page: int = 1
+    size: float
+    page: int
+    last_page: int
 
 
 def plain_line(text: str) -> str:
@@ -97,23 +89,12 @@ def pages_to_markdown(pages: Sequence[Page]) -> str:
     """Convert the pages of a document to one Markdown text, with a mark wherever the page changes."""
     pages = _without_running_heads(pages)
     lines = [line for page in pages for line in page.lines]
-    if not lines and not any(page.tables for page in pages):
-        return ""
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.size] += len(line.text)
-    body = sizes.most_common(1)[0][0] if sizes else 0.0
+    body = max(sizes, key=lambda size: sizes[size], default=0.0)
     join = _Joiner(lines)
-    blocks: list[_Block] = []
-    for number, page in enumerate(pages, 1):
-        found: list[_Block] = []
-        tables = sorted(page.tables, key=lambda table: -table.top)
-        for box in _boxes(page.lines):
-            while tables and tables[0].bottom >= box[0].top:
-                found.append(_Block("table", _table(tables.pop(0).rows)))
-            found += _box_blocks(box, body, join)
-        found += [_Block("table", _table(table.rows)) for table in tables]
-        blocks += [block._replace(page=number, last_page=number) for block in found]
+    blocks = [block for number, page in enumerate(pages, 1) for block in _page_blocks(page, number, body, join)]
     levels = sorted({block.size for block in blocks if block.kind == "heading"}, reverse=True)
     parts, current = [], 1
     for block in _join_split_paragraphs(blocks, join):
@@ -132,52 +113,35 @@ def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
         return ("above" if above else "below" if below else ""), re.sub(r"\d+", "#", line.text).casefold()
 
     seen = Counter(mark for page in pages for mark in {key(page, line) for line in page.lines})
-    shared = {mark for mark, count in seen.items() if mark[0] and count >= 2 and count >= len(pages) / 2}
 
     def is_kept(page: Page, line: Line) -> bool:
         mark = key(page, line)
-        return not (mark in shared or (mark[0] and _PAGE_NUMBER.match(line.text)))
+        shared = seen[mark] >= 2 and seen[mark] >= len(pages) / 2
+        return not (mark[0] and (shared or _PAGE_NUMBER.match(line.text)))
 
     return [page._replace(lines=[line for line in page.lines if is_kept(page, line)]) for page in pages]
 
 
-def _boxes(lines: Sequence[Line]) -> list[list[Line]]:
-    boxes: list[list[Line]] = []
-    for line in lines:
-        if boxes and boxes[-1][0].box == line.box:
-            boxes[-1].append(line)
-        else:
-            boxes.append([line])
-    return boxes
-
-
-def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Block]:
-    blocks: list[_Block] = []
-    paragraph: list[Line] = []
-    left = min(line.x0 for line in box)
-    sizes = Counter(line.size for line in box)
-
-    def flush() -> None:
-        if paragraph:
-            text = join([line.text for line in paragraph])
-            blocks.append(_Block("text", _BULLET.sub("- ", text), paragraph[0].size))
-            paragraph.clear()
-
-    for line in box:
-        if _is_heading(line, sizes, body):
-            flush()
-            previous = blocks[-1] if blocks else None
-            if previous and previous.kind == "heading" and previous.size == line.size:
-                # A heading with several lines.
-                blocks[-1] = previous._replace(text=join([previous.text, line.text]))
-            else:
-                blocks.append(_Block("heading", line.text, line.size))
-            continue
-        if paragraph and _starts_paragraph(line, paragraph, left):
-            flush()
-        paragraph.append(line)
-    flush()
-    return blocks
+def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Iterator[_Block]:
+    tables = sorted(page.tables, key=lambda table: -table.top)
+    for _, lines in groupby(page.lines, key=lambda line: line.box):
+        box = list(lines)
+        while tables and tables[0].bottom >= box[0].top:
+            yield _Block("table", _table(tables.pop(0).rows), 0.0, number, number)
+        sizes = Counter(line.size for line in box)
+        groups: list[list[Line]] = []  # headings and paragraphs
+        kinds: list[str] = []
+        for line in box:
+            kind = "heading" if _is_heading(line, sizes, body) else "text"
+            if not groups or kind != kinds[-1] or _begins(kind, line, groups[-1], min(each.x0 for each in box)):
+                groups.append([])
+                kinds.append(kind)
+            groups[-1].append(line)
+        for kind, group in zip(kinds, groups, strict=True):
+            text = join([line.text for line in group])
+            yield _Block(kind, text if kind == "heading" else _BULLET.sub("- ", text), group[0].size, number, number)
+    for table in tables:
+        yield _Block("table", _table(table.rows), 0.0, number, number)
 
 
 def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
@@ -192,19 +156,18 @@ def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
     return alone and len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;:" and text[0].isupper()
 
 
-def _starts_paragraph(line: Line, paragraph: Sequence[Line], left: float) -> bool:
-    previous = paragraph[-1]
-    if _ITEM.match(line.text):
-        return True
-    gap = previous.bottom - line.top
+def _begins(kind: str, line: Line, group: Sequence[Line], left: float) -> bool:
+    """Return whether a line begins another heading or paragraph than the lines before it."""
+    if kind == "heading":
+        return line.size != group[0].size
+    previous = group[-1]
     indented = line.x0 > left + 0.8 * line.size and previous.x0 <= left + 0.3 * line.size
-    hanging = bool(_ITEM.match(paragraph[0].text))
-    return gap > 0.9 * line.size or (indented and not hanging)
+    is_apart = previous.bottom - line.top > 0.9 * line.size or (indented and not _ITEM.match(group[0].text))
+    return is_apart or bool(_ITEM.match(line.text))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    head, *rest = [f"| {' | '.join(row)} |" for row in cells]
+    head, *rest = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     return "\n".join([head, f"|{' --- |' * len(rows[0])}", *rest])
 
 
@@ -212,33 +175,27 @@ def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_B
     """Join paragraphs that a page, column or caption splits in the middle of a sentence."""
     joined: list[_Block] = []
     for block in blocks:
-        rest = block.kind == "text" and block.text[0].islower()
-        broken = next(
-            (
-                index
-                for index in range(len(joined) - 1, max(-1, len(joined) - 1 - _MAX_BETWEEN), -1)
-                if joined[index].kind == "text" and abs(joined[index].size - block.size) <= 0.5
-            ),
-            None,
-        )
-        if rest and broken is not None and _OPEN_END.search(joined[broken].text[-1:]):
-            text = join([joined[broken].text, block.text])
-            if block.page != joined[broken].last_page:
-                rest_start = len(text) - len(block.text)  # the joiner does not change the second part
-                text = text[:rest_start] + _MARK.format(block.page) + text[rest_start:]
-            joined[broken] = joined[broken]._replace(text=text, last_page=block.page)
-        else:
+        near = range(len(joined) - 1, max(-1, len(joined) - 1 - _MAX_BETWEEN), -1)
+        same = (n for n in near if joined[n].kind == "text" and abs(joined[n].size - block.size) <= 0.5)
+        broken = next(same, None)
+        is_rest = block.kind == "text" and block.text[0].islower()
+        if not is_rest or broken is None or not _OPEN_END.search(joined[broken].text[-1:]):
             joined.append(block)
+            continue
+        text = join([joined[broken].text, block.text])
+        if block.page != joined[broken].last_page:
+            start = len(text) - len(block.text)  # the joiner does not change the second part
+            text = text[:start] + _MARK.format(block.page) + text[start:]
+        joined[broken] = joined[broken]._replace(text=text, last_page=block.page)
     return joined
 
 
 class _Joiner:
-    """Join lines, and rejoin hyphenated words by the vocabulary of the document."""
+    """Joins lines, and rejoins hyphenated words by the vocabulary of the document."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._words: set[str] = set()
-        broken = 0
-        after_break = False
+        broken, after_break = 0, False
         for line in lines:
             text = _FIRST_WORD.sub("", line.text) if after_break else line.text
             after_break = bool(_BROKEN_WORD.search(text))
@@ -252,12 +209,11 @@ class _Joiner:
         pieces = [parts[0]]
         for part in parts[1:]:
             text = pieces[-1][-_LONGEST_WORD:]
-            head = _BROKEN_WORD.search(text)
-            tail = _FIRST_WORD.match(part)
+            head, tail = _BROKEN_WORD.search(text), _FIRST_WORD.match(part)
             if not head or not tail or not part[0].islower():
                 tight = text.endswith(("-", "/")) and not text.endswith(" -") and part[0].isalnum()
                 pieces.append(part if tight else f" {part}")
-            elif self._is_compound(head.group(1).casefold(), tail.group().casefold()):
+            elif self._is_compound(head[1].casefold(), tail[0].casefold()):
                 pieces.append(part)
             else:
                 pieces[-1] = pieces[-1][:-1] + part

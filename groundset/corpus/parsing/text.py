@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from charset_normalizer import from_bytes
@@ -12,9 +11,15 @@ from programs.types import Heading, PageStart
 
 
 class Parsed(NamedTuple):
-    """A parsed document: text, title (None without one), headings in order, page starts if it has pages, and captions.
+    """A parsed document.
 
-    ``captions`` are the paragraphs that its format marks as captions.
+    Attributes:
+        text: all of it.
+        title: None without one.
+        headings: in order.
+        pages: where they start, if it has pages.
+        captions: the paragraphs that its format marks as captions.
+        note: what the user should know about it.
     """
 
     text: str
@@ -22,13 +27,18 @@ class Parsed(NamedTuple):
     headings: Sequence[Heading]
     pages: Sequence[PageStart] = ()
     captions: Sequence[str] = ()
+    note: str = ""
+
+
+RAISED = str.maketrans("0123456789+-−n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
+LOWERED = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 
 
 class UnparsableError(Exception):
     """A file cannot be parsed; the message is the reason, without the file name."""
 
 
-_BOMS = (
+_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
@@ -37,42 +47,28 @@ _BOMS = (
 )
 # Common encodings, the most common first. With the detector's full list, short Western texts are mistaken for
 # mainframe and DOS code pages.
-_CANDIDATES = [
-    "cp1252",
-    "cp1250",
-    "cp1251",
-    "cp1253",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "iso8859_2",
-    "iso8859_15",
-    "koi8_r",
-    "shift_jis",
-    "euc_jp",
-    "gb18030",
-    "big5",
-    "euc_kr",
-]
+_CANDIDATES = [*(f"cp125{n}" for n in (2, 0, 1, 3, 4, 5, 6)), "iso8859_2", "iso8859_15", "koi8_r"]
+_CANDIDATES += ["shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"]
+_ESCAPED = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Matches only from the first space of a run; starting at each space would take quadratic time.
 _TRAILING_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-# Invisible characters that break text search: soft hyphen, zero-width space, byte-order mark.
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
-_LIGATURES = {0xFB00 + i: text for i, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
-_TABLE = _INVISIBLE | _LIGATURES | {0xA0: " ", 0x202F: " "}
+# Invisible characters that break text search (soft hyphen, zero-width space, byte-order mark), ligatures, hard spaces.
+_TABLE = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff")) | {0xA0: " ", 0x202F: " "}
+_TABLE |= {0xFB00 + n: text for n, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
 _SAMPLE = 1 << 16
 _MAX_JUNK = 0.02
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
-    """Decode the bytes of a text file, detecting the encoding."""
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return _decode_as(data, encoding)
-    wide = _wide_encoding(data)
+    """Decode the bytes of a text file, detecting the encoding.
+
+    Raises:
+        UnparsableError: they are no text.
+    """
+    wide = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
     if wide is not None:
         return _decode_as(data, wide)
     if b"\x00" in data[:_SAMPLE]:
@@ -83,6 +79,11 @@ def decode(data: bytes, declared: str | None = None) -> str:
                 return data.decode(likely)
             except (UnicodeError, LookupError):  # a page may declare any codec
                 continue
+    escaped = data.decode("utf-8", "surrogateescape")
+    strays = len(_ESCAPED.findall(escaped))
+    if sum(character > "\x7f" for character in escaped) >= 2 * strays:
+        # UTF-8 with a few bytes from elsewhere, most likely from Windows.
+        return _ESCAPED.sub(lambda found: bytes([ord(found[0]) & 0xFF]).decode("cp1252", "replace"), escaped)
     matches = from_bytes(data, cp_isolation=_CANDIDATES)
     best = matches.best()
     if best is None:
@@ -93,19 +94,27 @@ def decode(data: bytes, declared: str | None = None) -> str:
 
 
 def clean(text: str) -> str:
-    """Normalise newlines and drop control characters."""
-    junk = sum(_is_junk(character) for character in text[:_SAMPLE])
-    if junk > _MAX_JUNK * min(len(text), _SAMPLE):
+    """Normalise newlines and drop control characters.
+
+    Raises:
+        UnparsableError: it has too many of them.
+    """
+    if sum(map(_is_junk, text[:_SAMPLE])) > _MAX_JUNK * min(len(text), _SAMPLE):
         raise UnparsableError("binary")
     text = _CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE))
     # Lone surrogates cannot be encoded as UTF-8.
-    text = _SURROGATE.sub("?", text)
-    return _TRAILING_SPACE.sub("", text).strip("\n")
+    return _TRAILING_SPACE.sub("", _SURROGATE.sub("?", text)).strip("\n")
+
+
+def file_stem(path: str) -> str:
+    r"""Return the name of a file without its folders, also those of Windows (``C:\docs``), and its suffix."""
+    name = re.split(r"[/\\]", path)[-1]
+    return re.sub(r"(?<=.)\.\w*$", "", name)
 
 
 def name_title(path: str) -> str:
     """Derive a title from a file name."""
-    stem = PurePosixPath(path).stem
+    stem = file_stem(path)
     return " ".join(re.sub(r"[_\-.]+", " ", stem).split()) or stem
 
 
@@ -116,20 +125,5 @@ def _decode_as(data: bytes, encoding: str) -> str:
         raise UnparsableError(f"damaged {encoding.removesuffix('-sig')} text") from error
 
 
-def _wide_encoding(data: bytes) -> str | None:
-    """Detect UTF-16 without a byte-order mark: every other byte of Western text is zero."""
-    sample = data[:_SAMPLE]
-    if len(sample) < 4 or len(data) % 2:
-        return None
-    half = len(sample) // 2
-    even, odd = sample[0::2].count(0) / half, sample[1::2].count(0) / half
-    if odd > 0.5 and even < 0.05:
-        return "utf-16-le"
-    if even > 0.5 and odd < 0.05:
-        return "utf-16-be"
-    return None
-
-
 def _is_junk(character: str) -> bool:
-    is_control = unicodedata.category(character) == "Cc" and not character.isspace()
-    return character == "\ufffd" or is_control
+    return character == "\ufffd" or (unicodedata.category(character) == "Cc" and not character.isspace())

@@ -1,37 +1,42 @@
+"""Corpora of files: what is read, skipped and dropped, and how it is stored."""
+
 import json
 import os
+from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
-from pydantic import ValidationError
+from pyarrow import parquet
 
-from groundset.corpus.corpus import Corpus, CorpusOptions, build_corpus, documents_path, write_chunks
-from programs.errors import InputError
-from programs.types import Document
+from groundset.corpus.command import ChunkOptions, chunk, chunk_documents
+from groundset.corpus.corpus import Corpus, read_corpus
+from groundset.corpus.options import CorpusOptions
+from groundset.files import data_path
+from programs.errors import InputError, RunError
+from programs.types import Chunk, Document
 
-SAMPLES = Path(__file__).parents[3] / "data" / "samples"
 PROSE = "The mill on the river was built by the brothers Anton and Louis in 1887. "
+
+
+def read(*documents: Path, **options: Any) -> Corpus:
+    return read_corpus(CorpusOptions(documents=documents, **options), notify=lambda line: None)
 
 
 @pytest.fixture(scope="module")
 def samples() -> Corpus:
-    return build_corpus([SAMPLES])
-
-
-def by_path(corpus: Corpus, start: str) -> Document:
-    return next(document for document in corpus.documents if document.path.startswith(start))
+    return read(data_path("samples"))
 
 
 class TestSamples:
-    def test_all_are_read(self, samples: Corpus) -> None:
-        assert samples.skipped == ()
-        assert samples.counts.documents == len(list(SAMPLES.iterdir())) == len(samples.documents)
-        assert samples.counts.chunks == len(samples.chunks) > 100
-
-    def test_chunks_match_their_offsets(self, samples: Corpus) -> None:
-        texts = {document.doc_id: document.text for document in samples.documents}
-        assert all(texts[chunk.doc_id][chunk.start : chunk.end] == chunk.text for chunk in samples.chunks)
+    def test_all_are_read_and_offsets_hold(self, samples: Corpus) -> None:
+        assert samples.skipped == []
+        assert len(samples.documents) == len(list(data_path("samples").iterdir()))
+        assert len(samples.chunks) > 100
+        assert all(samples.documents[c.doc_id].text[c.start : c.end] == c.text for c in samples.chunks)
         assert all(200 <= len(chunk.text) <= 1200 for chunk in samples.chunks)
 
     @pytest.mark.parametrize(
@@ -45,121 +50,175 @@ class TestSamples:
         ],
     )
     def test_titles_and_headings(self, samples: Corpus, start: str, title: str, heading: tuple[int, str]) -> None:
-        document = by_path(samples, start)
+        [document] = [each for each in samples.documents.values() if each.path.startswith(start)]
         assert document.title.startswith(title)
         assert heading in [(heading.level, heading.text) for heading in document.headings]
 
-    def test_pdf_paragraphs_and_table(self, samples: Corpus) -> None:
-        text = by_path(samples, "hollin").text
-        assert "because the village had been evacuated at 01:50." in text
-        assert "| Bridges destroyed | 2 | 1,750,000 |" in text
-        assert "Page 2 of 3" not in text
-        assert "Hollin Tarn Inquiry" not in text
-
-    def test_html_without_navigation(self, samples: Corpus) -> None:
-        text = by_path(samples, "gridfold").text
-        assert "cookie" not in text
-        assert "On this page" not in text
-        assert "| `gridfold cut` | `gridfold fold` |" in text
-
-    def test_topics_of_chunks(self, samples: Corpus) -> None:
+    def test_texts(self, samples: Corpus) -> None:
+        texts = {document.path.split("-")[0]: document.text for document in samples.documents.values()}
+        assert "because the village had been evacuated at 01:50." in texts["hollin"]
+        assert "| Bridges destroyed | 2 | 1,750,000 |" in texts["hollin"]
+        assert "| `gridfold cut` | `gridfold fold` |" in texts["gridfold"]
+        for name, noise in (("hollin", "Page 2 of 3"), ("hollin", "Hollin Tarn Inquiry"), ("gridfold", "cookie")):
+            assert noise not in texts[name]
         topics = {chunk.topic for chunk in samples.chunks}
         assert "The failure of Gate 3 at Hollin Tarn Weir > 3. Findings > 3.3 Inspection" in topics
-        assert "Torfbahn Ellerbruch–Wendhorst > Geschichte > Betrieb" in topics
+
+    def test_what_stands_before_a_chunk(self, samples: Corpus) -> None:
+        own = [each for each in samples.chunks if each.path.startswith("torfbahn")]
+        assert samples.before(own[0]) == ""
+        assert samples.before(own[-1]).startswith("… ")
+        assert len(samples.before(own[-1])) <= 302
+        assert own[-2].text.endswith(samples.before(own[-1])[-20:].strip())
+
+    def test_written_and_read_again(self, samples: Corpus, tmp_path: Path) -> None:
+        samples.write(tmp_path)
+        again = Corpus.read(tmp_path)
+        assert (again.documents, again.chunks) == (samples.documents, samples.chunks)
 
 
 def test_ids_do_not_depend_on_folder_or_encoding(tmp_path: Path) -> None:
     for folder, encoding in (("one", "utf-8"), ("two/deeper", "utf-16")):
         (tmp_path / folder / "docs").mkdir(parents=True)
         (tmp_path / folder / "docs" / "Übersicht 1.md").write_text(PROSE * 9, encoding=encoding)
-    one, two = (build_corpus([tmp_path / folder / "docs"]) for folder in ("one", "two/deeper"))
+    one, two = (read(tmp_path / folder / "docs") for folder in ("one", "two/deeper"))
     assert [c.chunk_id for c in one.chunks] == [c.chunk_id for c in two.chunks]
     assert one.chunks[0].chunk_id.startswith("ubersicht-1-")
     assert one.chunks[0].chunk_id.endswith("-0001")
 
 
-def test_unparsable_files_are_skipped_with_a_reason(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_skipped_with_a_reason(tmp_path: Path) -> None:
     contents = {
-        "blank.txt": b" \n ",
-        "damaged.docx": b"PK nothing",
-        "empty.md": b"",
-        "good.txt": PROSE.encode() * 9,
-        "locked.pdf": Path(__file__).parents[1].joinpath("corpus", "parsing", "encrypted.pdf").read_bytes(),
-        "photo.txt": b"\x89PNG\r\n\x1a\n\x00\x00",
-        "song.mp3": b"x",
-        "tiny.txt": b"Hello.",
-        "twin.md": PROSE.encode() * 9,
+        "blank.txt": (b" \n ", "empty"),
+        "damaged.docx": (b"PK nothing", "damaged docx file (BadZipFile)"),
+        "locked.pdf": (
+            Path(__file__).with_name("parsing").joinpath("encrypted.pdf").read_bytes(),
+            "password-protected",
+        ),
+        "photo.txt": (b"\x89PNG\r\n\x1a\n\x00\x00", "binary"),
+        "song.mp3": (b"x", "unsupported type .mp3"),
+        "tiny.txt": (b"Hello.", "too little text"),
+        "twin.md": (PROSE.encode() * 9, "same text as good.txt"),
     }
-    for name, data in contents.items():
+    for name, (data, _) in contents.items():
         (tmp_path / name).write_bytes(data)
+    (tmp_path / "good.txt").write_text(PROSE * 9)
     (tmp_path / "link.txt").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.txt")
     os.utime(tmp_path / "good.txt", (0, 86400))
-    corpus = build_corpus([tmp_path])
-    assert {file.path: file.reason for file in corpus.skipped} == {
-        "blank.txt": "empty",
-        "damaged.docx": "damaged docx file",
-        "empty.md": "empty",
-        "link.txt": "broken link",
-        "locked.pdf": "password-protected",
-        "photo.txt": "binary",
-        "pipe.txt": "not a regular file",
-        "song.mp3": "unsupported type .mp3",
-        "tiny.txt": "too little text",
-        "twin.md": "same text as good.txt",
-    }
-    assert corpus.documents[0].last_modified == datetime(1970, 1, 2, tzinfo=UTC)
-    assert (corpus.counts.files, corpus.counts.skipped) == (11, 10)
+    corpus = read(tmp_path)
+    others = {"link.txt": "broken link", "pipe.txt": "not a regular file"}
+    assert dict(corpus.skipped) == {name: reason for name, (_, reason) in contents.items()} | others
+    [document] = corpus.documents.values()
+    assert document.last_modified == datetime(1970, 1, 2, tzinfo=UTC)
 
 
-def test_error_without_documents_names_the_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no documents found"):
-        build_corpus([tmp_path])
-    for name in "abcdefg":
-        (tmp_path / f"{name}.txt").write_bytes(b"")
-    with pytest.raises(InputError, match=r"a\.txt: empty; b\.txt: empty; .*; and 2 more") as caught:
-        build_corpus([tmp_path])
-    assert caught.value.exit_code == 2
-
-
-def test_error_without_chunks_names_the_option(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(PROSE)
-    with pytest.raises(InputError, match="--min-length"):
-        build_corpus([tmp_path])
-    assert build_corpus([tmp_path], CorpusOptions(min_length=0)).counts.chunks == 1
-
-
-def test_duplicates_are_dropped_and_counted(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text(f"# A\n\n{PROSE * 4}\n\n## Part\n\nSomething else. {PROSE * 4}")
-    (tmp_path / "b.md").write_text(f"# A\n\n{PROSE * 4}\n\nAnd more of it, as it seems to everyone. {PROSE * 12}")
-    corpus = build_corpus([tmp_path], CorpusOptions(chunk_size=400))
-    assert corpus.counts.dropped_duplicates > 0
-    everything = build_corpus([tmp_path], CorpusOptions(chunk_size=400, duplicate_threshold=None))
-    assert everything.counts.chunks == corpus.counts.chunks + corpus.counts.dropped_duplicates
+def test_dropped_chunks_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"# A\n\nTiny.\n\n# B\n\n{PROSE * 4}\n\n# C\n\n{PROSE * 4}")
+    corpus = read(tmp_path)
+    assert corpus.dropped == {"too short": 1, "copies": 1}
+    assert [chunk.headings for chunk in corpus.chunks] == [("B",)]
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"chunk_size": 0}, {"chunk_overlap": 1000}, {"chunker": "magic"}, {"merge": 0}, {"chunk_sizes": 5}]
+    ("make", "message"),
+    [
+        (lambda folder: None, "no documents found: the folders are empty"),
+        (lambda folder: (folder / "a.mp3").touch(), r"no document could be read: a\.mp3: unsupported type \.mp3"),
+        (
+            lambda folder: (folder / "a.md").write_text("A short text of few words."),
+            "no chunk is left: 1 are too short",
+        ),
+    ],
 )
-def test_invalid_options(wrong: dict[str, object]) -> None:
-    with pytest.raises((ValidationError, InputError)):
-        CorpusOptions.model_validate(wrong)
+def test_nothing_to_read(tmp_path: Path, make: Callable[[Path], object], message: str) -> None:
+    make(tmp_path)
+    with pytest.raises(InputError, match=message):
+        read(tmp_path)
 
 
-class TestWriting:
-    def test_rows(self, samples: Corpus, tmp_path: Path) -> None:
-        out, docs = write_chunks(samples, tmp_path / "new" / "chunks.jsonl")
-        assert docs is not None
-        assert docs.name == "chunks.docs.jsonl"
-        texts = {row["doc_id"]: row["text"] for row in map(json.loads, docs.read_text("utf-8").splitlines())}
-        rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-        assert list(rows[0]) == ["chunk_id", "doc_id", "path", "title", "headings", "start", "end", "text"]
-        assert all(texts[row["doc_id"]][row["start"] : row["end"]] == row["text"] for row in rows)
-        assert sorted(file.name for file in out.parent.iterdir()) == ["chunks.docs.jsonl", "chunks.jsonl"]
+def test_options(word_encoder: Callable[[], Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"--chunk-overlap 200: must be less than the chunk size \(200\)"):
+        CorpusOptions.parse({"documents": ["a"], "chunker": "word", "chunk_overlap": 200})
+    with pytest.raises(InputError, match="no documents: name files or folders, or --chunks FILE"):
+        read()
+    (tmp_path / "a.md").write_text(" ".join(f"The cat number {n} sleeps all day long." for n in range(30)))
+    encoder = word_encoder()
+    encoder.tokenizer = None
+    for chunker, overlap in (("semantic", 0), ("token", 9), ("sentence", 60), ("word", 9)):
+        options = CorpusOptions(
+            documents=[tmp_path], chunker=chunker, chunk_overlap=overlap, chunk_size=90, min_length=0
+        )
+        chunks = read_corpus(options, notify=print, embedder=encoder).chunks
+        assert len(chunks) > 1
+        assert (chunks[1].start < chunks[0].end) is (overlap > 0)
 
-    def test_failed_write_keeps_old_file(
-        self, samples: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+
+SIZES = {"a": 50, "b": 3, "c": 10, "d": 1}
+
+
+class TestOrder:
+    @staticmethod
+    def drawn(sizes: dict[str, int], seed: int = 1) -> list[Chunk]:
+        place = {"path": "p", "title": "", "start": 0, "end": 1, "text": "x"}
+        chunks = [Chunk(chunk_id=f"{d}-{n:04d}", doc_id=d, **place) for d, size in sizes.items() for n in range(size)]
+        order = Corpus({}, chunks).order(seed)
+        assert sorted(order) == list(range(len(chunks)))
+        return [chunks[index] for index in order]
+
+    def test_rounds_draw_one_chunk_of_each_document(self) -> None:
+        order = self.drawn(SIZES)
+        assert {chunk.doc_id for chunk in order[:4]} == {"a", "b", "c", "d"}
+        assert Counter(chunk.doc_id for chunk in order[:10]) == {"a": 3, "b": 3, "c": 3, "d": 1}
+
+    def test_order_depends_only_on_seed_and_ids(self) -> None:
+        assert self.drawn(dict(reversed(SIZES.items()))) == self.drawn(SIZES)
+        assert self.drawn(SIZES, 2) != self.drawn(SIZES, 1)
+        more = self.drawn({**SIZES, "e": 20})
+        assert [chunk for chunk in more if chunk.doc_id != "e"] == self.drawn(SIZES)
+
+
+class TestStored:
+    def test_any_facts_and_long_texts(self, tmp_path: Path) -> None:
+        document = Document(doc_id="d", path="p", title="", text="x" * (9 << 20), captions=("c",))
+        facts = [{}, {"a": [1, {"b": None}]}, {"a": "text"}]
+        place = {"doc_id": "d", "path": "p", "title": "", "start": 0, "end": 1, "text": "x"}
+        chunks = [Chunk(chunk_id=str(n), metadata=metadata, **place) for n, metadata in enumerate(facts)]
+        Corpus({"d": document}, chunks).write(tmp_path)
+        again = Corpus.read(tmp_path)
+        assert (again.documents, again.chunks) == ({"d": document}, chunks)
+
+    def test_damaged_files_are_named(self, samples: Corpus, tmp_path: Path) -> None:
+        with pytest.raises(RunError, match=r"documents\.parquet: No such file"):
+            Corpus.read(tmp_path)
+        samples.write(tmp_path)
+        parquet.write_table(pa.Table.from_pylist([{"chunk_id": "a"}]), tmp_path / "corpus" / "chunks.parquet")
+        with pytest.raises(RunError, match=r"chunks\.parquet, row 1: is damaged"):
+            Corpus.read(tmp_path)
+        (tmp_path / "corpus" / "documents.parquet").write_bytes(b"nonsense")
+        with pytest.raises(InputError, match=r"documents\.parquet is not a parquet file"):
+            Corpus.read(tmp_path)
+
+
+class TestCommand:
+    def test_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "a.mp3").touch()
+        (tmp_path / "a.md").write_text(f"# Mill\n\n{PROSE * 9}")
+        out = tmp_path / "new" / "chunks.jsonl"
+        chunk(ChunkOptions(documents=[tmp_path], out=out))
+        printed = capsys.readouterr()
+        assert printed.out == "1 chunks from 1 documents (dropped: 0 too short, 0 copies; skipped files: 1).\n"
+        assert printed.err == "skipped a.mp3: unsupported type .mp3\n"
+        [row] = map(json.loads, out.read_text("utf-8").splitlines())
+        [document] = map(json.loads, out.with_name("chunks.docs.jsonl").read_text("utf-8").splitlines())
+        assert list(row) == ["chunk_id", "doc_id", "path", "title", "headings", "start", "end", "text"]
+        assert document["text"][row["start"] : row["end"]] == row["text"]
+        again = read_corpus(CorpusOptions(chunks=out), notify=print).chunks
+        assert [(c.chunk_id, c.doc_id, c.text, c.headings) for c in again] == [
+            (row["chunk_id"], row["doc_id"], row["text"], tuple(row["headings"]))
+        ]
+
+    def test_failed_write_keeps_the_old_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         out = tmp_path / "chunks.jsonl"
         out.write_text("before")
 
@@ -168,19 +227,13 @@ class TestWriting:
 
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(InputError, match="No space left"):
-            write_chunks(samples, out)
+            chunk_documents(ChunkOptions(documents=[data_path("samples")], out=out))
         assert [file.name for file in tmp_path.iterdir()] == ["chunks.jsonl"]
         assert out.read_text() == "before"
 
-    def test_unwritable_targets(self, samples: Corpus, tmp_path: Path) -> None:
+    def test_documents_are_not_replaced(self, tmp_path: Path) -> None:
+        (tmp_path / "a.md").write_text(PROSE * 9)
+        with pytest.raises(InputError, match=r"--out .*a\.md: would replace .*a\.md, which is read"):
+            chunk_documents(ChunkOptions(documents=[tmp_path], out=tmp_path / "a.md"))
         with pytest.raises(InputError, match="is a folder"):
-            write_chunks(samples, tmp_path)
-        (tmp_path / "file").write_text("x")
-        with pytest.raises(InputError, match="cannot write"):
-            write_chunks(samples, tmp_path / "file" / "chunks.jsonl")
-
-    @pytest.mark.parametrize(
-        ("out", "docs"), [("a.jsonl", "a.docs.jsonl"), ("a", "a.docs.jsonl"), ("a.json", "a.json.docs.jsonl")]
-    )
-    def test_documents_path(self, out: str, docs: str) -> None:
-        assert documents_path(Path("x") / out) == Path("x") / docs
+            chunk_documents(ChunkOptions(documents=[tmp_path], out=tmp_path))

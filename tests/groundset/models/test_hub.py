@@ -1,118 +1,123 @@
-import socket
-import time
+"""Files of the Hub come through its own client, from a server on this machine."""
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
-from groundset.models.catalogue import HubSource, ModelEntry
-from groundset.models.hub import hub_answers, hub_enabled
-from groundset.models.pull import pull_entry
-from programs.errors import ChecksumError, DownloadError
+from groundset.models.fetch import pull
+from groundset.models.hub import parse_name
+from programs.errors import ChecksumError, UnknownModelError, UnreachableModelError
 
-PAYLOAD = bytes(range(256)) * 4000
-ADDRESS = "/org/tiny/resolve/main/tiny.gguf"
+NAME = "hf/owner/repo/quants/tiny.gguf"
+WEIGHTS = b"GGUF" + bytes(1_000)
+COMMIT = "a" * 40
+
+
+class Hub(ThreadingHTTPServer):
+    """Serves one file of ``owner/repo``; ``sha256`` is what it says of it, ``error`` its code for every request."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.content, self.sha256, self.error = WEIGHTS, hashlib.sha256(WEIGHTS).hexdigest(), ""
+        self.asked: list[str] = []
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_GET(self) -> None:
+        hub = self.server
+        hub.asked.append(self.path)
+        is_there = not hub.error and self.path.endswith("/quants/tiny.gguf")
+        self.send_response(200 if is_there else 401 if hub.error in ("GatedRepo", "RepoNotFound") else 404)
+        headers = {"ETag": f'"{hub.sha256}"', "X-Repo-Commit": COMMIT, "Content-Length": str(len(hub.content))}
+        if not is_there:
+            headers = {"X-Error-Code": hub.error or "EntryNotFound", "Content-Length": "0"}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET" and is_there:
+            self.wfile.write(hub.content)
+
+    do_HEAD = do_GET  # noqa: N815 - the handler's name
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @pytest.fixture
-def hub_entry(split_entry):
-    return ModelEntry("tiny", "generator", split_entry.files, "", "", (HubSource("org/tiny", "main"),))
+def hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    server = Hub()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
-@pytest.fixture
-def hub_and_wheels_entry(split_entry):
-    sources = (HubSource("org/tiny", "main"), *split_entry.sources)
-    return ModelEntry("tiny", "generator", split_entry.files, "", "", sources)
+def test_a_file_is_downloaded_once(hub: Hub, home: Path) -> None:
+    said: list[str] = []
+    path = pull(NAME, notify=said.append)
+    assert path == home / "models/hf/owner/repo/quants/tiny.gguf"
+    assert path.read_bytes() == WEIGHTS
+    assert said[-1] == f"{NAME} is verified and ready (SHA-256 {hub.sha256})"
+    hub.asked.clear()
+    assert pull(NAME) == path
+    assert hub.asked == []
+    assert pull(f"{NAME}@v2").parent.parent.name == "repo@v2"
+    assert "/resolve/v2/" in hub.asked[0]
 
 
-@pytest.fixture
-def hub(site, monkeypatch):
-    monkeypatch.setenv("HF_ENDPOINT", site.url)
-    site.pages[ADDRESS] = PAYLOAD
-    return site
-
-
-@pytest.fixture
-def unreachable_hub(monkeypatch):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{closed.getsockname()[1]}")
-        yield
-
-
-def test_hub_is_off_by_default(monkeypatch):
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    assert not hub_enabled(None)
-    assert hub_enabled(True)
-    monkeypatch.setenv("GROUNDSET_HUB", "1")
-    assert hub_enabled(None)
-    assert not hub_enabled(False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert not hub_enabled(None)
-
-
-def test_hub_is_not_contacted_by_default(hub_and_wheels_entry, hub, copied, notes):
-    pull_entry(hub_and_wheels_entry, progress=notes)
-    assert not hub.requests
-    assert copied
-
-
-def test_hub_is_tried_first_if_enabled(hub_and_wheels_entry, hub, copied, home, notes):
-    path = pull_entry(hub_and_wheels_entry, progress=notes, hub=True)
-    assert path.read_bytes() == PAYLOAD
-    assert not copied
-    assert not (home / "partial" / "tiny").exists()
-    assert hub.requests == [(ADDRESS, None)]
+def test_what_is_not_the_file_is_refused(hub: Hub) -> None:
+    hub.content = WEIGHTS[:-1] + b"x"
+    with pytest.raises(ChecksumError, match=f"instead of {hub.sha256}; it was deleted"):
+        pull(NAME)
+    hub.content, hub.sha256 = b"<html>", hashlib.sha256(b"<html>").hexdigest()
+    with pytest.raises(UnknownModelError, match="is not a GGUF file"):
+        pull(NAME)
 
 
 @pytest.mark.parametrize(
-    ("left", "ranges", "requests"),
+    ("error", "message"),
     [
-        pytest.param(PAYLOAD[:400_000], True, [(ADDRESS, "bytes=400000-")], id="resumed"),
-        pytest.param(b"not the same bytes", False, [(ADDRESS, "bytes=18-")], id="server without ranges"),
-        pytest.param(PAYLOAD, True, [], id="complete"),
+        ("RepoNotFound", "no such repository, or it is private and needs HF_TOKEN"),
+        ("RevisionNotFound", "no revision main"),
+        ("EntryNotFound", "has the repository but no such file"),
+        ("GatedRepo", "is gated: accept its terms"),
     ],
 )
-def test_interrupted_download_is_resumed(hub_entry, hub, home, notes, left, ranges, requests):
-    hub.ranges = ranges
-    part = home / "partial" / "tiny" / "tiny.gguf.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(left)
-    assert pull_entry(hub_entry, progress=notes, hub=True).read_bytes() == PAYLOAD
-    assert hub.requests == requests
+def test_a_refusal_says_what_to_do(hub: Hub, error: str, message: str) -> None:
+    hub.error = error
+    with pytest.raises((UnknownModelError, UnreachableModelError), match=message):
+        pull(NAME)
 
 
-def test_broken_connection_is_resumed(hub_entry, hub, notes):
-    hub.cut_after = [100_000, 200_000]
-    assert pull_entry(hub_entry, progress=notes, hub=True).read_bytes() == PAYLOAD
-    assert [wanted for _, wanted in hub.requests] == [None, "bytes=100000-", "bytes=300000-"]
+def test_the_hub_stays_off_where_the_user_says_so(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    from groundset import privacy
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(privacy, "took_the_hub_offline", lambda: False)
+    with pytest.raises(UnreachableModelError, match="HF_HUB_OFFLINE disables the Hub"):
+        pull(NAME)
+    monkeypatch.setattr(privacy, "took_the_hub_offline", lambda: True)  # groundset's own default
+    assert pull(NAME).is_file()
+    assert constants.HF_HUB_OFFLINE
 
 
-def test_partial_download_is_kept_after_a_failure(hub_entry, hub, home, notes):
-    hub.cut_after = [100_000, 0]
-    with pytest.raises(DownloadError, match="cannot be reached"):
-        pull_entry(hub_entry, progress=notes, hub=True)
-    assert (home / "partial" / "tiny" / "tiny.gguf.part").stat().st_size == 100_000
-
-
-def test_unreachable_hub_is_skipped_quickly(hub_and_wheels_entry, unreachable_hub, copied, notes):
-    start = time.monotonic()
-    pull_entry(hub_and_wheels_entry, progress=notes, hub=True)
-    assert time.monotonic() - start < 4
-    assert notes.lines[0].startswith("the Hugging Face Hub cannot be reached (")
-    assert notes.lines[0].endswith("trying the next source.")
-    assert not hub_answers()
-
-
-def test_wrong_hash_from_the_hub(hub_entry, hub_and_wheels_entry, hub, copied, home, notes):
-    hub.pages[ADDRESS] = PAYLOAD[:-1] + b"!"
-    with pytest.raises(ChecksumError, match="deleted"):
-        pull_entry(hub_entry, progress=notes, hub=True)
-    assert not list((home / "partial" / "tiny").iterdir())
-    assert pull_entry(hub_and_wheels_entry, progress=notes, hub=True).read_bytes() == PAYLOAD
-    assert "deleted; trying the next source." in notes.lines[0]
-
-
-def test_missing_file_on_the_hub(hub_entry, hub, notes):
-    hub.pages.clear()
-    with pytest.raises(DownloadError, match=r"answered 404 for org/tiny/tiny\.gguf"):
-        pull_entry(hub_entry, progress=notes, hub=True)
-    assert hub_answers()
+@pytest.mark.parametrize(
+    "name",
+    ["hf/owner/tiny.gguf", "hf/owner/repo/../x.gguf", "hf/owner/repo//x.gguf", "hf/owner/repo/x.bin",
+     "hf/owner/repo/x.gguf@../y", "hf/owner/repo/x-00001-of-00002.gguf", "hf/o w/repo/x.gguf"],
+)  # fmt: skip
+def test_names_that_are_none(name: str) -> None:
+    with pytest.raises(UnknownModelError, match=r"not a file of the Hugging Face Hub|one part of a split model"):
+        parse_name(name)

@@ -1,3 +1,5 @@
+"""Search of the chunks of a run."""
+
 import threading
 
 import numpy as np
@@ -5,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.retrieval.index import ChunkIndex
-from groundset.retrieval.stores import open_store
+from groundset.retrieval.index import Index
 from programs.types import Chunk
 
 
 def chunk(number: int) -> Chunk:
-    text = f"text {number}"
+    text = f"**text** {number}"
     return Chunk(chunk_id=f"c{number}", doc_id="d", path="d", title="D", start=0, end=len(text), text=text)
 
 
@@ -19,69 +20,79 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
 
-def encode_angle(texts):
-    angles = [float(text) for text in texts]
-    return unit(np.asarray([[np.cos(angle), np.sin(angle)] for angle in angles]))
+class Angles:
+    """Embeds a number as a direction."""
+
+    def encode(self, texts):
+        angles = [float(text) for text in texts]
+        return unit(np.asarray([[np.cos(angle), np.sin(angle)] for angle in angles]).reshape(-1, 2))
 
 
-def index_of(vectors: np.ndarray, encode, **options) -> ChunkIndex:
-    chunks = [chunk(number) for number in range(len(vectors))]
-    return ChunkIndex(chunks, open_store("faiss", [each.chunk_id for each in chunks], vectors), encode, **options)
+class Rows:
+    """Embeds the number of a row as that row."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def encode(self, texts):
+        return self.rows[[int(text) for text in texts]]
 
 
-def index_of_angles(*angles: float, depth: int = 50) -> ChunkIndex:
-    return index_of(encode_angle(map(str, angles)), encode_angle, depth=depth)
+def index_of(vectors, encoder) -> Index:
+    return Index(vectors, [chunk(number) for number in range(len(vectors))], encoder)
+
+
+def index_of_angles(*angles: float) -> Index:
+    return index_of(Angles().encode(map(str, angles)), Angles())
 
 
 def test_hits_are_sorted_by_similarity():
     hits = index_of_angles(1.0, 0.0, 0.5).search("0.1", 2)
-    assert [hit.chunk_id for hit in hits] == ["c1", "c2"]
-    assert hits[0].text == "text 1"
+    assert [(hit.chunk_id, hit.passage, hit.topic) for hit in hits] == [("c1", "text 1", "D"), ("c2", "text 2", "D")]
     assert hits[0].similarity == pytest.approx(np.cos(0.1), abs=1e-6)
 
 
-def test_rank_is_of_the_best_relevant_chunk():
-    index = index_of_angles(1.0, 0.0, 0.5)
-    first = index.rank("0.1", (("c1",),))
-    assert (first.rank, first.score, first.retrieved_id, first.retrieved_content) == (1, 1, "c1", "text 1")
-    later = index.rank("0.1", (("c0", "c2"),))
-    assert (later.rank, later.score, later.retrieved_id) == (2, 0, "c1")
-    assert index.rank("0.1", (("elsewhere",),)).rank is None
-
-
-def test_rank_requires_a_chunk_of_every_group():
+def test_rank_is_of_the_best_chunk_of_the_last_group():
     index = index_of_angles(0.1, 0.2, 0.3, 0.4)
+    first = index.rank("0", (("c0",),))
+    assert (first.rank, first.score, first.retrieved_id, first.retrieved_content) == (1, 1, "c0", "**text** 0")
+    later = index.rank("0", (("c2", "c1"),))
+    assert (later.rank, later.score, later.retrieved_id) == (2, 0, "c0")
     assert index.rank("0", (("c0",), ("c3",))).rank == 4
     assert index.rank("0", (("c0",), ("c3", "c1"))).rank == 2
-    assert index.rank("0", (("c0",), ("elsewhere",))).rank is None
     assert index.rank("0", (("c3",), ("c0",))).score == 1
-
-
-def test_near_omits_the_chunk_itself():
-    index = index_of_angles(0.1, 0.25, 0.3, 0.6)
-    assert [hit.chunk_id for hit in index.near("c2", 2)] == ["c1", "c0"]
+    for groups in ((("c0",), ("elsewhere",)), (("elsewhere",),), ()):
+        assert index.rank("0", groups).rank is None
 
 
 def test_no_rank_beyond_the_depth():
-    index = index_of_angles(*np.linspace(0, 1, 20), depth=5)
-    assert index.rank("0", (("c4",),)).rank == 5
-    assert index.rank("0", (("c5",),)).rank is None
+    index = index_of_angles(*np.linspace(0, 1, 60))
+    assert index.rank("0", (("c49",),)).rank == 50
+    assert index.rank("0", (("c50",),)).rank is None
+
+
+def test_nearest_omits_the_chunk_itself():
+    index = index_of_angles(0.1, 0.25, 0.3, 0.6)
+    assert [hit.chunk_id for hit in index.nearest("c2", 2)] == ["c1", "c0"]
+    assert index_of_angles(0.1).nearest("c0", 3) == []
+
+
+def test_equal_rows_keep_the_order_of_the_chunks():
+    rows = np.repeat(unit(np.ones((1, 8))), 200, axis=0)
+    assert [hit.chunk_id for hit in index_of(rows, Rows(rows)).search("0", 3)] == ["c0", "c1", "c2"]
 
 
 @given(st.integers(1, 40), st.integers(0, 1000))
-def test_faiss_agrees_with_numpy(count, seed):
-    rng = np.random.default_rng(seed)
-    vectors = unit(rng.normal(size=(count, 8)))
-    query = unit(rng.normal(size=(1, 8)))
-    index = index_of(vectors, lambda texts: query)
-    expected = [f"c{number}" for number in np.argsort(-(vectors @ query[0]))]
-    assert [hit.chunk_id for hit in index.search("any")] == expected
+def test_search_agrees_with_numpy(count, seed):
+    rows = unit(np.random.default_rng(seed).normal(size=(count + 1, 8)))
+    index = index_of(rows[1:], Rows(rows))
+    expected = [f"c{number}" for number in np.argsort(-(rows[1:] @ rows[0]))]
+    assert [hit.chunk_id for hit in index.search("0")] == expected
 
 
 def test_threads_can_share_an_index():
-    rng = np.random.default_rng(0)
-    vectors = unit(rng.normal(size=(500, 32)))
-    index = index_of(vectors, lambda texts: vectors[[int(text) for text in texts]])
+    rows = unit(np.random.default_rng(0).normal(size=(500, 32)))
+    index = index_of(rows, Rows(rows))
     wrong: list[int] = []
 
     def work(start: int) -> None:
@@ -95,14 +106,14 @@ def test_threads_can_share_an_index():
     assert wrong == []
 
 
-def test_search_many_equals_single_searches():
+def test_several_queries_at_once():
     index = index_of_angles(*np.linspace(0, 1, 20))
     queries = ["0.1", "0.7", "0.1"]
     assert index.search_many(queries, 4) == [index.search(query, 4) for query in queries]
     assert index.search_many([], 4) == []
+    assert index_of_angles().search_many(["1"]) == [[]]
 
 
-def test_store_must_contain_the_chunks():
-    store = open_store("faiss", ["c1"], np.ones((1, 1), dtype=np.float32))
-    with pytest.raises(ValueError, match="other chunks"):
-        ChunkIndex([chunk(0)], store, encode_angle)
+def test_every_chunk_needs_a_row():
+    with pytest.raises(ValueError, match="2 rows for 1 chunks"):
+        Index(np.ones((2, 1), dtype=np.float32), [chunk(0)], Angles())

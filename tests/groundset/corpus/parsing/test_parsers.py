@@ -1,78 +1,91 @@
-import pytest
+"""What parsers make of files: text, title, headings and captions."""
 
-from groundset.corpus.parsing.html import parse_html
-from groundset.corpus.parsing.markdown import parse_markdown
-from groundset.corpus.parsing.office import parse_office
-from groundset.corpus.parsing.plain import parse_plain
+import json
+
+import pytest
+from foreign_files import archive, docx
+
+from groundset.corpus.parsing.formats import parse
 from groundset.corpus.parsing.text import Parsed, UnparsableError
 
 PROSE = "This paragraph is long enough to count as prose, since it has more than eighty characters in it."
 
 
-def outline(parsed: Parsed) -> list[tuple[int, str]]:
-    for heading in parsed.headings:
+def parsed(text: str, suffix: str) -> Parsed:
+    return parse(text.encode(), suffix)
+
+
+def outline(found: Parsed) -> list[tuple[int, str]]:
+    for heading in found.headings:
         first_word = heading.text.split()[0].strip("`")
-        assert first_word in parsed.text[heading.start :].split("\n")[0]
-    return [(heading.level, heading.text) for heading in parsed.headings]
+        assert first_word in found.text[heading.start :].split("\n")[0]
+    return [(heading.level, heading.text) for heading in found.headings]
 
 
 class TestMarkdown:
     def test_hashes_in_code_are_not_headings(self) -> None:
         code = "```sh\n# not one\n```\n\n    # nor this\n\n~~~\n## no\n~~~"
         text = f"# Real\n\n{code}\n\nSetext\n------\n\n## `code` *here* #\n"
-        parsed = parse_markdown(text)
-        assert outline(parsed) == [(1, "Real"), (2, "Setext"), (2, "code here")]
-        assert parsed.title == "Real"
-        assert parsed.text == text.strip("\n")
+        found = parsed(text, ".md")
+        assert outline(found) == [(1, "Real"), (2, "Setext"), (2, "code here")]
+        assert (found.title, found.text) == ("Real", text.strip("\n"))
 
     def test_headings_in_lists_and_quotations_are_ignored(self) -> None:
-        assert outline(parse_markdown("# A\n\n- # B\n\n> # C\n")) == [(1, "A")]
+        assert outline(parsed("# A\n\n- # B\n\n> # C\n", ".md")) == [(1, "A")]
 
-    def test_front_matter_gives_the_title_and_is_removed(self) -> None:
-        parsed = parse_markdown('---\ntitle: "The guide"\ntags: [a]\n---\n\nText.\n\n# Part\n')
-        assert (parsed.title, parsed.text) == ("The guide", "Text.\n\n# Part")
+    @pytest.mark.parametrize(
+        ("front", "title"),
+        [
+            ('---\ntitle: "The guide"\ntags: [a]\n---\n', "The guide"),
+            ("---\ntitle: >-\n  The\n  guide\n---\n", "The guide"),
+            ('+++\ntitle = "The guide"\n+++\n', "The guide"),
+            ("---\nbad: [yaml\n---\n", "Part"),
+        ],
+    )
+    def test_front_matter_gives_the_title_and_is_removed(self, front: str, title: str) -> None:
+        found = parsed(f"{front}\nText.\n\n# Part\n", ".md")
+        assert (found.title, found.text) == (title, "Text.\n\n# Part")
+
+    def test_rule_at_the_start_is_not_front_matter(self) -> None:
+        text = "---\n\nThe depot counts its stock.\n\n---\n\nThe end"
+        assert parsed(text, ".md").text == text
 
     def test_html_without_text_is_removed(self) -> None:
-        parsed = parse_markdown("<!-- image -->\n\n# A\n\n<p align=center><img src=x></p>\n\n<div>kept</div>\n\n## B")
-        assert "image" not in parsed.text
-        assert "<img" not in parsed.text
-        assert "kept" in parsed.text
-        assert outline(parsed) == [(1, "A"), (2, "B")]
+        found = parsed("<!-- image -->\n\n# A\n\n<p align=center><img src=x></p>\n\n<div>kept</div>\n\n## B", ".md")
+        assert "image" not in found.text
+        assert "<img" not in found.text
+        assert "kept" in found.text
+        assert outline(found) == [(1, "A"), (2, "B")]
 
     def test_heading_at_the_start_is_the_title(self) -> None:
-        assert parse_markdown("### Opening\n\ntext").title == "Opening"
-        assert parse_markdown("text\n\n### Later").title is None
+        assert parsed("### Opening\n\ntext", ".md").title == "Opening"
+        assert parsed("text\n\n### Later", ".md").title is None
 
 
 class TestPlain:
     @pytest.mark.parametrize("link", ["Jump to content", "Skip to main content", "Zum Inhalt springen"])
     def test_skip_link_is_not_the_title(self, link: str) -> None:
-        parsed = parse_plain(f"{link}\n\nHenn ferry\n\n{PROSE}\n")
-        assert parsed.title == "Henn ferry"
-        assert link in parsed.text
+        found = parsed(f"{link}\n\nHenn ferry\n\n{PROSE}\n", ".txt")
+        assert found.title == "Henn ferry"
+        assert link in found.text
 
-    def test_title_and_marked_headings(self) -> None:
+    def test_marked_headings(self) -> None:
         text = f"A title\n=======\n\n{PROSE}\n\nPart one\n--------\n\n{PROSE}\n\nPart two\n--------\n\nDetail\n~~~~~~\n"
-        parsed = parse_plain(text)
-        assert parsed.title == "A title"
-        assert outline(parsed) == [(1, "Part one"), (1, "Part two"), (2, "Detail")]
+        found = parsed(text, ".rst")
+        assert found.title == "A title"
+        assert outline(found) == [(1, "Part one"), (1, "Part two"), (2, "Detail")]
+        wiki = parsed(f"T\n\n== A ==\n\n{PROSE}\n\n=== B ===\n\n{PROSE}", ".txt")
+        assert outline(wiki) == [(2, "A"), (3, "B")]
 
-    def test_wiki_headings(self) -> None:
-        assert outline(parse_plain(f"T\n\n== A ==\n\n{PROSE}\n\n=== B ===\n\n{PROSE}")) == [(2, "A"), (3, "B")]
-
-    def test_upper_case_and_consecutively_numbered_headings(self) -> None:
+    def test_unmarked_headings(self) -> None:
         lines = ("Title", "SUMMARY", PROSE, "1. First part", PROSE, "1.1 Detail", PROSE, "7 Dwarfs at work", PROSE)
-        text = "\n\n".join(lines)
-        assert outline(parse_plain(text)) == [(2, "SUMMARY"), (2, "1. First part"), (3, "1.1 Detail")]
-
-    def test_bare_lines_are_headings_only_before_prose(self) -> None:
+        assert outline(parsed("\n\n".join(lines), ".txt")) == [(2, "SUMMARY"), (2, "1. First part"), (3, "1.1 Detail")]
         lines = ("Title", "A caption below the title", PROSE, "Early life", PROSE, "It ended.", PROSE, "short", "x")
-        text = "\n\n".join(lines)
-        assert outline(parse_plain(text)) == [(4, "Early life")]
+        assert outline(parsed("\n\n".join(lines), ".txt")) == [(4, "Early life")]
 
     @pytest.mark.parametrize("text", [PROSE, f"{PROSE}\n{PROSE}", "1. An item.\n2. Another.", "Line\nfollowed at once"])
     def test_no_title_and_no_headings(self, text: str) -> None:
-        assert parse_plain(text) == Parsed(text, None, [])
+        assert parsed(text, ".txt") == Parsed(text, None, [])
 
 
 class TestHtml:
@@ -85,50 +98,73 @@ class TestHtml:
         <footer>Imprint</footer></body></html>"""
 
     def test_main_content_without_inline_markup(self) -> None:
-        parsed = parse_html(self.PAGE.encode())
-        assert parsed.title == "On cats"
-        assert outline(parsed) == [(1, "On cats"), (2, "Cookies"), (3, "Last"), (2, "Aside")]
-        assert "A cat sleeps sixteen hours a day." in parsed.text
-        assert "snake_case and 2 * 3" in parsed.text
-        assert "| A | B |\n| --- | --- |\n| 1 | 2 |" in parsed.text
+        found = parsed(self.PAGE, ".html")
+        assert found.title == "On cats"
+        assert outline(found) == [(1, "On cats"), (2, "Cookies"), (3, "Last"), (2, "Aside")]
+        assert "A cat sleeps sixteen hours a day." in found.text
+        assert "snake_case and 2 * 3" in found.text
+        assert "| A | B |\n| --- | --- |\n| 1 | 2 |" in found.text
         for noise in ("Site", "Home", "Accept", "Imprint", "[1]", "http", "p{}"):
-            assert noise not in parsed.text
+            assert noise not in found.text
 
     def test_title_without_site_name(self) -> None:
-        assert parse_html(b"<title>Cats | Example.org</title><p>Cats sleep.</p>").title == "Cats"
+        assert parsed("<title>Cats | Example.org</title><p>Cats sleep.</p>", ".html").title == "Cats"
 
-    def test_sidebar_with_all_the_text_is_kept(self) -> None:
-        assert "Only text" in parse_html(b"<body><div class='sidebar'>Only text here.</div></body>").text
+    @pytest.mark.parametrize(
+        "page",
+        [
+            f"<body><div class='sidebar'>{PROSE}</div></body>",
+            f"<main><h2><button>{PROSE}</button></h2><p>{PROSE * 2}</p></main>",
+            f"<main><p>{PROSE * 2}</p><div hidden><p>{PROSE}</p></div></main>",
+            f"<body><form><input value=x><p>{PROSE}</p></form></body>",
+            f"<main><p>{PROSE * 2}</p><ul class='menu-items'><li>{PROSE}</li></ul></main>",
+        ],
+    )
+    def test_running_text_is_content(self, page: str) -> None:
+        assert parsed(page, ".html").text.count(PROSE) == page.count(PROSE)
 
-    def test_declared_encoding(self) -> None:
+    def test_raised_and_lowered_text(self) -> None:
+        page = (
+            "<p>10<sup>6</sup> m<sup>2</sup> of CO<sub>2</sub>, x<sup>n+1</sup>, 2<sup>1.5</sup>, the 4<sup>th</sup>, "
+            "in 1998<sup><a href='#n1'>1</a></sup></p>"
+        )
+        assert parsed(page, ".html").text == "10⁶ m² of CO₂, xⁿ⁺¹, 2^(1.5), the 4th, in 1998 [1]"
+
+    def test_formula_stands_once(self) -> None:
+        tex = '<math><mi>E</mi><annotation encoding="application/x-tex">E = mc^2</annotation></math>'
+        page = f"<p>Energy: <span>{tex}</span><span aria-hidden='true'>E=mc2</span></p>"
+        assert parsed(page, ".html").text == "Energy: $E = mc^2$"
+
+    def test_cells_that_span_rows_and_columns(self) -> None:
+        page = (
+            "<table><tr><th>Region</th><th>Product</th><th>Units</th></tr>"
+            "<tr><td rowspan=2>EU</td><td>Lamp</td><td>5</td></tr><tr><td>Hub</td><td rowspan=2>7</td></tr>"
+            "<tr><td colspan=2>Other</td></tr><tr><td>a</td><td>b</td><td rowspan='x'>c</td></tr></table>"
+        )
+        rows = [line for line in parsed(page, ".html").text.split("\n") if "|" in line]
+        cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+        assert cells == [["EU", "Lamp", "5"], ["EU", "Hub", "7"], ["Other", "", "7"], ["a", "b", "c"]]
+
+    def test_layout_table_becomes_paragraphs(self) -> None:
+        inner = "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
+        text = parsed(f"<table><tr><td>Menu</td><td><p>{PROSE}</p>{inner}</td></tr></table>", ".html").text
+        assert f"Menu\n\n{PROSE}" in text
+        assert "| A | B |\n| --- | --- |" in text
+
+    def test_encoding_and_oddities(self) -> None:
         page = '<meta charset="iso-8859-2"><p>Łódź</p>'
-        assert "Łódź" in parse_html(page.encode("iso8859_2")).text
-
-    @pytest.mark.parametrize("name", ["undefined", "no-such-encoding", "idna"])
-    def test_invalid_declared_encoding_is_ignored(self, name: str) -> None:
-        page = f'<meta charset="{name}"><p>Der Bäcker backt früh am Morgen in seiner Stube das Brot für alle.</p>'
-        assert "Bäcker backt früh" in parse_html(page.encode("latin-1")).text
-
-    def test_list_with_invalid_start_number(self) -> None:
-        assert "Flour" in parse_html("<ol start='²'><li>Flour</li></ol>".encode()).text
-
-    def test_error_of_the_converter(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(*_: object, **__: object) -> None:
-            raise ValueError("odd")
-
-        monkeypatch.setattr("markitdown.converters.HtmlConverter.convert", fail)
-        with pytest.raises(UnparsableError, match="ValueError"):
-            parse_html(b"<p>Cats sleep.</p>")
-
-    def test_deep_nesting(self) -> None:
-        assert "deep" in parse_html(b"<div>" * 3000 + b"deep" + b"</div>" * 3000).text
-
-    def test_no_text(self) -> None:
+        assert "Łódź" in parse(page.encode("iso8859_2"), ".html").text
+        page = '<meta charset="idna"><p>Der Bäcker backt früh am Morgen in seiner Stube das Brot für alle.</p>'
+        assert "Bäcker backt früh" in parse(page.encode("latin-1"), ".html").text
+        assert "Flour" in parsed("<ol start='²'><li>Flour</li></ol>", ".html").text
+        assert "deep" in parsed("<div>" * 3000 + "deep" + "</div>" * 3000, ".html").text
         with pytest.raises(UnparsableError, match="no text"):
-            parse_html(b"<body><script>x</script></body>")
+            parsed("<body><script>x</script></body>", ".html")
 
 
 class TestOffice:
+    TYPE = '<!DOCTYPE w:styles [<!ENTITY e "a">]>'
+
     @pytest.mark.parametrize(
         ("data", "suffix", "reason"),
         [
@@ -137,11 +173,51 @@ class TestOffice:
             (b"nonsense", ".docx", "damaged docx file"),
             (b"PK\x05\x06" + b"\0" * 18, ".docx", "damaged docx file"),
             (b"{not json", ".ipynb", "damaged ipynb file"),
+            (archive({"word/styles.xml": f"{TYPE}<a>&e;</a>"}), ".docx", "declares an XML document type"),
+            (archive({"xl/workbook.xml": f"{TYPE}<a/>".encode("utf-16")}), ".xlsx", "declares an XML document type"),
         ],
     )
     def test_unparsable_file(self, data: bytes, suffix: str, reason: str) -> None:
         with pytest.raises(UnparsableError, match=reason):
-            parse_office(data, suffix)
+            parse(data, suffix)
 
-    def test_csv_becomes_a_table(self) -> None:
-        assert parse_office("Name,Größe\nKöln,5\n".encode("latin-1"), ".csv").text.startswith("| Name | Größe |")
+    def test_word(self) -> None:
+        def paragraph(text: str, style: str = "") -> str:
+            return f"<w:p>{style}<w:r><w:t>{text}</w:t></w:r></w:p>"
+
+        def cell(text: str, merge: str = "") -> str:
+            return f"<w:tc><w:tcPr>{merge}</w:tcPr>{paragraph(text)}</w:tc>"
+
+        first = cell("EU", '<w:vMerge w:val="restart"/>') + cell("Lamp")
+        rows = (cell("Region") + cell("Product"), first, cell("", "<w:vMerge/>") + cell("Hub"))
+        table = f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in rows)}</w:tbl>"
+        style = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
+        raised = f"<w:p><w:r><w:t>10</w:t></w:r><w:r>{style}<w:t>6</w:t></w:r></w:p>"
+        text = "It says &lt;!DOCTYPE html&gt; here."
+        found = parse(docx(paragraph(text) + raised + table, one=bytes(9 << 20)), ".docx")
+        assert found.text.startswith("It says <!DOCTYPE html> here.\n\n10⁶\n\n| Region | Product |")
+        assert "| EU | Hub |" in found.text
+
+    def test_table_of_values(self) -> None:
+        found = parse("Name,Größe\nKöln,5\nBonn\n".encode("latin-1"), ".csv")
+        assert found.text == "| Name | Größe |\n| --- | --- |\n| Köln | 5 |\n| Bonn |  |"
+        assert parsed('a;b\n"x;|y";"1,5"', ".csv").text == "| a | b |\n| --- | --- |\n| x;\\|y | 1,5 |"
+
+    def test_notebook(self) -> None:
+        cells = [
+            {"cell_type": "markdown", "source": ["# Kilns\n", "They burn lime."]},
+            {"cell_type": "code", "source": ["lime = 3"], "outputs": []},
+        ]
+        found = parsed(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}), ".ipynb")
+        assert (found.title, found.text) == ("Kilns", "# Kilns\nThey burn lime.\n\n```python\nlime = 3\n```")
+
+    def test_book(self) -> None:
+        package = (
+            '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+            '<dc:title>Lime</dc:title></metadata><manifest><item id="a" href="a.xhtml"/></manifest>'
+            '<spine><itemref idref="a"/></spine></package>'
+        )
+        container = '<container><rootfiles><rootfile full-path="o/c.opf"/></rootfiles></container>'
+        page = f"<html><body><h1>Kilns</h1><p>{PROSE}</p></body></html>"
+        files: dict[str, str | bytes] = {"META-INF/container.xml": container, "o/c.opf": package, "o/a.xhtml": page}
+        assert f"# Kilns\n\n{PROSE}" in parse(archive(files), ".epub").text

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from foreign_files import pdf
 
 from groundset.corpus.parsing.pdf import parse_pdf
 from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown, plain_line, split_page_marks
@@ -127,3 +128,17 @@ def test_empty_pages() -> None:
 def test_unparsable_file(data: bytes, reason: str) -> None:
     with pytest.raises(UnparsableError, match=reason):
         parse_pdf(data)
+
+
+TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"
+
+
+def test_page_with_many_text_boxes_is_read_from_top_to_bottom() -> None:
+    words = b"".join(b"1 0 0 1 %d %d Tm (w%d) Tj " % (n % 20 * 28 + 20, 700 - n // 20 * 30, n) for n in range(400))
+    text = parse_pdf(pdf(TEXT + b"BT /F1 4 Tf " + words + b"ET")).text
+    assert text.split()[-400:] == [f"w{number}" for number in range(400)]
+
+
+def test_raised_digits_stay_apart_from_the_number_before() -> None:
+    raised = b"BT /F1 12 Tf 50 700 Td (There are 10) Tj /F1 7 Tf 5 Ts (6) Tj 0 Ts /F1 12 Tf ( stars in it.) Tj ET"
+    assert "There are 10⁶ stars in it." in parse_pdf(pdf(TEXT + raised)).text

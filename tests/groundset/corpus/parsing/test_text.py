@@ -1,6 +1,9 @@
+"""Encodings, control characters and names."""
+
 import pytest
 
 from groundset.corpus.parsing.text import UnparsableError, clean, decode, name_title
+from groundset.corpus.read import document_name
 
 GERMAN = "Grüße aus Köln: schöne Straßen, süße Brötchen und über 20 Brücken."
 FRENCH = "Le château était situé près de la rivière. Où êtes-vous allés hier ? Ça coûte 5 €."
@@ -11,13 +14,7 @@ JAPANESE = "東京は日本の首都であり、世界最大級の都市です�
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
-        (GERMAN, "utf-8"),
-        (GERMAN, "utf-8-sig"),
-        (GERMAN, "latin-1"),
-        (GERMAN, "utf-16"),
-        (GERMAN, "utf-16-le"),
-        (GERMAN, "utf-16-be"),
-        (GERMAN, "utf-32"),
+        *((GERMAN, name) for name in ("utf-8", "utf-8-sig", "latin-1", "utf-16", "utf-32")),
         (FRENCH, "cp1252"),
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "utf-16"),
@@ -27,10 +24,11 @@ JAPANESE = "東京は日本の首都であり、世界最大級の都市です�
 )
 def test_encodings(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding)) == text
-
-
-def test_declared_encoding() -> None:
     assert decode("Łódź".encode("iso8859_2"), "iso-8859-2") == "Łódź"
+
+
+def test_stray_byte_in_utf_8_is_read_as_windows_writes_it() -> None:
+    assert decode("Gebühr für Größe".encode() + b" it\x92s") == "Gebühr für Größe it’s"
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", bytes(range(256)) * 4, b"\xff\xfe\x00\xd8"])
@@ -42,14 +40,18 @@ def test_binary_data_is_unparsable(data: bytes) -> None:
 def test_newlines_and_invisible_characters() -> None:
     dirty = "\ufeffone\r\ntwo\rthree\u2028four\x0cfive\x01 soft\u00adhyphen no\xa0break ﬁne  \n\n"
     assert clean(dirty + "x" * 60) == "one\ntwo\nthree\nfour\nfive softhyphen no break fine\n\n" + "x" * 60
-
-
-def test_lone_surrogates_are_replaced() -> None:
     assert clean("a\ud800b").encode() == b"a?b"
 
 
 @pytest.mark.parametrize(
-    ("path", "title"), [("a/user_guide-v2.md", "user guide v2"), ("___.txt", "___"), ("README", "README")]
+    ("path", "title", "name"),
+    [
+        ("a/user_guide-v2.md", "user guide v2", "user-guide-v2"),
+        ("___.txt", "___", ""),
+        ("README", "README", "readme"),
+        (".env", "env", "env"),
+        (r"C:\Users\Ann\docs\Größe.pdf", "Größe", "groe"),
+    ],
 )
-def test_title_from_file_name(path: str, title: str) -> None:
-    assert name_title(path) == title
+def test_names_of_files(path: str, title: str, name: str) -> None:
+    assert (name_title(path), document_name(path)) == (title, name)

@@ -1,1 +1,0 @@
-"""Output of commands: tables, JSON, samples, review reports, and checks of output files."""

@@ -1,1 +1,0 @@
-"""Reports: the quality figures of a run as an HTML page, and comparisons of runs."""

@@ -1,1 +1,0 @@
-"""Comparison of retrievers on the questions of a run: embedders, chunkers and chunk sizes."""

@@ -1,1 +1,0 @@
-"""Run language models: the embedded engine, the plain-text adapter and the call journal."""

@@ -1,1 +1,0 @@
-"""Import, export and transform evaluation sets, and publish them on the Hugging Face Hub."""

@@ -1,1 +1,0 @@
-"""Publish evaluation sets on the Hugging Face Hub: Parquet files, a dataset card and provenance."""

@@ -1,1 +1,0 @@
-"""Transforms: make a new run from one or more runs."""

@@ -1,1 +1,0 @@
-"""Storage of runs: a folder with an SQLite file, its summary and the reviews."""

@@ -1,1 +1,0 @@
-"""Tracking of runs and compiles in MLflow."""

@@ -1,1 +1,0 @@
-"""Parsers of file formats: bytes to text, title, headings, pages and captions."""

@@ -1,1 +1,0 @@
-"""Embeddings, search, and the comparison of retrievers."""

@@ -1,1 +1,0 @@
-"""Compiling: labels and gold rows as trainsets, metrics, and optimizers of prompts, heads and weights."""

@@ -1,1 +1,0 @@
-"""DSPy modules that are called with text: recipes, judges, and what they are made of."""

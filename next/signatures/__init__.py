@@ -1,1 +1,0 @@
-"""What each step asks: ``dspy.Signature`` classes, and nothing else."""

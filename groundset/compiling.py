@@ -235,7 +235,7 @@ def _prompted(
     shared: dict[str, Any] = {"lm": model.lm, "threads": options.workers, "progress": progress.advance}
     rows, before, after = {"dev": task.devset, "test": task.testset}, {}, {}
     for split, of_split in rows.items():
-        progress.phase(f"Measuring what is served on {len(of_split)} {split} rows: calls")
+        progress.phase(f"Measuring what is served on {split} rows", len(of_split))
         before[split] = measure(task.program, of_split, task.metric, **shared)
     progress.phase(f"Compiling {task.name} by {options.optimizer}: calls", options.budget_calls)
     asked: dict[str, Any] = {"calls": options.budget_calls, "seed": options.seed, "verbose": options.verbose}
@@ -244,7 +244,7 @@ def _prompted(
     if compiled.ending == "interrupted":
         del rows["test"]
     for split, of_split in rows.items():
-        progress.phase(f"Measuring the result on {len(of_split)} {split} rows: calls")
+        progress.phase(f"Measuring the result on {split} rows", len(of_split))
         unchanged = state_of(compiled.program) == state_of(task.program)
         after[split] = before[split] if unchanged else measure(compiled.program, of_split, task.metric, **shared)
     compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))

@@ -217,11 +217,15 @@ def measure(
 ) -> list[float]:
     """Return the score of a program on each row; a row whose completion cannot be read scores 0.
 
-    ``progress`` is called for each call.
+    ``progress`` is called for each row.
     """
-    record = _Record(program, lm, sys.maxsize, progress)
-    with _watched(record, lm, verbose=False):
-        evaluate = dspy.Evaluate(devset=rows, metric=metric, num_threads=threads, max_errors=_ERRORS)
+
+    def counting(example: dspy.Example, prediction: Any) -> Any:
+        progress()
+        return metric(example, prediction)
+
+    with _watched(_Record(program, lm, sys.maxsize, lambda: None), lm, verbose=False):
+        evaluate = dspy.Evaluate(devset=rows, metric=counting, num_threads=threads, max_errors=_ERRORS)
         return [float(score) for *_, score in evaluate(program).results] if rows else []
 
 

@@ -11,18 +11,14 @@ from optimizers import finetune as module
 from optimizers.finetune import Training, Turn, finetune, turns_of
 from programs.step import step
 
-OPTIONS = Training(epochs=6, batch=2, rate=5e-3, rank=4, alpha=8, layers=0.2)
+OPTIONS = Training(epochs=4, batch=2, rate=1.5e-2, rank=4, alpha=8, layers=0.2)
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[dspy.Example]:
-    colours = {"mill": "red", "weir": "grey", "barn": "blue", "gate": "green"}
+    colours = {"mill": "red", "weir": "grey"}
     asked = [
-        {
-            "passage": f"The {thing} is {colour}.",
-            "question": f"Which colour has the {thing}?",
-            "answer": f"oh so {colour}",
-        }
+        {"passage": f"The {thing} is {colour}.", "question": f"What is the {thing}?", "answer": f"oh so {colour}"}
         for thing, colour in colours.items()
     ]
     return [dspy.Example(**values).with_inputs("passage", "question") for values in asked]
@@ -33,7 +29,7 @@ def test_rows_become_the_chats_of_a_run(rows: list[dspy.Example]) -> None:
     (turn, *_) = turns_of(answer, rows)
     system, user = turn.messages
     assert system["role"] == "system"
-    assert user["content"] == "Passage: The mill is red.\nQuestion: Which colour has the mill?"
+    assert user["content"] == "Passage: The mill is red.\nQuestion: What is the mill?"
     assert turn.completion == "oh so red"
     (served, *_) = turns_of(answer, rows, demos=True)
     assert len(served.messages) == 2 + 2 * len(answer.demos)
@@ -53,15 +49,15 @@ def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
 
     def interrupting(number: int, steps: int, loss: float) -> None:
         losses.append(loss)
-        assert steps == 12
-        if number == 3 and len(losses) == 3:
+        assert steps == 4
+        if number == 2 and len(losses) == 2:
             raise KeyboardInterrupt
 
-    measured = [(turn, turn) for turn in turns[:2]]
+    measured = [(turn, turn) for turn in turns[:1]]
     with pytest.raises(KeyboardInterrupt):
         finetune(smollm2, turns, measured, tmp_path, OPTIONS, interrupting)
     trained = finetune(smollm2, turns, measured, tmp_path, OPTIONS, interrupting)
-    assert len(losses) == 12, "no step was made twice"
+    assert len(losses) == 4, "no step was made twice"
     assert trained.losses == losses
     assert losses[-1] < losses[0] / 2
     assert min(trained.after) > max(trained.before)

@@ -15,7 +15,14 @@ from programs.errors import InputError
 _NAMED_FILES = 20
 
 
-class ChunkOptions(CorpusOptions):
+class CutOptions(CorpusOptions):
+    """Cut documents into chunks, without a language model."""
+
+    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
+    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
+
+
+class ChunkOptions(CutOptions):
     """Cut documents into chunks, without a language model.
 
     The texts of the documents are written beside the chunks, to FILE.docs.jsonl; each chunk is its document's text from
@@ -23,8 +30,21 @@ class ChunkOptions(CorpusOptions):
     """
 
     out: Path = option(..., "The file of the chunks; - for standard output.", metavar="FILE.jsonl")
-    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
-    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
+
+
+def cut(options: CutOptions) -> Corpus:
+    """Cut the documents and return them with their chunks; each skipped file is named on standard error.
+
+    Raises:
+        InputError: there are no chunks.
+    """
+    lines: list[str] = []
+    corpus = read_corpus(options, notify=lines.append, engine=options.engine)
+    for line in lines[:_NAMED_FILES]:
+        say(line, err=True)
+    if len(lines) > _NAMED_FILES:
+        say(f"and {len(lines) - _NAMED_FILES} more", err=True)
+    return corpus
 
 
 def chunk(options: ChunkOptions) -> None:
@@ -50,12 +70,7 @@ def chunk_documents(options: ChunkOptions) -> Corpus:
         check_target(target)
         if target.resolve() in {path.resolve() for path in read if path}:
             raise InputError(f"--out {out}: would replace {target}, which is read; name another file")
-    lines: list[str] = []
-    corpus = read_corpus(options, notify=lines.append, engine=options.engine)
-    for line in lines[:_NAMED_FILES]:
-        say(line, err=True)
-    if len(lines) > _NAMED_FILES:
-        say(f"and {len(lines) - _NAMED_FILES} more", err=True)
+    corpus = cut(options)
     chunks = (each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"}) for each in corpus.chunks)
     texts = (each.model_dump(include={"doc_id", "path", "title", "text"}) for each in corpus.documents.values())
     # Both are written completely before either takes its name; chunks never exist without their documents.

@@ -26,7 +26,7 @@ _UNTRACED: Mapping[str, Any] = {"disable_history": True, "trace": None, "max_tra
 _EXAMPLES = 3  # of the user's own queries in a prompt
 
 
-class Recorder(BaseCallback):  # type: ignore[misc]
+class Recorder(BaseCallback):
     """Collects what the steps of one attempt say: everything that has the ``name`` of a step."""
 
     def __init__(self, hear: Callable[[StepRecord], object] = lambda _: None) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -46,17 +47,14 @@ def show(options: ShowOptions) -> None:
         raise InputError(f"--id {options.id}: no sample of {options.run} has an id that begins with this")
     steps = {reject.step for reject in run.rejects}
     if unknown := [step for step in options.step if step not in steps]:
-        raise InputError(
-            f"--step {unknown[0]}: it refused nothing; steps that did: {', '.join(sorted(steps)) or 'none'}"
-        )
+        known = ", ".join(sorted(steps)) or "none"
+        raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
     rejects = [each for each in run.rejects if each.step in (options.step or steps)][: options.limit]
     if options.as_json:
-        shown = (
-            {"rejects": [_reject_row(run, each) for each in rejects]}
-            if options.rejects
-            else {"samples": [sample_row(each) for each in samples]}
-        )
-        say_lines(json_text({"run": str(run.folder), **shown}, indent=2))
+        what, rows = "samples", list(map(sample_row, samples))
+        if options.rejects:
+            what, rows = "rejects", [_reject_row(run, each) for each in rejects]
+        say_lines(json_text({"run": str(run.folder), what: rows}, indent=2))
         return
     console = Console(highlight=False, emoji=False)
     for reject in rejects if options.rejects else ():
@@ -68,7 +66,7 @@ def show(options: ShowOptions) -> None:
             say(line)
 
 
-def _reject_row(run: Run, reject: Reject) -> dict[str, object]:
+def _reject_row(run: Run, reject: Reject) -> dict[str, Any]:
     chunk = run.chunks.get(reject.chunk_id)
     return {**reject.model_dump(mode="json"), "passage": plain(chunk.text) if chunk else ""}
 

@@ -124,14 +124,10 @@ class Tracking:
         """
         record = run.record
         key = hashlib.sha256(f"{run.folder.absolute()} {record['started']}".encode()).hexdigest()
-        with self._guarded():
-            experiment = self._experiment("groundset-generate")
-            known = self.client.search_runs([experiment], filter_string=f"tags.key = '{key}'", max_results=1)
-            run_id = known[0].info.run_id if known else self._begin(experiment, run.folder.name, {"key": key})
-            with self._ending(run_id):
-                self._log(run_id, {} if known else self._run_parameters(record), _run_metrics(run), len(run))
-                if self.texts and len(run):
-                    self._log_samples(run_id, run)
+        with self._guarded(), self._running("groundset-generate", run.folder.name, {"key": key}) as (run_id, is_new):
+            self._log(run_id, self._run_parameters(record) if is_new else {}, _run_metrics(run), len(run))
+            if self.texts and len(run):
+                self._log_samples(run_id, run)
         return self._line(run_id)
 
     def log_compile(
@@ -161,38 +157,36 @@ class Tracking:
         Raises:
             TrackingError: the store failed.
         """
-        with self._guarded():
-            experiment = self._experiment(f"groundset-{step}")
-            run_id = self._begin(experiment, name, {"step": step})
-            with self._ending(run_id, status), TemporaryDirectory() as folder:
-                self._log(run_id, self._parameters(parameters), metrics)
+        with self._guarded(), self._running(f"groundset-{step}", name, {"step": step}, status) as (run_id, _):
+            self._log(run_id, self._parameters(parameters), metrics)
+            with TemporaryDirectory() as folder:
                 for each in candidates:
                     if scores := each["scores"].values():
                         self.client.log_metric(run_id, "candidate", sum(scores) / len(scores), step=each["number"])
-                if self.texts:
-                    for each in candidates:
+                    if self.texts:
                         file = Path(folder, f"{each['number']:03}.json")
                         write_text(file, json_text(each, indent=1))
                         self.client.log_artifact(run_id, str(file), "candidates")
-                    for file in files:
-                        self.client.log_artifact(run_id, str(file))
-                    linked = [self._register(prompted, chat, parameters, name, run_id, experiment)
-                              for prompted, chat in (prompts or {}).items()]  # fmt: skip
-                    # Not by the client, which looks for the run in the store of the notebook.
-                    self.client.set_tag(run_id, _LINKED, json_text(linked))
+            if self.texts:
+                for file in files:
+                    self.client.log_artifact(run_id, str(file))
+                model = re.sub(r"[^\w.-]+", "-", str(parameters["model"]))
+                linked = [
+                    self._registered(f"groundset-{prompted}-{model}", chat, name, run_id)
+                    for prompted, chat in (prompts or {}).items()
+                ]
+                # Not by the client, which looks for the run in the store of the notebook.
+                self.client.set_tag(run_id, _LINKED, json_text(linked))
         return self._line(run_id)
 
-    def _register(
-        self, step: str, chat: Sequence[Mapping[str, str]], parameters: Mapping[str, Any], *about: str
-    ) -> dict[str, str]:
-        """Register a version of a prompt, show it in the experiment, and return what links it to the compile."""
-        name, (message, run_id, experiment) = f"groundset-{step}-{_slug(str(parameters['model']))}", about
+    def _registered(self, name: str, chat: Sequence[Mapping[str, str]], message: str, run_id: str) -> dict[str, str]:
+        """Register a version of a prompt, show it in its experiment, and return what links it to the compile."""
         template = [dict(turn) for turn in chat]
-        version = self.client.register_prompt(name, template, commit_message=message, tags={"run_id": run_id})
+        made = self.client.register_prompt(name, template, commit_message=message, tags={"run_id": run_id})
         known = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
-        shown = ",".join(dict.fromkeys([*filter(None, known), experiment]))
-        self.client.set_prompt_tag(name, _EXPERIMENTS, f",{shown},")
-        return {"name": name, "version": str(version.version)}
+        shown = dict.fromkeys([*filter(None, known), self.client.get_run(run_id).info.experiment_id])
+        self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(shown)},")
+        return {"name": name, "version": str(made.version)}
 
     def _log_samples(self, run_id: str, run: "Run") -> None:
         """Log the samples as an artifact, and as the dataset of the run: questions, answers and contexts."""
@@ -232,32 +226,31 @@ class Tracking:
         for name, value in metrics.items():
             self.client.log_metric(run_id, name, value, step=step)
 
-    def _begin(self, experiment: str, name: str, tags: Mapping[str, str]) -> str:
-        """Create a run; MLflow's tags about user and program are for local stores."""
+    @contextmanager
+    def _running(
+        self, name: str, run: str, tags: Mapping[str, str], status: str = "FINISHED"
+    ) -> Iterator[tuple[str, bool]]:
+        """Yield the run of an experiment with a key, or else a new one, and whether it is new; end it with a status."""
         from mlflow.tracking.context.registry import resolve_tags
 
-        all_tags = dict(tags) if self.where.host else resolve_tags(dict(tags))
-        return str(self.client.create_run(experiment, tags=all_tags, run_name=encodable(name)).info.run_id)
-
-    def _experiment(self, name: str) -> str:
         known = self.client.get_experiment_by_name(name)
-        if known is not None:
-            return str(known.experiment_id)
         artifacts = self.where.artifacts.absolute().as_uri() if self.where.artifacts else None
-        return str(self.client.create_experiment(name, artifact_location=artifacts))
+        experiment = known.experiment_id if known else self.client.create_experiment(name, artifacts)
+        with_key = f"tags.key = '{tags.get('key', '')}'"
+        before = self.client.search_runs([experiment], with_key, max_results=1) if "key" in tags else []
+        # MLflow's tags about user and program are for local stores.
+        all_tags = dict(tags) if self.where.host else resolve_tags(dict(tags))
+        made = before or [self.client.create_run(experiment, tags=all_tags, run_name=encodable(run))]
+        run_id, ended = str(made[0].info.run_id), "FAILED"
+        try:
+            yield run_id, not before
+            ended = status
+        finally:
+            self.client.set_terminated(run_id, ended)
 
     def _line(self, run_id: str) -> str:
         kept = "" if self.texts else f" (figures only; --track-texts sends texts to {self.where.host})"
         return f"MLflow run {run_id} in {self.where}{kept}"
-
-    @contextmanager
-    def _ending(self, run_id: str, status: str = "FINISHED") -> Iterator[None]:
-        ended = "FAILED"
-        try:
-            yield
-            ended = status
-        finally:
-            self.client.set_terminated(run_id, ended)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -294,7 +287,3 @@ def _run_metrics(run: "Run") -> dict[str, float]:
     for step, counts in record.get("counts", {}).items():
         metrics |= {f"refused_by_{step}": float(counts["refused"])} if counts["refused"] else {}
     return metrics
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", text).strip("-")

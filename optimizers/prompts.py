@@ -49,14 +49,6 @@ class Settings(NamedTuple):
     rounds: int
 
 
-def _labeled(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    return dspy.LabeledFewShot(k=given.labelled), {}
-
-
-def _bootstrap(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    return dspy.BootstrapFewShot(max_bootstrapped_demos=DEMOS, **_demos(given)), {}
-
-
 def _random_search(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
     more = {"num_candidate_programs": max(1, given.rounds - 3), "num_threads": given.threads}
     return dspy.BootstrapFewShotWithRandomSearch(max_bootstrapped_demos=DEMOS, **more, **_demos(given)), {}
@@ -95,8 +87,8 @@ def _demos(given: Settings) -> dict[str, Any]:
 
 # A row an optimizer: it is built with arguments for small local models, and compiles with further ones.
 OPTIMIZERS: Mapping[str, Callable[[Settings], tuple[Teleprompter, dict[str, Any]]]] = {
-    "labeled": _labeled,
-    "bootstrap": _bootstrap,
+    "labeled": lambda given: (dspy.LabeledFewShot(k=given.labelled), {}),
+    "bootstrap": lambda given: (dspy.BootstrapFewShot(max_bootstrapped_demos=DEMOS, **_demos(given)), {}),
     "random-search": _random_search,
     "mipro": _mipro,
     "gepa": _gepa,

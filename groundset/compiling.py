@@ -120,9 +120,7 @@ class Report:
         if "threshold" in got:
             lines.append(f"threshold {got['threshold']:.2f}, precision of at least {got['supported_precision']:.0%}")
             named = (name for name in ("auc", "precision", "recall") if name in got)
-            shown = (
-                f"{name} {got[name]:.2f} ({got[f'{name}_low']:.2f} to {got[f'{name}_high']:.2f})" for name in named
-            )
+            shown = (f"{name} {Estimate(got[name], got[f'{name}_low'], got[f'{name}_high'])}" for name in named)
             lines.append(f"test rows: {', '.join(shown)}")
         if self.candidates:
             ran = counted(len(self.candidates) - 1, "candidate")
@@ -310,10 +308,9 @@ def _written(report: Report, task: "Task", options: CompileOptions, sha256: str 
     saved, folder = {options.out: report.program}, options.out.parent
     if options.out.suffix != ".json":
         old, new, folder = state_of(task.program), state_of(report.program), options.out
-        steps = {
-            name: each for name, each in report.program.named_predictors() if old[name] != new[name] or name == "self"
-        }
-        saved = {folder / f"{each.name}.json": each for each in steps.values()}
+        changed = {name for name in new if old[name] != new[name]} or {"self"}  # weights change no prompt
+        saved = {folder / f"{each.name}.json": each for name, each in report.program.named_predictors()
+                 if name in changed}  # fmt: skip
     with TemporaryDirectory() as aside:
         for file, program in saved.items():
             program.save(f"{aside}/state.json")

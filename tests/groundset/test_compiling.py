@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import mlflow
 import pytest
 from labelled import KEPT, REFUSED, question, questions, write
 from model_server import ModelServer, serving
@@ -42,6 +43,20 @@ def server() -> Iterator[ModelServer]:
         yield served
 
 
+def logged(folder: str) -> Any:
+    """Return the run of MLflow of a compiled judge, after a look at what belongs to it."""
+    client = mlflow.MlflowClient(f"sqlite:///{Path(folder).absolute()}/mlflow.db")
+    experiment = client.get_experiment_by_name("groundset-judge")
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert run.data.metrics.items() >= {"gain_test": 0.5, "compared": 1, "rows_dev": 12}.items()
+    assert run.data.params.items() >= {"model": "openai/tiny@server", "optimizer": "labeled", "seed": "0"}.items()
+    assert {file.path for file in client.list_artifacts(run.info.run_id)} == {"judge.json", "candidates"}
+    template = client.get_prompt_version("groundset-judge-openai-tiny-server", "1").template
+    assert len(template) == 2 + 2 * 4
+    assert "Question: {{question}}" in template[-1]["content"]
+    return run
+
+
 @pytest.fixture(autouse=True)
 def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Invented labels in place of the shipped ones; the folder of a test is the working directory."""
@@ -66,9 +81,10 @@ def test_what_is_better_is_written_as_dspy_saves_it(
     server: ModelServer, capsys: pytest.CaptureFixture[str], labels: Path
 ) -> None:
     with pytest.raises(SystemExit) as leaving:
-        cli.main(["compile", "judge", "--lm", server.spec, "--no-track", "--out", "out"])
+        cli.main(["compile", "judge", "--lm", server.spec, "--tracking", "store", "--out", "out"])
     assert leaving.value.code == 0
     shown = capsys.readouterr().out
+    assert f"  logged: MLflow run {logged('store').info.run_id} in " in shown
     assert shown.splitlines()[:4] == [
         "judge for openai/tiny@server by labeled:",
         "  12 dev rows: 0.50 before, 1.00 after, gain +0.50",

@@ -13,6 +13,7 @@ from optimizers.metrics import METRICS
 from optimizers.prompts import OPTIMIZERS, Compiled, compile_program, measure, state_of
 from optimizers.tasks import Task, task
 from programs.errors import CompileError, InputError, ModelError
+from programs.onechunk import OneChunk
 from programs.step import Step, step
 
 ASKED = (
@@ -116,6 +117,21 @@ def test_whole_program(asking: Task, tmp_path: Path) -> None:
     states = read_states(tmp_path / "program.json")
     assert len(states["judge"].demos) == 4
     assert states.keys() >= {"ask", "judge", "revise", "compare", "keyphrases"}
+
+
+def test_stock_optimizers_without_anything_of_ours(judging: Task, asking: Task, tmp_path: Path) -> None:
+    program, metric = OneChunk(), METRICS["judge"]
+    rows = {"trainset": judging.trainset, "valset": judging.devset}
+    with dspy.context(lm=opened(Judge(ask=ASKED))):
+        search = {"auto": None, "num_candidates": 2, "max_bootstrapped_demos": 1, "max_labeled_demos": 1}
+        mipro = dspy.MIPROv2(metric=metric, prompt_model=opened(Writer()), num_threads=1, **search)
+        program.judge = mipro.compile(program.judge, **rows, num_trials=3, minibatch=False)
+        assert "STRICT" in program.judge.signature.instructions
+        few = dspy.BootstrapFewShot(metric=METRICS["program"], max_bootstrapped_demos=2, max_labeled_demos=0)
+        whole = few.compile(OneChunk(), trainset=asking.trainset)
+        assert len(whole.ask.demos) == 2
+    program.save(str(tmp_path / "program.json"))
+    assert "STRICT" in read_states(tmp_path / "program.json")["judge"].signature.instructions
 
 
 def test_a_state_is_what_dspy_saves(judging: Task, tmp_path: Path) -> None:

@@ -146,11 +146,6 @@ def usable_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def machine_bytes() -> int:
-    """Return the size of the machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def _amount(megabytes: int) -> str:
     return f"{megabytes / 1024:g} GB" if megabytes >= 1024 else f"{megabytes} MB"
 

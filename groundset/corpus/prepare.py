@@ -1,8 +1,7 @@
 """Prepare chunks: embed each once, and judge it with a head on the same vector."""
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 _FIRST_BATCH, _BATCH = 32, 64  # chunks; attempts on the first ones begin while the others are prepared
-_AHEAD = 2  # batches for each thread that are begun before the first is taken
 
 
 class Batch(NamedTuple):
@@ -105,13 +103,7 @@ def _embedded_here(embedder: "Embedder", batches: Iterator[list[str]], count: in
             idle.put(own)
 
     threads = ThreadPoolExecutor(count)
-    waiting: deque[Future[Vectors]] = deque()
     try:
-        for texts in batches:
-            waiting.append(threads.submit(embed, texts))
-            if len(waiting) > _AHEAD * count:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        yield from threads.map(embed, batches)
     finally:
         threads.shutdown(cancel_futures=True)

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,7 @@ def connected(engine: str) -> Iterator[None]:
         return
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
     with ExitStack() as stack:
-        stack.enter_context(_environment(_ALWAYS))
+        os.environ.update(_ALWAYS)
         folder = stack.enter_context(working_folder(_TEMPORARY))
         if address:
             _check_address(engine, address)
@@ -96,7 +96,7 @@ def connected(engine: str) -> Iterator[None]:
             if "ray" in sys.modules and not _is_local:
                 raise InputError(f"--engine {engine}: Ray was imported before and would listen on all networks")
             _is_local = True
-            stack.enter_context(_environment(_LOCAL_ONLY))
+            os.environ.update(_LOCAL_ONLY)
             options |= {
                 "address": "local",
                 "num_cpus": usable_processors(),
@@ -132,21 +132,6 @@ def _check_address(engine: str, address: str) -> None:
     except (OSError, OverflowError, UnicodeError) as error:
         cause = getattr(error, "strerror", None) or error
         raise InputError(f"--engine {engine}: no cluster answers there ({cause})") from error
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables in the block."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from groundset.bounded import BoundedProcess, LimitError, Limits, usable_process
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import ChunkerName
 from groundset.corpus.parsing.formats import SUFFIXES, parse
-from groundset.corpus.parsing.text import UnparsableError, file_stem, name_title
+from groundset.corpus.parsing.text import Parsed, UnparsableError, file_stem, name_title
 from programs.types import Chunk, Document
 
 # Limits for one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a thousand pages 200 MB
@@ -25,7 +25,8 @@ from programs.types import Chunk, Document
 MAX_FILE_MB = 256
 LIMITS = Limits(memory_mb=1024, output_mb=256)
 SECONDS = 30
-SECONDS_PER_MB = 100
+SECONDS_PER_MB = 20
+SECONDS_PER_MB_OF_PDF = 100
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
 _MAX_PROCESSES = 8  # each may use the memory above
@@ -112,19 +113,14 @@ class Reader:
 
     def read(self, request: dict[str, Any]) -> ReadFile:
         """Return what is in a file."""
-        file, suffix = Path(request["path"]), PurePosixPath(request["name"]).suffix.lower()
         try:
-            if not file.is_file():
-                return ReadFile(reason="not a regular file" if file.exists() else MISSING)
-            megabytes = file.stat().st_size / (1 << 20)
+            megabytes = min(Path(request["path"]).stat().st_size / (1 << 20), MAX_FILE_MB)
+            each = SECONDS_PER_MB_OF_PDF if request["name"].lower().endswith(".pdf") else SECONDS_PER_MB
+            return ReadFile.model_validate(self.process(request, SECONDS + each * megabytes))
+        except FileNotFoundError:
+            return ReadFile(reason=MISSING)
         except OSError as error:
-            return ReadFile(reason=f"unreadable: {error.strerror or error}")
-        if suffix not in SUFFIXES:
-            return ReadFile(reason=f"unsupported type {suffix}")
-        if megabytes > MAX_FILE_MB:
-            return ReadFile(reason=f"larger than {MAX_FILE_MB} MB")
-        try:
-            return ReadFile.model_validate(self.process(request, SECONDS + SECONDS_PER_MB * megabytes))
+            return ReadFile(reason=_unreadable(error))
         except LimitError as error:
             return ReadFile(reason=f"reading it {error}")
 
@@ -133,20 +129,18 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     """Read the document in a file and cut it; argument and result are JSON."""
     file, name = Path(request["path"]), request["name"]
     try:
-        parsed = parse(file.read_bytes(), PurePosixPath(name).suffix.lower())
+        parsed = _parsed(file, PurePosixPath(name).suffix.lower())
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     except UnparsableError as error:
         return {"reason": str(error)}
     except RecursionError:
         return {"reason": "nested too deep"}
     except OSError as error:
-        return {"reason": f"unreadable: {(error.strerror or str(error)).lower()}"}
+        return {"reason": _unreadable(error)}
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - parsers raise arbitrary exceptions for damaged files
         return {"reason": f"cannot be parsed ({type(error).__name__})"}
-    if sum(map(str.isalnum, parsed.text)) < MIN_CHARACTERS:
-        return {"reason": "too little text"}
     document = Document(
         doc_id=document_id(name, parsed.text),
         path=name,
@@ -163,6 +157,23 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
 
         found.chunks, found.short = chunk_document(document, *request["cut"])
     return found.model_dump(mode="json")
+
+
+def _parsed(file: Path, suffix: str) -> Parsed:
+    if not file.is_file():
+        raise UnparsableError("not a regular file")
+    if suffix not in SUFFIXES:
+        raise UnparsableError(f"unsupported type {suffix}")
+    if file.stat().st_size > MAX_FILE_MB << 20:
+        raise UnparsableError(f"larger than {MAX_FILE_MB} MB")
+    parsed = parse(file.read_bytes(), suffix)
+    if sum(map(str.isalnum, parsed.text)) < MIN_CHARACTERS:
+        raise UnparsableError("too little text")
+    return parsed
+
+
+def _unreadable(error: OSError) -> str:
+    return f"unreadable: {(error.strerror or str(error)).lower()}"
 
 
 def document_id(path: str, text: str) -> str:

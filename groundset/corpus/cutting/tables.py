@@ -91,7 +91,7 @@ class _Captions:
 
     def __init__(self, document: Document, tables: Sequence[Span]) -> None:
         self._text, self._marked = document.text, frozenset(document.captions)
-        self._headings = {heading.start for heading in document.headings}
+        self._headings = [*(heading.start for heading in document.headings), len(document.text)]
         self._tables = [Span(0, 0), *tables, Span(len(document.text), len(document.text))]
 
     def all(self) -> Iterator[Span | None]:
@@ -121,13 +121,13 @@ class _Captions:
 
     def _after(self, number: int) -> Span | None:
         end, following = self._tables[number].end, self._tables[number + 1].start
-        content = self._text[end : min(following, end + 2 * _MAX_CAPTION)]
+        heading = self._headings[bisect_left(self._headings, end)]
+        content = self._text[end : min(following, heading, end + 2 * _MAX_CAPTION)]
         start = end + len(content) - len(content.lstrip("\n"))
         paragraph, _, _ = content.lstrip("\n").partition("\n\n")
         shown = _shown(paragraph)
         is_caption = _label().match(paragraph.lstrip(_MARKUP)) or shown in self._marked
-        is_short = 0 < len(shown) <= _MAX_CAPTION and start not in self._headings
-        return Span(start, start + len(paragraph)) if is_caption and is_short else None
+        return Span(start, start + len(paragraph)) if is_caption and 0 < len(shown) <= _MAX_CAPTION else None
 
 
 def _shown(text: str) -> str:

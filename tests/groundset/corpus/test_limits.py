@@ -33,6 +33,7 @@ def test_files_that_exceed_memory_or_time_are_skipped(tmp_path: Path, monkeypatc
     monkeypatch.setattr(read, "LIMITS", Limits(memory_mb=300, output_mb=9))
     monkeypatch.setattr(read, "SECONDS", 1)
     monkeypatch.setattr(read, "SECONDS_PER_MB", 0)
+    monkeypatch.setattr(read, "SECONDS_PER_MB_OF_PDF", 0)
     files = {
         "attributes.html": b"<p %s>a</p>" % b"".join(b"a%d=1 " % n for n in range(900_000)),
         "bomb.docx": archive({"word/document.xml": b" " * (400 << 20)}),

@@ -94,7 +94,7 @@ class Look:
     def __call__(self, row):
         folders = [path for path in glob.glob("/tmp/.*.groundset-part") if os.path.isdir(path + "/r")]
         here = [path for path in sys.path if os.path.realpath(path) == row["folder"]]
-        return {"found": f"{here} {[oct(stat.S_IMODE(os.stat(path).st_mode)) for path in folders]}"}
+        return {"found": f"{here} { {oct(stat.S_IMODE(os.stat(path).st_mode)) for path in folders} }"}
 
 options = CorpusOptions(documents=[Path(sys.argv[1])])
 with cluster.connected("ray"):
@@ -117,7 +117,7 @@ def test_ray_gives_the_same_and_stays_private(tmp_path: Path) -> None:
         [sys.executable, "-P", "-c", SCRIPT, data_path("samples")],
         cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": path},
     )  # fmt: skip
-    assert (done.stdout, done.stderr, done.returncode) == ("[] ['0o700']\n", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("[] {'0o700'}\n", "", 0)
 
 
 @needs_ray

@@ -135,25 +135,12 @@ def test_long_table_is_cut_between_rows(chunker: ChunkerName, overlap: int) -> N
     assert len(pieces) > 4
 
 
-def test_table_longer_than_the_group_but_not_than_the_chunk_stays_whole() -> None:
-    text = f"{PROSE}\n\n{TABLE}\n\n{PROSE}"
-    for chunker in ("recursive", "sentence", "semantic"):
-        found = chunks(document(text), chunker, len(TABLE) + 5, 80)
-        assert any(TABLE in chunk.text for chunk in found)
-        assert max(len(chunk.text) for chunk in found) <= len(TABLE) + 5
-
-
 def test_topic_shows_caption_and_header() -> None:
     source = document(f"# Lime\n\n## Kilns\n\n{PROSE}\n\n{CAPTION}\n\n{LONG}")
     prose, first, *rest = chunks(source, size=400)
     assert prose.topic == "Lime > Kilns"
     assert first.topic == f"Lime > Kilns > {CAPTION}"
     assert rest[0].topic == f"Lime > Kilns > {CAPTION} > | Kiln | Tons |"
-
-
-def test_header_without_text_is_left_out() -> None:
-    source = document(LONG.replace("| Kiln | Tons |", "|  |  |"))
-    assert all(chunk.metadata == {"kind": "table"} for chunk in chunks(source))
 
 
 def test_caption_is_part_of_a_chunk_even_as_a_heading_of_the_section() -> None:
@@ -190,7 +177,7 @@ PIECES = st.sampled_from([PROSE[:90], TABLE, LONG[:400], CAPTION, "![a](b)", "# 
 
 
 @pytest.mark.parametrize("chunker", NAMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     text=st.lists(PIECES, min_size=1, max_size=8).flatmap(
         lambda pieces: st.sampled_from(["\n\n", "\n"]).map(lambda gap: gap.join(pieces))

@@ -5,7 +5,6 @@ tell a folder in use from a leftover. If a target is a symbolic link, the file t
 (standard output, a device, a pipe) gets the complete content at once.
 """
 
-import ctypes
 import errno
 import hashlib
 import json
@@ -31,8 +30,6 @@ _SUFFIX, _LOCK = ".groundset-part", "owner.lock"
 _LOCK_TIMEOUT_SECONDS = 1.0  # another process may hold the lock briefly to see whether the owner lives
 _TRIES = 10
 _BUSY = "another process is writing it; wait until it has ended, or choose another folder"
-_HERE, _EXCHANGE = -100, 2  # AT_FDCWD; RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
-_NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EBUSY)
 
 
 def data_path(*parts: str) -> Path:
@@ -158,12 +155,10 @@ def _copy_to_stream(aside: Path, target: Path) -> None:
 
 @contextmanager
 def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
-    """Yield a temporary folder that replaces ``target`` when the block succeeds.
+    """Yield a temporary folder whose content replaces that of ``target`` when the block succeeds.
 
-    The two are exchanged atomically, and no other process can write the same target meanwhile. Where an exchange is
-    impossible (the target is a mount point or the working folder, or the file system does not support it) the files
-    are moved one by one: that named ``last`` is removed first and moved last, so that it never lies beside files of
-    another version.
+    No other process can write the same target meanwhile. In a target that exists the files are replaced one by one:
+    that named ``last`` is removed first and moved last, so that it never lies beside files of another version.
 
     Raises:
         InputError: the target cannot be written, or another process is writing it; the message names the folder.
@@ -171,19 +166,12 @@ def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
     target = target.resolve()
     with _naming(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        exists = target.is_dir()
-        is_here = target == Path.cwd().resolve()  # replacing it would leave a shell in a removed folder
-        keeps_its_place = exists and (target.is_mount() or is_here or not os.access(target.parent, os.W_OK))
-        if exists:
-            remove_leftovers(target)
-        with working_folder(target if keeps_its_place else target.parent, target.name) as working:
+        with working_folder(target if target.is_dir() else target.parent, target.name) as working:
             aside = working / "part"
             aside.mkdir()
             yield aside
             for path in (aside, *aside.rglob("*")):
                 _sync(path)
-            if exists:
-                aside.chmod(target.stat().st_mode & 0o7777)
             _put(aside, target, last)
 
 
@@ -253,8 +241,6 @@ def _put(aside: Path, target: Path, last: str) -> None:
     if not target.exists():
         aside.rename(target)
         return
-    if not aside.is_relative_to(target) and _exchange(aside, target):
-        return
     kept = {path.name for path in aside.iterdir()}
     for path in sorted(target.iterdir(), key=lambda path: path.name != last):
         if path.name == last or path.is_dir() or path.name not in kept:
@@ -268,24 +254,6 @@ def _remove(path: Path) -> None:
         path.unlink()
     elif not is_leftover(path.name):
         shutil.rmtree(path)
-
-
-def _exchange(first: Path, second: Path) -> bool:
-    """Exchange two folders atomically; return whether the system and the file system can.
-
-    Raises:
-        OSError: the exchange failed.
-    """
-    system: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
-    paths = os.fsencode(first), os.fsencode(second)
-    if hasattr(system, "renameat2"):
-        failed = system.renameat2(_HERE, paths[0], _HERE, paths[1], _EXCHANGE)
-    else:  # macOS
-        failed = system.renamex_np(*paths, _EXCHANGE) if hasattr(system, "renamex_np") else True
-    number = ctypes.get_errno() if failed else 0
-    if number and number not in _NO_EXCHANGE:
-        raise OSError(number, os.strerror(number), str(second))
-    return not failed
 
 
 @contextmanager

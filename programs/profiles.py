@@ -1,10 +1,9 @@
 """Profiles of questions: one value of each of some dimensions, which users can define in a JSON file."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,12 +26,6 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _check_names(named: dict[str, _Value]) -> dict[str, _Value]:
-    if len({name.casefold() for name in named}) < len(named):
-        raise ValueError("two names differ only in upper and lower case")
-    return named
-
-
 def _check_description(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
@@ -40,7 +33,7 @@ def _check_description(text: str) -> str:
 
 
 _Name = Annotated[str, Field(max_length=_MAX_NAME), AfterValidator(_check_name)]
-_Named = Annotated[dict[_Name, _Value], Field(min_length=1), AfterValidator(_check_names)]
+_Named = Annotated[dict[_Name, _Value], Field(min_length=1)]
 _Description = Annotated[str, Field(max_length=_MAX_DESCRIPTION), AfterValidator(_check_description)]
 
 
@@ -55,7 +48,7 @@ class ProfileValue(_Strict):
     """
 
     description: _Description
-    passages: Literal["one", "several"] | None = Field(default=None, exclude_if=lambda value: value is None)
+    passages: Literal["one", "several"] | None = None
 
 
 class ProfileDimension(_Strict):
@@ -69,11 +62,6 @@ class ProfileTable(_Strict):
     """The dimensions that profiles consist of, by name."""
 
     parameters: _Named[ProfileDimension]
-
-    @property
-    def sha256(self) -> str:
-        """Return a hash of the table."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def as_text(self) -> str:
         """Return all dimensions and values with their descriptions, as prompts show them."""
@@ -117,37 +105,15 @@ def read_profiles(file: Path) -> ProfileTable:
         InputError: the file cannot be read or is invalid; the message names the file and the key.
     """
     try:
-        return _validated(json.loads(small_text(file, _MOST)))
+        return ProfileTable.model_validate(json.loads(small_text(file, _MOST)))
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from error
     except (json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{file}: not valid JSON ({error})") from error
-    except ValueError as error:
-        raise InputError(f"{file}: {error}") from error
-
-
-def _validated(value: Any) -> ProfileTable:
-    """Return a table; the message of the ``ValueError`` names the first wrong key."""
-    try:
-        return ProfileTable.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"] if part != "[key]")
         message = {"extra_forbidden": "unknown key", "missing": "missing", "too_short": "must not be empty"}.get(
             first["type"], str(first["msg"]).removeprefix("Value error, ")
         )
-        raise ValueError(f"{key or 'the file'}: {message[:1].lower()}{message[1:]}") from error
-
-
-def as_profiles(value: Any) -> Any:
-    """Return the table of an option: a path, the content of a file, or a table; None stays None.
-
-    Raises:
-        InputError: it cannot be read or is invalid.
-    """
-    if value is None or isinstance(value, ProfileTable):
-        return value
-    try:
-        return read_profiles(Path(value).expanduser()) if isinstance(value, str | Path) else _validated(value)
-    except (InputError, ValueError) as error:
-        raise InputError(f"--profile-file {error}") from error
+        raise InputError(f"{file}: {key or 'the file'}: {message[:1].lower()}{message[1:]}") from error

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from groundset import files
 from groundset.files import (
     check_own,
     data_path,
@@ -160,15 +159,12 @@ def test_links_are_kept_and_their_targets_replaced(tmp_path):
     assert (tmp_path / "far" / "a.txt").read_text() == "after"
 
 
-@pytest.mark.parametrize("exchange", [True, False])
-def test_existing_folder_is_replaced_with_and_without_exchange(tmp_path, monkeypatch, exchange):
+def test_existing_folder_is_replaced(tmp_path):
     out = tmp_path / "out"
     write_folder(out, a="old", b="old", z="old")
     (out / "deep").mkdir()
     (out / "deep" / "file").touch()
     out.chmod(0o750)
-    if not exchange:
-        monkeypatch.setattr(files, "_exchange", lambda *_: False)
     write_folder(out, a="new", z="new")
     assert contents(out) == {"a": "new", "z": "new"}
     assert names(tmp_path) == ["out"]

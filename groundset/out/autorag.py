@@ -7,53 +7,47 @@ The corpus holds every chunk. AutoRAG compares times without time zones, so `las
 metadata of a chunk is kept under its name; `start_end_idx` of an imported chunk is the one that it came with.
 """
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from groundset.out.sets import EvaluationSet, other_answers, relevant_ids
+from groundset.out.sets import EvaluationSet, other_answers
 from programs.types import Chunk, Sample
 
-QA_FILE, CORPUS_FILE = "qa.parquet", "corpus.parquet"
 SOURCES = "chunk_ids"
-_UNKNOWN = "1970-01-01"  # AutoRAG requires a time; that of a run is known unless it was imported
 OFFSETS = "start_end_idx"
 OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
 
-def write_autorag(found: EvaluationSet, folder: Path, *, flat: Literal["and", "or"] | None = None) -> None:
-    """Write both tables; see :func:`qa_table` for ``flat``."""
+def write_autorag(found: EvaluationSet, folder: Path) -> None:
+    """Write both tables."""
     import pyarrow.parquet as pq
 
-    started = datetime.fromisoformat(found.runs[0].record.get("started") or _UNKNOWN)
+    # AutoRAG requires a time; that of a run is known unless it was imported.
+    started = datetime.fromisoformat(found.runs[0].record.get("started") or "1970-01-01")
     modified = {name: _utc(document.last_modified or started) for name, document in found.documents.items()}
-    tables = {CORPUS_FILE: corpus_table(found.chunks, modified), QA_FILE: qa_table(found.samples, flat)}
-    for name, table in tables.items():
-        with (folder / name).open("wb") as file:  # Arrow cannot open paths that are not UTF-8
+    for name, table in (("corpus", corpus_table(found.chunks, modified)), ("qa", qa_table(found.samples))):
+        with (folder / f"{name}.parquet").open("wb") as file:  # Arrow cannot open paths that are not UTF-8
             pq.write_table(table, file)
 
 
-def qa_table(samples: Sequence[Sample], flat: Literal["and", "or"] | None = None) -> Any:
-    """Build the Arrow table of questions: id, text, ground-truth chunk ids and answers.
-
-    The ids are a list of groups; a question needs any one chunk of each group. For readers that support a single list,
-    ``flat`` is "and" for the first chunk of each group, all of which are needed, or "or" for all chunks of all groups,
-    any of which is enough.
-    """
+def qa_table(samples: Sequence[Sample]) -> Any:
+    """Build the Arrow table of questions: id, text, groups of ground-truth chunk ids, and answers."""
     import pyarrow as pa
 
     text, texts = pa.string(), pa.list_(pa.string())
-    columns = {"qid": text, "query": text, "retrieval_gt": texts if flat else pa.list_(texts), "generation_gt": texts}
+    columns = {"qid": text, "query": text, "retrieval_gt": pa.list_(texts), "generation_gt": texts}
     if not all(sample.retrieval_gt for sample in samples):
         columns[SOURCES] = texts
     rows = [
         {
             "qid": sample.id,
             "query": sample.question,
-            "retrieval_gt": _ground_truth(sample, flat),
+            "retrieval_gt": [list(group) for group in sample.retrieval_gt] or [[]],
             "generation_gt": [sample.answer, *other_answers(sample)],
             SOURCES: [chunk.chunk_id for chunk in sample.contexts],
         }
@@ -61,12 +55,6 @@ def qa_table(samples: Sequence[Sample], flat: Literal["and", "or"] | None = None
     ]
     # Arrow ignores keys that are not in the schema.
     return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
-
-
-def _ground_truth(sample: Sample, flat: Literal["and", "or"] | None) -> list[Any]:
-    if flat == "and":
-        return list(dict.fromkeys(group[0] for group in sample.retrieval_gt))
-    return relevant_ids(sample) if flat else [list(group) for group in sample.retrieval_gt] or [[]]
 
 
 def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> Any:
@@ -111,20 +99,11 @@ def _utc(moment: datetime) -> datetime:
 def _column(values: Sequence[Any]) -> Any:
     """Return an Arrow column; values without a common Parquet type, such as empty objects, become JSON."""
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         column = pa.array(values)
-        if _can_be_written(column.type):
-            return column
+        pq.write_table(pa.table([column[:0]], ["tried"]), io.BytesIO())
     except (pa.ArrowException, OverflowError):
-        pass
-    return pa.array([None if value is None else json.dumps(value, ensure_ascii=False) for value in values])
-
-
-def _can_be_written(kind: Any) -> bool:
-    """Return whether Parquet supports a type; it has no empty structs."""
-    import pyarrow as pa
-
-    if pa.types.is_struct(kind):
-        return kind.num_fields > 0 and all(_can_be_written(kind.field(index).type) for index in range(kind.num_fields))
-    return _can_be_written(kind.value_type) if pa.types.is_list(kind) else True
+        return pa.array([None if value is None else json.dumps(value, ensure_ascii=False) for value in values])
+    return column

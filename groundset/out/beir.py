@@ -15,23 +15,22 @@ from groundset.files import write_rows
 from groundset.out.sets import EvaluationSet, kind_of, other_answers, relevant_ids
 from programs.types import Chunk, Sample
 
-CORPUS_FILE, QUERIES_FILE, QRELS_FOLDER = "corpus.jsonl", "queries.jsonl", "qrels"
 _SPLIT = "test"  # of questions without one
 
 
 def write_beir(found: EvaluationSet, folder: Path) -> None:
     """Write chunks, questions, and the judgements of each split."""
-    write_rows(folder / CORPUS_FILE, map(_corpus_row, found.chunks))
+    write_rows(folder / "corpus.jsonl", map(_corpus_row, found.chunks))
     by_split: dict[str, list[Sample]] = {}
     for sample in found.samples:
         by_split.setdefault(found.split_of(sample) or _SPLIT, []).append(sample)
-    (folder / QRELS_FOLDER).mkdir()
+    (folder / "qrels").mkdir()
     for split, samples in by_split.items():
-        with (folder / QRELS_FOLDER / f"{split}.tsv").open("w", encoding="utf-8", newline="") as stream:
+        with (folder / "qrels" / f"{split}.tsv").open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
             writer.writerow(("query-id", "corpus-id", "score"))
             writer.writerows((sample.id, name, 1) for sample in samples for name in relevant_ids(sample))
-    write_rows(folder / QUERIES_FILE, (_query_row(sample, found.split_of(sample)) for sample in found.samples))
+    write_rows(folder / "queries.jsonl", (_query_row(sample, found.split_of(sample)) for sample in found.samples))
 
 
 def _corpus_row(chunk: Chunk) -> dict[str, Any]:

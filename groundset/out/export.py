@@ -2,12 +2,12 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator
 
 from groundset.files import check_folder, check_own, whole_folder
-from groundset.options import Options, option, option_name
+from groundset.options import Options, option
 from groundset.out.formats import EXPORTS
 from groundset.out.sets import joined
 from groundset.out.splits import parse_shares, split
@@ -41,16 +41,11 @@ class ExportOptions(Options):
     splits: Annotated[dict[str, float], BeforeValidator(parse_shares)] | None = option(
         None,
         "Shares of splits, such as train=0.8,test=0.2; a document is never in two. For "
-        + ", ".join(name for name, row in EXPORTS.items() if "splits" in row.options)
+        + ", ".join(name for name, row in EXPORTS.items() if row.splits)
         + ".",
         metavar="NAME=SHARE,...",
     )
     signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
-    keep_refused: bool = option(False, "Also samples that a reviewer refused.")
-    flat: Literal["and", "or"] | None = option(
-        None, "autorag: write `retrieval_gt` as a single list of ids; and: all are needed, or: any is enough."
-    )
-    indent: int | None = option(None, "adk: indentation of the JSON, in spaces.", shown="2", ge=0, le=16)
 
 
 def export(options: ExportOptions) -> None:
@@ -66,31 +61,27 @@ def export_run(options: ExportOptions) -> Exported:
     ``out`` does not change until all formats are complete.
 
     Raises:
-        InputError: a format or a run does not exist, no chosen format has an option, no sample is left, or the folder
+        InputError: a format or a run does not exist, no chosen format has splits, no sample is left, or the folder
             cannot be written; nothing was written.
     """
     names = list(dict.fromkeys(name.strip() for name in options.format.split(",")))
     for name in names:
         if name not in EXPORTS:
             raise InputError(f"--format {name}: no such format; choose one of {', '.join(EXPORTS)}")
-    given = options.model_dump(include={"splits", "flat", "indent"}, exclude_none=True)
-    for name in given:
-        if not any(name in EXPORTS[each].options for each in names):
-            owners = ", ".join(each for each, row in EXPORTS.items() if name in row.options)
-            raise InputError(f"{option_name(ExportOptions, name)}: only for {owners}; omit it or add such a format")
+    if options.splits and not any(EXPORTS[name].splits for name in names):
+        owners = ", ".join(name for name, row in EXPORTS.items() if row.splits)
+        raise InputError(f"--splits: only for {owners}; omit it or add such a format")
     check_folder(options.out)
     folders = {name: options.out if len(names) == 1 else options.out / name for name in names}
     for name, folder in folders.items():
         check_own(folder, EXPORTS[name].files)
-    runs = [open_run(folder) for folder in options.runs]
-    found = joined(runs, signed=options.signed, keep_refused=options.keep_refused)
+    found = joined([open_run(folder) for folder in options.runs], signed=options.signed)
     if options.splits:
         found = found._replace(splits=split(found.samples, found.chunks, options.splits))
     with ExitStack() as stack:
         for name, folder in folders.items():
             row = EXPORTS[name]
-            own: dict[str, Any] = {key: given[key] for key in row.options if key in given and key != "splits"}
             temporary = stack.enter_context(whole_folder(folder, last=row.files[0].partition("/")[0]))
             check_own(folder, row.files)  # again, now that the folder is locked
-            row.write(found, temporary, **own)
+            row.write(found, temporary)
     return Exported(len(found.samples), len(found.chunks) if any(EXPORTS[name].corpus for name in names) else 0)

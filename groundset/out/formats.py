@@ -8,7 +8,6 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,14 +46,14 @@ class Export:
             first lies in is moved last, if they cannot all be replaced at once.
         about: what it is for, for the help, unless the name says it.
         corpus: whether all chunks are exported.
-        options: the options of ``groundset export`` that only such formats have; ``write`` takes them, except splits.
+        splits: whether it distinguishes splits.
     """
 
-    write: Callable[..., None]
+    write: Callable[[EvaluationSet, Path], None]
     files: tuple[str, ...]
     about: str = ""
     corpus: bool = True
-    options: tuple[str, ...] = ()
+    splits: bool = False
 
 
 def write_csv(found: EvaluationSet, folder: Path) -> None:
@@ -93,11 +92,15 @@ def write_jsonl(found: EvaluationSet, folder: Path) -> None:
 
 def write_hf(found: EvaluationSet, folder: Path) -> None:
     """Write a `datasets.DatasetDict` of questions by split, and one of the corpus with a single split."""
-    from datasets import Dataset, DatasetDict
+    import datasets
 
-    with _quiet():
-        for name, tables in hf_tables(found).items():
-            DatasetDict({split: Dataset(table) for split, table in tables.items()}).save_to_disk(folder / name)
+    has_bars = not datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    for name, tables in hf_tables(found).items():
+        splits = {split: datasets.Dataset(table) for split, table in tables.items()}
+        datasets.DatasetDict(splits).save_to_disk(folder / name)
+    if has_bars:
+        datasets.enable_progress_bars()
 
 
 def hf_tables(found: EvaluationSet) -> dict[str, dict[str, Any]]:
@@ -134,20 +137,6 @@ def _table(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Any:
     features: Any = Features.from_arrow_schema(pa.schema([(name, types.get(name, text)) for name in columns]))
     # Arrow ignores keys that are not in the schema.
     return pa.Table.from_pylist(list(rows), schema=features.arrow_schema)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Disable the progress bars of `datasets`."""
-    import datasets
-
-    enabled = not datasets.are_progress_bars_disabled()
-    datasets.disable_progress_bars()
-    try:
-        yield
-    finally:
-        if enabled:
-            datasets.enable_progress_bars()
 
 
 def write_ragas(found: EvaluationSet, folder: Path) -> None:
@@ -237,15 +226,15 @@ def _benchmark_row(sample: Sample) -> dict[str, Any]:
     }
 
 
-def write_adk(found: EvaluationSet, folder: Path, *, indent: int = 2) -> None:
+def write_adk(found: EvaluationSet, folder: Path) -> None:
     """Write questions with reference answers and no tool use, as `transform_benchmark.py` of Auto RAG Eval does."""
     rows = [{"query": each.question, "expected_tool_use": [], "reference": each.answer} for each in found.samples]
-    _write_json(folder / "evaluation.json", rows, indent=indent)
+    _write_json(folder / "evaluation.json", rows)
 
 
-def _write_json(file: Path, value: Any, *, indent: int = 1) -> None:
+def _write_json(file: Path, value: Any) -> None:
     """Write ASCII, because these tools open files in the encoding of the machine."""
-    file.write_text(json.dumps(value, indent=indent) + "\n", encoding="ascii", newline="\n")
+    file.write_text(json.dumps(value, indent=2) + "\n", encoding="ascii", newline="\n")
 
 
 def _write_lines(file: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -253,23 +242,23 @@ def _write_lines(file: Path, rows: Iterable[dict[str, Any]]) -> None:
         stream.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-_SPLIT, _HF = ("splits",), ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-*.arrow")
+_HF = ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-*.arrow")
 EXPORTS: Mapping[str, Export] = {
-    "adk": Export(write_adk, ("evaluation.json",), "(for the Agent Development Kit)", False, ("indent",)),
-    "autorag": Export(write_autorag, ("qa.parquet", "corpus.parquet"), options=("flat",)),
+    "adk": Export(write_adk, ("evaluation.json",), "(for the Agent Development Kit)", False),
+    "autorag": Export(write_autorag, ("qa.parquet", "corpus.parquet")),
     "autorageval": Export(write_autorageval, ("benchmark.json",), "(for Auto RAG Eval)", False),
-    "beir": Export(write_beir, ("queries.jsonl", "corpus.jsonl", "qrels/*.tsv"), options=_SPLIT),
-    "csv": Export(write_csv, ("questions.csv", "corpus.csv"), "(for spreadsheets)", options=_SPLIT),
-    "deepeval": Export(write_deepeval, ("goldens.json", "conversations.json"), "", False, _SPLIT),
+    "beir": Export(write_beir, ("queries.jsonl", "corpus.jsonl", "qrels/*.tsv"), splits=True),
+    "csv": Export(write_csv, ("questions.csv", "corpus.csv"), "(for spreadsheets)", splits=True),
+    "deepeval": Export(write_deepeval, ("goldens.json", "conversations.json"), "", False, splits=True),
     "hf": Export(
         write_hf,
         tuple(f"{name}/{file}" for name in (QA, CORPUS) for file in _HF),
         "(for load_from_disk of datasets)",
-        options=_SPLIT,
+        splits=True,
     ),
-    "jsonl": Export(write_jsonl, ("samples.jsonl", "corpus.jsonl"), "(all that is known)", options=_SPLIT),
+    "jsonl": Export(write_jsonl, ("samples.jsonl", "corpus.jsonl"), "(all that is known)", splits=True),
     "ragas": Export(write_ragas, ("testset.jsonl", "testset-0.1.jsonl", "conversations.jsonl"), "", False),
     "triplets": Export(
-        write_triplets, tuple(f"{name}.jsonl" for name in SPLITS), "(to train a retriever)", False, _SPLIT
+        write_triplets, tuple(f"{name}.jsonl" for name in SPLITS), "(to train a retriever)", False, splits=True
     ),
 }

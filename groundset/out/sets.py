@@ -66,13 +66,12 @@ class EvaluationSet(NamedTuple):
         return names.pop()
 
 
-def joined(runs: Sequence["Run"], *, signed: bool = False, keep_refused: bool = False) -> EvaluationSet:
+def joined(runs: Sequence["Run"], *, signed: bool = False) -> EvaluationSet:
     """Join runs: the same documents and chunks are shared, and a sample that several runs hold is taken once.
 
     Args:
         runs: the runs.
         signed: whether only samples are taken that a reviewer signed and none refused.
-        keep_refused: whether samples that a reviewer refused are kept.
 
     Raises:
         InputError: no sample is left, or the runs give the same id to different things; the message names both.
@@ -95,7 +94,7 @@ def joined(runs: Sequence["Run"], *, signed: bool = False, keep_refused: bool = 
 
     def is_taken(sample: Sample) -> bool:
         given = verdicts.get(sample.id, set())
-        return given == {"signed"} if signed else keep_refused or "refused" not in given
+        return given == {"signed"} if signed else "refused" not in given
 
     for run in runs:
         documents |= {name: each for name, each in run.documents.items() if is_new("document", name, each.text, run)}

@@ -23,7 +23,6 @@ _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
 _AS_JSON = ("headings", "pages", "captions", "metadata")  # columns whose values have no fixed form
 _MAX_ROW = 128 << 20  # bytes of a document as JSON, whose text is limited when it is read
 _BEFORE = 300  # characters
-_MIN_LENGTH = 200
 _NAMED_FILES = 5
 
 
@@ -175,14 +174,12 @@ def _read_documents(
     embedder: "Embedder | None",
     on_file: Callable[[], object],
 ) -> None:
-    from groundset.corpus.read import MISSING, Cut, read_files
+    from groundset.corpus.read import MISSING, read_files
 
-    min_length = _MIN_LENGTH if options.min_length is None else options.min_length
-    cut = Cut(options.chunker, options.cut_size, options.chunk_overlap, options.merge or 1, min_length)
     tools = _tools(options, embedder)
     files, skipped = find_documents(options.documents)
     seen: dict[bytes, str] = {}
-    for found, read in zip(files, read_files(files, None if tools else cut, engine), strict=True):
+    for found, read in zip(files, read_files(files, None if tools else options, engine), strict=True):
         on_file()
         reason, document, own, short = read.reason, read.document, read.chunks, read.short
         if reason == MISSING and engine != "local" and found.file.exists():
@@ -199,7 +196,7 @@ def _read_documents(
         if own is None:
             from groundset.corpus.cutting.chunks import NO_TOOLS, chunk_document
 
-            own, short = chunk_document(document, *cut, tools or NO_TOOLS)
+            own, short = chunk_document(document, options, tools or NO_TOOLS)
         corpus.documents[document.doc_id] = document
         corpus.chunks += own
         corpus.dropped["too short"] += short

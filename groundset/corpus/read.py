@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
 from groundset.bounded import BoundedProcess, LimitError, Limits, usable_processors
 from groundset.corpus.find import FoundFile
-from groundset.corpus.options import ChunkerName
+from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parsing.formats import SUFFIXES, parse
 from groundset.corpus.parsing.text import Parsed, UnparsableError, file_stem, name_title
 from programs.types import Chunk, Document
@@ -31,16 +31,7 @@ MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
 _MAX_PROCESSES = 8  # each may use the memory above
 _SLUG_LENGTH = 40
-
-
-class Cut(NamedTuple):
-    """How documents are cut; see :func:`groundset.corpus.cutting.chunks.chunk_document`."""
-
-    chunker: ChunkerName
-    size: int
-    overlap: int
-    merge: int
-    min_length: int
+_CUT = {"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"}
 
 
 class ReadFile(BaseModel):
@@ -59,17 +50,18 @@ class ReadFile(BaseModel):
     reason: str = ""
 
 
-def read_files(files: Sequence[FoundFile], cut: Cut | None, engine: str) -> Iterator[ReadFile]:
+def read_files(files: Sequence[FoundFile], options: CorpusOptions | None, engine: str) -> Iterator[ReadFile]:
     """Yield what is in each file, in their order; read by processes of this machine, or by a Ray cluster.
 
     Args:
         files: the files.
-        cut: how to cut the documents; None leaves it to this process.
+        options: how to cut the documents; None leaves it to this process.
         engine: ``local``, ``ray`` or ``ray=ADDRESS``.
 
     Raises:
         InputError: the cluster does not answer.
     """
+    cut = options and options.model_dump(include=_CUT)
     requests = [{"path": str(file.absolute()), "name": name, "cut": cut} for file, name in files]
     if engine != "local":
         from groundset.corpus.ray import mapped
@@ -155,7 +147,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     if request["cut"]:
         from groundset.corpus.cutting.chunks import chunk_document
 
-        found.chunks, found.short = chunk_document(document, *request["cut"])
+        found.chunks, found.short = chunk_document(document, CorpusOptions(**request["cut"]))
     return found.model_dump(mode="json")
 
 

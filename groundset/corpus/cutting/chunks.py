@@ -8,32 +8,27 @@ from groundset.corpus.cutting.chunkers import BY_SECTION, Tools, split
 from groundset.corpus.cutting.listings import text_spans
 from groundset.corpus.cutting.structure import Span, heading_end, heading_paths
 from groundset.corpus.cutting.tables import described, tables_of
-from groundset.corpus.options import ChunkerName
+from groundset.corpus.options import CorpusOptions
 from programs.types import Chunk, Document
 
 NO_TOOLS = Tools()
+_MIN_LENGTH = 200
 
 
-def chunk_document(
-    document: Document,
-    chunker: ChunkerName,
-    size: int,
-    overlap: int = 0,
-    merge: int = 1,
-    min_length: int = 0,
-    tools: Tools = NO_TOOLS,
-) -> tuple[list[Chunk], int]:
+def chunk_document(document: Document, options: CorpusOptions, tools: Tools = NO_TOOLS) -> tuple[list[Chunk], int]:
     """Split a document into chunks, except its listings; also return how many were dropped as too short."""
+    size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge or 1
+    min_length = _MIN_LENGTH if options.min_length is None else options.min_length
     joined: list[tuple[Span, tuple[int, ...]]] = []
     starts, paths = [heading.start for heading in document.headings], heading_paths(document.headings)
     for part in text_spans(document):
         excerpt = _excerpt(document, part)
-        inside = split(excerpt, chunker, size, overlap, [table.rows for table in tables_of(excerpt)], tools)
+        inside = split(excerpt, options.chunker, size, overlap, [table.rows for table in tables_of(excerpt)], tools)
         spans = [_trimmed(document.text, Span(part.start + start, part.start + end)) for start, end in inside]
         spans = [span for span in spans if span.start < span.end]
         spans = [Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)]
         placed = [(span, _path(document.text, starts, paths, span)) for span in spans]
-        joined += _join_short(document, placed, min_length, by_section=chunker in BY_SECTION)
+        joined += _join_short(document, placed, min_length, by_section=options.chunker in BY_SECTION)
     left = [(span, path) for span, path in joined if span.end - span.start >= min_length]
     tables = tables_of(document)
     chunks = [

@@ -14,7 +14,7 @@ from groundset.corpus.cutting.chunkers import Tools, fill, pack
 from groundset.corpus.cutting.chunks import chunk_document
 from groundset.corpus.cutting.listings import text_spans
 from groundset.corpus.cutting.structure import Atom, Span, sections, sentence_spans
-from groundset.corpus.options import ChunkerName
+from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing.markdown import parse_markdown
 from groundset.corpus.parsing.text import clean
 from programs.types import Chunk, Document
@@ -34,6 +34,19 @@ def document(text: str) -> Document:
     )
 
 
+def cut(
+    source: Document,
+    chunker: ChunkerName,
+    size: int,
+    overlap: int = 0,
+    merge: int = 1,
+    min_length: int = 0,
+    tools: Tools | None = None,
+) -> tuple[list[Chunk], int]:
+    sizes = {"chunk_size": size, "chunk_overlap": overlap, "merge": merge, "min_length": min_length}
+    return chunk_document(source, CorpusOptions(chunker=chunker, **sizes), tools or Tools(embed))
+
+
 def chunks(
     text: str,
     name: ChunkerName = "recursive",
@@ -43,7 +56,7 @@ def chunks(
     min_length: int = 0,
     tools: Tools | None = None,
 ) -> list[Chunk]:
-    return chunk_document(document(text), name, size, overlap, merge, min_length, tools or Tools(embed))[0]
+    return cut(document(text), name, size, overlap, merge, min_length, tools)[0]
 
 
 PIECES = st.sampled_from(
@@ -76,7 +89,7 @@ def test_chunks_match_their_offsets_and_cover_the_text(
 ) -> None:
     overlap = data.draw(st.integers(0, size - 1))
     source = document(text)
-    found, _ = chunk_document(source, name, size, overlap, merge, min_length, Tools(embed=embed))
+    found, _ = cut(source, name, size, overlap, merge, min_length)
     for chunk in found:
         assert chunk.text == source.text[chunk.start : chunk.end]
         assert chunk.text == chunk.text.strip()
@@ -130,7 +143,7 @@ class TestShortChunks:
 
     def test_are_dropped_and_counted_without_a_neighbour(self) -> None:
         source = document(f"# T\n\n## A\n\nTiny.\n\n## B\n\n{SENTENCE}")
-        found, dropped = chunk_document(source, "recursive", 300, min_length=60)
+        found, dropped = cut(source, "recursive", 300, min_length=60)
         assert [chunk.headings for chunk in found] == [("T", "B")]
         assert dropped == 1
 

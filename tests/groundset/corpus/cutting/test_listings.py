@@ -4,7 +4,7 @@ import pytest
 
 from groundset.corpus.cutting.chunks import chunk_document
 from groundset.corpus.cutting.listings import text_spans
-from groundset.corpus.options import ChunkerName
+from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing.formats import parse
 from programs.types import Chunk, Document, PageStart
 
@@ -32,7 +32,8 @@ def cut(text: str, suffix: str = ".md") -> list[str]:
 
 
 def chunks(found: Document, chunker: ChunkerName = "recursive", size: int = 200, overlap: int = 0) -> list[Chunk]:
-    return chunk_document(found, chunker, size, overlap)[0]
+    options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, min_length=0)
+    return chunk_document(found, options)[0]
 
 
 @pytest.mark.parametrize(

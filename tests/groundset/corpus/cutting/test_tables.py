@@ -12,7 +12,7 @@ from groundset.corpus.cutting.chunkers import Tools, split
 from groundset.corpus.cutting.chunks import chunk_document
 from groundset.corpus.cutting.structure import Span
 from groundset.corpus.cutting.tables import Table, tables_of
-from groundset.corpus.options import ChunkerName
+from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing.formats import parse
 from programs.types import Chunk, Document
 
@@ -40,7 +40,8 @@ def document(text: str, suffix: str = ".md") -> Document:
 
 
 def chunks(source: Document, chunker: ChunkerName = "recursive", size: int = 300, overlap: int = 0) -> list[Chunk]:
-    found = chunk_document(source, chunker, size, overlap, tools=Tools(embed=embed))[0]
+    options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, min_length=0)
+    found, _ = chunk_document(source, options, Tools(embed))
     assert all(chunk.text == source.text[chunk.start : chunk.end] for chunk in found)
     assert len({chunk.chunk_id for chunk in found}) == len(found)
     return found

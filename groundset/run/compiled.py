@@ -154,6 +154,6 @@ def _state(file: Path, step: str, value: Any) -> State:
         row["prefix"] for row in signature.dump_state()["fields"]
     ]:
         raise StateError(f"{file}: its fields are not those of the step {step} ({', '.join(signature.fields)})")
-    if unknown := sorted({name for demo in state.demos for name in demo} - {*signature.fields, "augmented"}):
-        raise StateError(f"{file}: a demo has a field {unknown[0]}, which the step {step} has not")
-    return state
+    # Stock optimizers put whole examples into the demos, with what labels hold beside the fields of the step.
+    demos = [{name: value for name, value in demo.items() if name in signature.fields} for demo in state.demos]
+    return state.model_copy(update={"demos": demos})

@@ -34,6 +34,7 @@ from programs.errors import GroundsetError, RunError, StateError, TrackingError
 from programs.heads import HeadJudge
 from programs.judges import Verdict, verdict
 from programs.outcome import RefusedError, call
+from programs.profiles import read_profiles
 from programs.recipe import Search
 from programs.step import STEPS, step
 from programs.text import plain
@@ -98,6 +99,8 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
     started = time.monotonic()
     if options.track:
         location(options.tracking)  # a wrong address is refused before anything is made
+    if options.profile_file:
+        read_profiles(options.profile_file)  # likewise
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(quiet=options.quiet))
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
@@ -263,7 +266,8 @@ def _reading(setup: _Setup) -> Callable[[Chunk], Verdict]:
 def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     """Return the programs of the recipe with their compiled states, judges and critic."""
     options, parser = setup.options, setup.parser
-    judge = setup.head("judge") if options.critic == "head" else None
+    # A judge that was compiled for the model serves, also where a head would by default.
+    judge = setup.head("judge") if options.critic == "head" and "judge" not in setup.compiled.states else None
     if parser is None:
         programs: dict[str, Any] = options.row.build(options, search)
     else:

@@ -53,7 +53,6 @@ def change(**values: Any) -> Callable[[dict[str, Any]], Any]:
     [
         ("judge.json", lambda state: [state], "not a state that DSPy saves"),
         ("judge.json", lambda state: {"signature": state["signature"], "code": "import os"}, "code: Extra inputs"),
-        ("judge.json", change(demos=[{"passage": "p", "note": "x"}]), "a demo has a field note"),
         ("judge.json", change(config={"api_base": "http://x"}), "cannot set api_base of a call"),
         ("judge.json", change(signature={"instructions": "x", "fields": []}), "not those of the step judge"),
         ("ask.json", lambda state: state, "not those of the step ask"),
@@ -85,3 +84,10 @@ def test_the_digest_is_that_of_what_is_served(saved: Path) -> None:
     assert load_compiled("none", "any").states == {}
     with pytest.raises(StateError, match="there is no such folder or file"):
         load_compiled("nowhere", "any")
+
+
+def test_demos_that_stock_optimizers_save_keep_the_fields_of_their_step(tmp_path: Path) -> None:
+    demo = {"passage": "p", "question": "q?", "clear": True, "id": "x", "split": "train", "augmented": True}
+    (tmp_path / "judge.json").write_text(change(demos=[demo]), encoding="utf-8")
+    state = read_states(tmp_path)["judge"]
+    assert state.demos == [{"passage": "p", "question": "q?", "clear": True}]

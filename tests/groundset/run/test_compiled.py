@@ -86,8 +86,8 @@ def test_the_digest_is_that_of_what_is_served(saved: Path) -> None:
         load_compiled("nowhere", "any")
 
 
-def test_demos_that_stock_optimizers_save_keep_the_fields_of_their_step(tmp_path: Path) -> None:
-    demo = {"passage": "p", "question": "q?", "clear": True, "id": "x", "split": "train", "augmented": True}
-    (tmp_path / "judge.json").write_text(change(demos=[demo]), encoding="utf-8")
-    state = read_states(tmp_path)["judge"]
-    assert state.demos == [{"passage": "p", "question": "q?", "clear": True}]
+def test_what_a_stock_optimizer_saves_is_taken_with_the_fields_of_its_step(tmp_path: Path) -> None:
+    row = dspy.Example(passage="p", question="q?", clear=True, id="x", split="train").with_inputs("passage", "question")
+    compiled = dspy.LabeledFewShot(k=1).compile(step("judge"), trainset=[row])
+    compiled.save(tmp_path / "judge.json")
+    assert read_states(tmp_path)["judge"].demos == [{"passage": "p", "question": "q?", "clear": True}]

@@ -24,7 +24,6 @@ from filelock import FileLock, Timeout
 
 from programs.errors import GroundsetError, InputError
 
-_STDOUT = 1  # file descriptor
 _PACKAGE = Path(__file__).parent
 _SUFFIX, _LOCK = ".groundset-part", "owner.lock"
 _LOCK_TIMEOUT_SECONDS = 1.0  # another process may hold the lock briefly to see whether the owner lives
@@ -141,7 +140,7 @@ def is_stream(target: Path) -> bool:
 def is_standard_output(target: Path) -> bool:
     """Return whether a path is ``-``, or the file of standard output, such as ``/dev/stdout``."""
     with suppress(OSError):  # the file does not exist, or standard output is closed
-        return target == Path("-") or os.path.samestat(target.stat(), os.fstat(_STDOUT))
+        return target == Path("-") or os.path.samestat(target.stat(), os.fstat(1))
     return False
 
 
@@ -243,17 +242,13 @@ def _put(aside: Path, target: Path, last: str) -> None:
         return
     kept = {path.name for path in aside.iterdir()}
     for path in sorted(target.iterdir(), key=lambda path: path.name != last):
-        if path.name == last or path.is_dir() or path.name not in kept:
-            _remove(path)
+        if path.is_dir() and not path.is_symlink():
+            if not is_leftover(path.name):
+                shutil.rmtree(path)
+        elif path.name == last or path.name not in kept:
+            path.unlink()
     for path in sorted(aside.iterdir(), key=lambda path: path.name == last):
         path.replace(target / path.name)
-
-
-def _remove(path: Path) -> None:
-    if path.is_symlink() or not path.is_dir():
-        path.unlink()
-    elif not is_leftover(path.name):
-        shutil.rmtree(path)
 
 
 @contextmanager

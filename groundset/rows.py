@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -82,8 +81,8 @@ def parquet_rows(file: Path, *, longest: int = MAX_ROW) -> Iterator[Row]:
     with (
         opened(file) as stream,
         subprocess.Popen(command, stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
-        closing(process.stdout) as lines,  # type: ignore[type-var] # it is a pipe, as asked for
     ):
+        lines = process.stdout
         assert lines is not None
         try:
             for number in count(1):
@@ -149,17 +148,15 @@ def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
         InputError: there is no valid text; the message begins with ``where``.
     """
     name = next((name for name in names if fields.get(name) is not None), names[0])
-    value = fields.get(name)
-    if isinstance(value, int) and name.endswith("id") and not isinstance(value, bool):
-        value = str(value)
+    value, is_id = fields.get(name), name.endswith("id")
+    value = str(value) if is_id and isinstance(value, int) else value
     if value is None:
         raise InputError(f"{where}: column {name} is missing")
     if not isinstance(value, str):
         raise InputError(f"{where}, column {name}: must be text, not {type(value).__name__}")
     if not value.strip():
         raise InputError(f"{where}, column {name}: is empty")
-    most = MAX_NAME if name.endswith("id") or name in _NAMES else MAX_TEXT
-    _check_length(f"{where}, column {name}", value, most)
+    _check_length(f"{where}, column {name}", value, MAX_NAME if is_id or name in _NAMES else MAX_TEXT)
     return value
 
 
@@ -206,9 +203,7 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     from programs.numbers import check_numbers  # the process that reads Parquet does without, to start in half the time
 
-    metadata = fields.get("metadata")
-    if metadata is None:
-        return {}
+    metadata = fields.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")
     if _is_nested(metadata, _MAX_DEPTH):

@@ -2,15 +2,13 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from pydantic import BeforeValidator
-
-from groundset.files import check_folder, check_own, whole_folder
+from groundset.files import check_own, whole_folder
 from groundset.options import Options, option
 from groundset.out.formats import EXPORTS
 from groundset.out.sets import joined
-from groundset.out.splits import parse_shares, split
+from groundset.out.splits import Shares, split
 from groundset.printing import say
 from groundset.run.run import open_run
 from programs.errors import InputError
@@ -38,7 +36,7 @@ class ExportOptions(Options):
         metavar="NAME,...",
     )
     out: Path = option(..., "The folder for the files.", metavar="DIR")
-    splits: Annotated[dict[str, float], BeforeValidator(parse_shares)] | None = option(
+    splits: Shares | None = option(
         None,
         "Shares of splits, such as train=0.8,test=0.2; a document is never in two. For "
         + ", ".join(name for name, row in EXPORTS.items() if row.splits)
@@ -71,7 +69,6 @@ def export_run(options: ExportOptions) -> Exported:
     if options.splits and not any(EXPORTS[name].splits for name in names):
         owners = ", ".join(name for name, row in EXPORTS.items() if row.splits)
         raise InputError(f"--splits: only for {owners}; omit it or add such a format")
-    check_folder(options.out)
     folders = {name: options.out if len(names) == 1 else options.out / name for name in names}
     for name, folder in folders.items():
         check_own(folder, EXPORTS[name].files)

@@ -18,7 +18,7 @@ from groundset.out.beir import write_beir
 from groundset.out.sets import EvaluationSet, chunk_row, conversation_of, kind_of, other_answers, question_row
 from groundset.out.triplets import SPLITS, write_triplets
 from groundset.run.record import sample_row
-from programs.types import Chunk, Sample
+from programs.types import Chunk
 
 QA, CORPUS = "qa", "corpus"
 _WHOLE = "test"  # the split of questions without one, in the Hugging Face library
@@ -33,7 +33,6 @@ _GOLDEN_METADATA = (
     "evolution", "kind", "language", "split", "paths", "chunk_ids", "retrieval_gt", "answerable", "rank", "probability",
 )  # fmt: skip
 _RAGAS_ROLES = {"user": "human", "assistant": "ai"}
-_PROFILE = "Q&A Gen Profile"
 
 
 @dataclass(frozen=True)
@@ -211,19 +210,16 @@ def write_autorageval(found: EvaluationSet, folder: Path) -> None:
     The keys are those of the README of its generator. ``context`` is one text: the chunks of a question in their order.
     Without a profile, its evolution and kind are used instead.
     """
-    _write_json(folder / "benchmark.json", [_benchmark_row(sample) for sample in found.samples])
-
-
-def _benchmark_row(sample: Sample) -> dict[str, Any]:
-    profile = sample.metadata.get("profile")
-    shown = profile if isinstance(profile, dict) else {"evolution": sample.evolution, "kind": kind_of(sample)}
-    known = {name: value for name, value in shown.items() if value is not None}
-    return {
-        "context": "\n\n".join(chunk.text for chunk in sample.contexts),
-        _PROFILE: known,
-        "Question": sample.question,
-        "Answer": sample.answer,
-    }
+    rows = []
+    for sample in found.samples:
+        profile = sample.metadata.get("profile")
+        shown = profile if isinstance(profile, dict) else {"evolution": sample.evolution, "kind": kind_of(sample)}
+        row = {
+            "context": "\n\n".join(chunk.text for chunk in sample.contexts),
+            "Q&A Gen Profile": {name: value for name, value in shown.items() if value is not None},
+        }
+        rows.append({**row, "Question": sample.question, "Answer": sample.answer})
+    _write_json(folder / "benchmark.json", rows)
 
 
 def write_adk(found: EvaluationSet, folder: Path) -> None:

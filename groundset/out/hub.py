@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, field_validator
+from pydantic import field_validator
 
 from groundset import __version__
 from groundset.files import check_own, json_text, whole_folder, write_text
@@ -25,7 +25,7 @@ from groundset.options import Options, option
 from groundset.out.card import MARKER, card, data_file, file_name, is_local, public_record
 from groundset.out.formats import CORPUS, QA, hf_tables
 from groundset.out.sets import EvaluationSet, joined
-from groundset.out.splits import parse_shares, split
+from groundset.out.splits import Shares, split
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.run.run import open_run
@@ -57,7 +57,7 @@ class PushOptions(Options):
     )
     private: bool = option(False, "Create a private dataset.")
     signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
-    splits: Annotated[dict[str, float], BeforeValidator(parse_shares)] | None = option(
+    splits: Shares | None = option(
         None, "Shares of splits, such as train=0.8,test=0.2; a document is never in two.", metavar="NAME=SHARE,..."
     )
     replace_card: bool = option(False, "Replace a card (README.md) that groundset did not write.")

@@ -259,15 +259,14 @@ def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
 
 
 def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list[Chunk]:
-    contexts = fields.get("contexts", fields.get("passage"))
-    contexts = [contexts] if isinstance(contexts, str) else contexts
-    if not isinstance(contexts, list) or not contexts:
+    given = fields.get("contexts", fields.get("passage"))
+    listed = given if isinstance(given, list) else [given]
+    contexts = [{"text": each} if isinstance(each, str) else each for each in listed]
+    if not contexts or not all(isinstance(each, dict) for each in contexts):
         raise InputError(f"{where}, column contexts: must be a list of texts, or of objects with `text`")
     chunks: dict[str, Chunk] = {}
     where = f"{where}, contexts"
-    for context in ({"text": each} if isinstance(each, str) else each for each in contexts):
-        if not isinstance(context, dict):
-            raise InputError(f"{where}: must be texts, or objects with `text`")
+    for context in contexts:
         chunk = found.add_chunk(
             where,
             context,
@@ -286,11 +285,9 @@ def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dic
     """Return the metadata of a row; columns that are not known are its ``imported``."""
     metadata = metadata_of(where, fields)
     unknown = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
-    if not unknown:
-        return metadata
-    earlier = metadata.get("imported")
-    extra = metadata_of(where, {"metadata": unknown})
-    return metadata | {"imported": earlier | extra if isinstance(earlier, dict) else extra}
+    extra, earlier = metadata_of(where, {"metadata": unknown}), metadata.get("imported")
+    imported = earlier | extra if isinstance(earlier, dict) else extra
+    return metadata | ({"imported": imported} if extra else {})
 
 
 def _digest(*texts: str) -> str:
@@ -309,15 +306,15 @@ def _rebuilt(chunks: Mapping[str, Chunk], corpus: str) -> tuple[list[Document], 
     documents, placed = [], []
     for doc_id, members in by_document.items():
         text, first = _text_from_offsets(members), members[0]
-        starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in members)]
-        own = []
-        for chunk, joined in zip(members, starts, strict=False):
-            start, kept = joined, chunk.metadata
-            if text is not None:
-                start, kept = kept[OFFSETS][0], {key: value for key, value in kept.items() if key != OFFSETS}
-            place = {"start": start, "end": start + len(chunk.text), "path": chunk.path or corpus, "metadata": kept}
-            own.append(chunk.model_copy(update=place))
-        text = _SEPARATOR.join(chunk.text for chunk in members) if text is None else text
+        if text is None:
+            text = _SEPARATOR.join(chunk.text for chunk in members)
+            starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in members)]
+        else:
+            starts = [chunk.metadata.pop(OFFSETS)[0] for chunk in members]
+        own = [
+            chunk.model_copy(update={"start": start, "end": start + len(chunk.text), "path": chunk.path or corpus})
+            for chunk, start in zip(members, starts, strict=False)
+        ]
         documents.append(Document(doc_id=doc_id, path=first.path or corpus, title=first.title, text=text))
         placed += sorted(own, key=lambda chunk: (chunk.start, chunk.end))
     return documents, placed

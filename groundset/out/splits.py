@@ -5,6 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 from groundset.out.sets import Splits
 from programs.errors import InputError
@@ -12,7 +15,6 @@ from programs.text import tokens
 from programs.types import Chunk, Sample
 
 _NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)  # `datasets` reads "all" as every split; some formats name files so
-_TOLERANCE = 1e-6
 
 
 def parse_shares(given: str | Mapping[str, float]) -> dict[str, float]:
@@ -30,9 +32,12 @@ def parse_shares(given: str | Mapping[str, float]) -> dict[str, float]:
     wrong = [name for name in shares if not _NAME.fullmatch(name)]
     if wrong:
         raise ValueError(f"{wrong[0]!r} cannot be the name of a split; use letters, digits and _")
-    if len(shares) < len(pairs) or min(shares.values()) <= 0 or not abs(sum(shares.values()) - 1) < _TOLERANCE:
+    if len(shares) < len(pairs) or min(shares.values()) <= 0 or not abs(sum(shares.values()) - 1) < 1e-6:
         raise ValueError("write each split once with its share, such as train=0.8,test=0.2; they must add up to 1")
     return shares
+
+
+Shares = Annotated[dict[str, float], BeforeValidator(parse_shares)]
 
 
 def split(samples: Sequence[Sample], chunks: Sequence[Chunk], shares: Mapping[str, float]) -> Splits:

@@ -258,7 +258,7 @@ def test_jsonl_rows(tmp_path: Path) -> None:
     for bad, message in (
         ({**row, "contexts": []}, r"line 2, column contexts: must be a list"),
         ({**row, "contexts": None}, r"line 2, column contexts: must be a list"),
-        ({**row, "contexts": [3]}, r"line 2, contexts: must be texts"),
+        ({**row, "contexts": [3]}, r"line 2, column contexts: must be a list"),
         ({**row, "contexts": [{"text": "b", "chunk_id": "x"}]}, r"line 2, contexts: chunk x has another .*line 1"),
         ({**row, "contexts": [{"text": "a", "headings": "I"}]}, "line 2, contexts, column headings: must be a list"),
         ({**row, "contexts": [{"text": "a", "start": 2**70, "end": 2**71}]}, "a number does not fit 64 bits"),

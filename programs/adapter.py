@@ -1,5 +1,6 @@
 """The plain-text adapter of the steps: small models break JSON, but write labelled lines."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -218,7 +219,8 @@ def _value(text: str, annotation: Any) -> Any:
             raise ValueError(f"neither yes nor no: {text!r:.60}")
         return found[1].casefold() in ("yes", "true")
     if annotation in (int, float):
-        if (found := re.search(r"-?\d+(?:\.\d+)?", text)) is None:
+        found = re.search(r"-?\d+(?:\.\d+)?", text)
+        if found is None or math.isinf(float(found[0])):
             raise ValueError(f"no number: {text!r:.60}")
         return annotation(float(found[0]))
     if get_origin(annotation) is Literal:

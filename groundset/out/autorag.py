@@ -18,7 +18,6 @@ from typing import Any
 from groundset.out.sets import EvaluationSet, other_answers
 from programs.types import Chunk, Sample
 
-SOURCES = "chunk_ids"
 OFFSETS = "start_end_idx"
 OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
@@ -29,7 +28,10 @@ def write_autorag(found: EvaluationSet, folder: Path) -> None:
 
     # AutoRAG requires a time; that of a run is known unless it was imported.
     started = datetime.fromisoformat(found.runs[0].record.get("started") or "1970-01-01")
-    modified = {name: _utc(document.last_modified or started) for name, document in found.documents.items()}
+    times = {name: document.last_modified or started for name, document in found.documents.items()}
+    modified = {
+        name: time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time for name, time in times.items()
+    }
     for name, table in (("corpus", corpus_table(found.chunks, modified)), ("qa", qa_table(found.samples))):
         with (folder / f"{name}.parquet").open("wb") as file:  # Arrow cannot open paths that are not UTF-8
             pq.write_table(table, file)
@@ -42,14 +44,14 @@ def qa_table(samples: Sequence[Sample]) -> Any:
     text, texts = pa.string(), pa.list_(pa.string())
     columns = {"qid": text, "query": text, "retrieval_gt": pa.list_(texts), "generation_gt": texts}
     if not all(sample.retrieval_gt for sample in samples):
-        columns[SOURCES] = texts
+        columns["chunk_ids"] = texts
     rows = [
         {
             "qid": sample.id,
             "query": sample.question,
             "retrieval_gt": [list(group) for group in sample.retrieval_gt] or [[]],
             "generation_gt": [sample.answer, *other_answers(sample)],
-            SOURCES: [chunk.chunk_id for chunk in sample.contexts],
+            "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
         }
         for sample in samples
     ]
@@ -90,10 +92,6 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
         for index, chunk in enumerate(chunks)
     ]
     return pa.Table.from_pylist(rows, schema=schema)
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 def _column(values: Sequence[Any]) -> Any:

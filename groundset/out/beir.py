@@ -3,8 +3,7 @@
 The format of BEIR's ``GenericDataLoader`` (Thakur et al., BEIR, 2021; package beir): ``_id``, ``title`` and ``text`` of
 a chunk, ``_id`` and ``text`` of a question, and tab-separated judgements with a header. Answers are in ``metadata``,
 which BEIR ignores. Every chunk of every group has the judgement 1; the groups are only in ``metadata.retrieval_gt``.
-BEIR leaves questions without judgements out of its measures, so unanswerable ones have none; their split is in
-``metadata``.
+BEIR leaves questions without judgements out of its measures, so unanswerable ones have none.
 """
 
 import csv

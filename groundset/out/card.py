@@ -15,7 +15,6 @@ from groundset.out.formats import CORPUS, QA
 from groundset.out.sets import EvaluationSet, kind_of, verdicts_of
 from groundset.printing import printable
 from groundset.stats import wilson
-from programs.types import Sample
 
 MARKER = "<!-- made by groundset push -->"
 _MAX_NAME = 200  # characters
@@ -76,15 +75,7 @@ def data_file(config: str, split: str) -> str:
 
 
 def card(found: EvaluationSet, record: Mapping[str, Any], *, repo: str, licence: str, splits: Sequence[str]) -> str:
-    """Return the dataset card: its front matter for the Hub, and a text for people.
-
-    Args:
-        found: the set.
-        record: the public record of its run.
-        repo: ``owner/name``.
-        licence: an identifier of the Hub.
-        splits: the names of its splits.
-    """
+    """Return the dataset card of a set with the public record of its run: front matter for the Hub, and a text."""
     import yaml
     from jinja2 import Environment
 
@@ -112,6 +103,10 @@ def card(found: EvaluationSet, record: Mapping[str, Any], *, repo: str, licence:
     )
     environment.filters["code"] = _Code
     of_split = {name: [each for each in samples if found.split_of(each) in (name, None)] for name in splits}
+    rows = [
+        (name, len(members), _listed(each.evolution for each in members), _listed(map(kind_of, members)))
+        for name, members in of_split.items()
+    ]
     text = environment.from_string(Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")).render(
         record,
         marker=_Code(MARKER),
@@ -122,7 +117,7 @@ def card(found: EvaluationSet, record: Mapping[str, Any], *, repo: str, licence:
         questions=len(samples),
         passages=len(found.chunks),
         sources=len(found.documents),
-        splits=[(name, len(members), *_parts(members)) for name, members in of_split.items()],
+        splits=rows,
         unanswerable=sum(not sample.retrieval_gt for sample in samples),
         languages=_listed(sample.language for sample in samples),
         recipe=recipe,
@@ -156,15 +151,11 @@ def _reviews(found: EvaluationSet) -> dict[str, int] | None:
     return {"read": len(given), "signed": signed, **shown}
 
 
-def _parts(samples: Sequence[Sample]) -> tuple[str, str]:
-    kinds = (kind for sample in samples if (kind := kind_of(sample)))
-    return _listed(sample.evolution for sample in samples), _listed(kinds)
-
-
-def _counted(names: Iterable[str]) -> dict[str, int]:
+def _counted(names: Iterable[str | None]) -> dict[str, int]:
     """Count names, the most frequent first."""
-    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
+    counts = Counter(name for name in names if name)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _listed(names: Iterable[str]) -> str:
+def _listed(names: Iterable[str | None]) -> str:
     return ", ".join(f"{name} {count}" for name, count in _counted(names).items())

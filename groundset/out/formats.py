@@ -1,7 +1,6 @@
 """The formats of other tools, a row each; those that take more than a few lines have a module of their own.
 
-A format writes an evaluation set into an empty folder. A new one is a function of two arguments and a row of
-:data:`EXPORTS`; the command line, the help and the tests of all formats take it from there.
+A new one is a function and a row of :data:`EXPORTS`; the command line, the help and the tests take it from there.
 """
 
 import csv
@@ -41,8 +40,7 @@ class Export:
 
     Attributes:
         write: writes a set into an empty folder.
-        files: glob patterns of its files (:func:`groundset.files.check_own`); other files are never removed. What the
-            first lies in is moved last, if they cannot all be replaced at once.
+        files: glob patterns of its files (:func:`groundset.files.check_own`); what the first lies in is moved last.
         about: what it is for, for the help, unless the name says it.
         corpus: whether all chunks are exported.
         splits: whether it distinguishes splits.
@@ -62,13 +60,11 @@ def write_csv(found: EvaluationSet, folder: Path) -> None:
     are empty cells. A text that a spreadsheet could execute, or that begins with an apostrophe, is prefixed with an
     apostrophe. To restore the texts, remove one apostrophe from every text cell that begins with one.
     """
-    for name, rows in (("corpus", map(chunk_row, found.chunks)), ("questions", _questions(found))):
+    for name, rows in (("corpus", list(map(chunk_row, found.chunks))), ("questions", list(_questions(found)))):
         with (folder / f"{name}.csv").open("w", encoding="utf-8-sig", newline="") as stream:
             writer = csv.writer(stream)
-            for number, row in enumerate(rows):
-                if not number:
-                    writer.writerow(row)
-                writer.writerow(map(_cell, row.values()))
+            writer.writerow(rows[0])
+            writer.writerows(map(_cell, row.values()) for row in rows)
 
 
 def _questions(found: EvaluationSet) -> Iterator[dict[str, Any]]:

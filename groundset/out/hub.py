@@ -1,8 +1,7 @@
 """`groundset push`: a run as a dataset on the Hugging Face Hub, in one commit, or in a folder as a dry run.
 
-Published are Parquet tables of the questions and the corpus, a card, and the figures of the run. Paths of this machine,
-addresses of servers, and texts of users in options are not. The token comes from HF_TOKEN or `hf auth login`; it is
-never stored or shown.
+Paths of this machine, addresses of servers, and texts of users in options are not published. The token is never stored
+or shown.
 """
 
 import hashlib
@@ -11,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -33,8 +32,7 @@ from programs.errors import GroundsetError, HubError, InputError
 from programs.types import Chunk, Sample
 
 CARD, PROVENANCE = "README.md", "groundset.json"
-_DATA = tuple(f"data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
-_TABLE = re.compile(rf"data/({QA}|{CORPUS})/[^/]+-\d{{5}}-of-\d{{5}}\.parquet")
+_DATA = tuple(f"/data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
 _PART = r"[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?"
 _REPO = re.compile(rf"(?!.*(--|\.\.|\.git$)){_PART}/{_PART}", re.ASCII)
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -94,9 +92,9 @@ def push(options: PushOptions) -> None:
     counts = f"{pushed.questions} questions and {pushed.chunks} chunks"
     if pushed.url is None:
         say(f"dry run for {options.repo}, {counts}: {options.dry_run}")
-        return
-    visibility = "private" if pushed.is_private else "public"
-    say(f"{counts}: {pushed.url} ({visibility}){'' if pushed.is_changed else '; nothing has changed'}")
+    else:
+        visibility = "private" if pushed.is_private else "public"
+        say(f"{counts}: {pushed.url} ({visibility}){'' if pushed.is_changed else '; nothing has changed'}")
 
 
 def push_run(options: PushOptions) -> Pushed:
@@ -112,17 +110,16 @@ def push_run(options: PushOptions) -> Pushed:
     published = _portable(found)
     pushed = Pushed(len(published.samples), len(published.chunks))
     if options.dry_run is not None:
-        check_own(options.dry_run, (CARD, PROVENANCE, *_DATA))
+        check_own(options.dry_run, (CARD, PROVENANCE, *(name[1:] for name in _DATA)))
         card_file = options.dry_run / CARD
         if card_file.exists() and not options.replace_card:
             _check_card(card_file.read_bytes(), str(card_file))
         with whole_folder(options.dry_run, last=CARD) as temporary:
             _write(published, options, temporary)
         return pushed
-    with _hub(options.repo) as api, TemporaryDirectory(prefix="groundset-") as temporary_name:
-        folder = Path(temporary_name)
-        _write(published, options, folder)
-        return _upload(api, options, folder, pushed)
+    with _hub(options.repo) as api, TemporaryDirectory(prefix="groundset-") as folder:
+        _write(published, options, Path(folder))
+        return _upload(api, options, Path(folder), pushed)
 
 
 def _portable(found: EvaluationSet) -> EvaluationSet:
@@ -170,7 +167,8 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     repo = options.repo
-    url = f"{without_secrets(api.endpoint)}/datasets/{repo}"
+    host = without_secrets(api.endpoint)
+    url = f"{host}/datasets/{repo}"
     api.create_repo(repo, repo_type=_KIND, private=options.private or None, exist_ok=True)
     info = api.dataset_info(repo)
     if options.private and not info.private:
@@ -181,8 +179,8 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
             got = api.hf_hub_download(repo, CARD, repo_type=_KIND, revision=info.sha, local_dir=place)
             _check_card(Path(got).read_bytes(), f"{url}: its {CARD}")
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    old = [path for path in known if _TABLE.fullmatch(path) and path not in paths]
-    say(f"texts go to {urlsplit(without_secrets(api.endpoint)).netloc}", err=True)
+    old = [path for path in known if path not in paths and any(map(PurePosixPath("/", path).match, _DATA))]
+    say(f"texts go to {urlsplit(host).netloc}", err=True)
     with ExitStack() as stack:
         # Open files are uploaded with Git LFS, paths with Xet, which not all endpoints speak.
         added = [CommitOperationAdd(path, stack.enter_context((folder / path).open("rb"))) for path in paths]
@@ -231,7 +229,6 @@ _BY_STATUS = {
     401: "{host} refuses the token; set HF_TOKEN to one with write access, or run `hf auth login`",
     403: "the token has no write access to {repo}; set HF_TOKEN to another, or name a repository of your own",
     404: "{repo} does not exist on {host}, or the token has no access; check the spelling of the owner",
-    409: "{repo} is being changed by another process; run the command again",
     412: "{repo} was changed during the push; run the command again",
     429: "{host}: too many requests; wait a few minutes and run the command again",
 }

@@ -99,9 +99,7 @@ def import_files(options: ImportOptions) -> "Run":
             "models": {"embedder": {"name": options.embedder, "sha256": embedder.sha256}},
             "source": {"format": options.format, "files": [encodable(file.name) for file in options.files]},
         }
-        return save_run(
-            options.out, samples=samples, documents=documents, chunks=chunks, vectors=vectors, record=record
-        )
+    return save_run(options.out, samples=samples, documents=documents, chunks=chunks, vectors=vectors, record=record)
 
 
 class _ForeignSet:
@@ -110,49 +108,34 @@ class _ForeignSet:
     def __init__(self) -> None:
         self.chunks: dict[str, Chunk] = {}
         self.samples: dict[str, Sample] = {}
-        self._first: dict[tuple[str, str], str] = {}
 
     def add_chunk(
         self,
         where: str,
         fields: Mapping[str, Any],
-        *,
-        name: str | None,
-        source: str | None,
+        ids: tuple[str | None, str | None],
         title: str | None,
         **values: Any,
     ) -> Chunk:
         """Keep a chunk, and return it; it may come again, as a context of several questions.
 
-        ``fields`` has its place, ``source`` is the id of its document, ``values`` are as in a :class:`Chunk`.
+        ``fields`` has its place, ``ids`` are its own and that of its document, ``values`` are as in a :class:`Chunk`.
         """
         path, text, span = optional(where, fields, "path") or "", values["text"], span_of(where, fields)
-        name = name or _digest(text)
+        name = ids[0] or _digest(text)
+        source = ids[1] or (_digest(path) if path else name)
+        title = PureWindowsPath(path).stem if title is None else title  # knows both kinds of slashes
         values["metadata"] |= metadata_of(where, {"metadata": {OFFSETS: span and [*span]}})
-        chunk = Chunk(
-            chunk_id=name,
-            doc_id=source or (_digest(path) if path else name),
-            path=path,
-            title=PureWindowsPath(path).stem if title is None else title,  # knows both kinds of slashes
-            start=0,
-            end=len(text),
-            **values,
-        )
-        first = self._first.setdefault(("chunk", name), where)
+        chunk = Chunk(chunk_id=name, doc_id=source, path=path, title=title, start=0, end=len(text), **values)
         if self.chunks.setdefault(name, chunk).text != text:
-            raise InputError(f"{where}: chunk {name} has another text than in {first}")
+            raise InputError(f"{where}: chunk {name} has another text than before")
         return self.chunks[name]
 
     def add_sample(self, where: str, contexts: Sequence[Chunk], language: str | None = None, **values: Any) -> None:
-        """Keep a sample; its language is by default that of its first context.
-
-        Raises:
-            InputError: its id is used twice, or it has no answer.
-        """
+        """Keep a sample; its language is by default that of its first context."""
         name = values["id"]
-        first = self._first.setdefault(("question", name), where)
         if name in self.samples:
-            raise InputError(f"{where}: question {name} is also in {first}")
+            raise InputError(f"{where}: question {name} is there twice")
         if not values["answer"].strip():
             raise InputError(f"{where}: question {name} has no answer; add one, or leave the row out")
         known = {"evolution": "imported", "contexts": tuple(contexts), "retrieval": _UNRANKED, **values}
@@ -180,9 +163,8 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
         found.add_chunk(
             where,
             fields,
-            name=name,
-            source=optional(where, metadata, "document_id"),
-            title="" if metadata.get("title") == "" else optional(where, metadata, "title"),
+            (name, optional(where, metadata, "document_id")),
+            "" if metadata.get("title") == "" else optional(where, metadata, "title"),
             text=required(where, fields, "contents"),
             metadata={key: value for key, value in metadata.items() if key not in OWN and value is not None},
         )
@@ -270,9 +252,8 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
         chunk = found.add_chunk(
             where,
             context,
-            name=optional(where, context, "chunk_id"),
-            source=optional(where, context, "doc_id"),
-            title=optional(where, context, "title"),
+            (optional(where, context, "chunk_id"), optional(where, context, "doc_id")),
+            optional(where, context, "title"),
             text=required(where, context, "text"),
             headings=headings_of(where, context),
             metadata=metadata_of(where, context),
@@ -296,10 +277,7 @@ def _digest(*texts: str) -> str:
 
 
 def _rebuilt(chunks: Mapping[str, Chunk], corpus: str) -> tuple[list[Document], list[Chunk]]:
-    """Return the documents of a set, and its chunks with their places in them; see the module.
-
-    ``corpus`` is the path of chunks without one.
-    """
+    """Return documents, and chunks with their places in them; ``corpus`` is the path of chunks without one."""
     by_document: dict[str, list[Chunk]] = {}
     for chunk in chunks.values():
         by_document.setdefault(chunk.doc_id, []).append(chunk)

@@ -36,7 +36,7 @@ class EvaluationSet(NamedTuple):
     samples: Sequence[Sample]
     chunks: Sequence[Chunk]
     documents: Mapping[str, Document]
-    splits: "Splits | None" = None
+    splits: Splits | None = None
 
     def split_of(self, sample: Sample) -> str | None:
         """Return the split of a sample, if it has one."""
@@ -69,9 +69,7 @@ class EvaluationSet(NamedTuple):
 def joined(runs: Sequence["Run"], *, signed: bool = False) -> EvaluationSet:
     """Join runs: the same documents and chunks are shared, and a sample that several runs hold is taken once.
 
-    Args:
-        runs: the runs.
-        signed: whether only samples are taken that a reviewer signed and none refused.
+    With ``signed``, only samples are taken that a reviewer signed and none refused.
 
     Raises:
         InputError: no sample is left, or the runs give the same id to different things; the message names both.
@@ -106,10 +104,8 @@ def joined(runs: Sequence["Run"], *, signed: bool = False) -> EvaluationSet:
         found = [sample for sample in run.samples if is_taken(sample)]
         samples |= {each.id: each for each in found if is_new("sample", each.id, each.question, run)}
     if not samples:
-        held = any(run.samples for run in runs)
-        why = ("no sample is signed" if signed else "reviewers refused every sample") if held else "there is no sample"
-        mend = "review them with `groundset review`" if held else "name other runs"
-        raise InputError(f"{', '.join(str(run.folder) for run in runs)}: {why}; {mend}")
+        why = "no sample is signed; use `groundset review`" if signed else "there is no sample that nobody refused"
+        raise InputError(f"{', '.join(str(run.folder) for run in runs)}: {why}")
     if unanswered := next((name for name, sample in samples.items() if not sample.answer.strip()), None):
         raise InputError(
             f"sample {unanswered} has no answer, which every format needs; leave such samples out with "

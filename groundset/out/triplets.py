@@ -4,13 +4,9 @@ Columns follow the trainer and ``mine_hard_negatives`` of sentence-transformers:
 ``negative_1`` and so on. A question that needs several chunks has a row for each, an unanswerable one has none.
 Negatives come from the documents of the same split.
 
-False negatives mislead a retriever in training. A chunk is therefore no negative if it
-
-- is in ``retrieval_gt`` (alternatives included), or overlaps the positive;
-- is nearly as similar to the question as the positive, within ``MARGIN`` of the positive's similarity: TopK-PercPos,
-  the best rule in NV-Retriever (Moreira et al., 2024);
-- has a similarity of at least ``NEAR_DUPLICATE`` to the positive (chosen by hand);
-- contains the answer verbatim.
+A chunk is no negative if it is in ``retrieval_gt``, overlaps the positive, contains the answer verbatim, is within
+``MARGIN`` of the positive's similarity to the question (TopK-PercPos, the best rule in NV-Retriever, Moreira et al.,
+2024), or has a similarity of at least ``NEAR_DUPLICATE`` to the positive (chosen by hand).
 
 On 100 questions of five runs the judge accepts 38 of the top 500 hits besides the positive, but 26 of the 500 negatives
 by these rules, of which three did answer their question when read.
@@ -38,12 +34,12 @@ NEAR_DUPLICATE = 0.95
 SPLITS = ("train", "dev", "validation", "test")
 _SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 _MAX_OMITTED = 0.1  # share of rows that may be left out for having too few negatives
-_DEPTH = 64  # the nearest chunks that the rules allow, to be read for the answer
+_DEPTH = 64  # the nearest chunks, to be read for the answer
 _BATCH = 64  # questions
 
 
 class Anchor(NamedTuple):
-    """A question with its vector, and the index of one of the chunks that it needs."""
+    """A question with the index of one of the chunks that it needs, and its vector."""
 
     sample: Sample
     positive: int

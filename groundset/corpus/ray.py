@@ -90,7 +90,13 @@ def connected(engine: str) -> Iterator[None]:
         os.environ.update(_ALWAYS)
         folder = stack.enter_context(working_folder(_TEMPORARY))
         if address:
-            _check_address(engine, address)
+            host, _, port = address.rpartition(":")
+            try:
+                if port.isdecimal():  # Ray itself would try for minutes
+                    socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
+            except (OSError, OverflowError, UnicodeError) as error:
+                cause = getattr(error, "strerror", None) or error
+                raise InputError(f"--engine {engine}: no cluster answers there ({cause})") from error
             options["address"] = address
         else:
             if "ray" in sys.modules and not _is_local:
@@ -120,18 +126,6 @@ def connected(engine: str) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
     return next((line for line in lines if line.startswith("ModuleNotFoundError")), lines[0]).rstrip(".:")
-
-
-def _check_address(engine: str, address: str) -> None:
-    """Raise an ``InputError`` if nothing listens at an address; Ray itself would try for minutes."""
-    host, _, port = address.rpartition(":")
-    if not (host and port.isdecimal()):
-        return  # Ray knows more forms, such as `auto`, and refuses others at once
-    try:
-        socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
-    except (OSError, OverflowError, UnicodeError) as error:
-        cause = getattr(error, "strerror", None) or error
-        raise InputError(f"--engine {engine}: no cluster answers there ({cause})") from error
 
 
 @contextmanager

@@ -38,13 +38,6 @@ class UnparsableError(Exception):
     """A file cannot be parsed; the message is the reason, without the file name."""
 
 
-_MARKS = (
-    (b"\xef\xbb\xbf", "utf-8-sig"),
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
 # Common encodings, the most common first. With the detector's full list, short Western texts are mistaken for
 # mainframe and DOS code pages.
 _CANDIDATES = [*(f"cp125{n}" for n in (2, 0, 1, 3, 4, 5, 6)), "iso8859_2", "iso8859_15", "koi8_r"]
@@ -68,12 +61,12 @@ def decode(data: bytes, declared: str | None = None) -> str:
     Raises:
         UnparsableError: they are no text.
     """
-    wide = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
-    if wide is not None:
-        return _decode_as(data, wide)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
+        is_32 = data[2:4] == b"\0\0" or data[:2] == b"\0\0"
+        return _decode_as(data, "utf-32" if is_32 else "utf-16")
     if b"\x00" in data[:_SAMPLE]:
         raise UnparsableError("binary")
-    for likely in ("utf-8", declared):
+    for likely in ("utf-8-sig", declared):
         if likely is not None:
             try:
                 return data.decode(likely)
@@ -122,7 +115,7 @@ def _decode_as(data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise UnparsableError(f"damaged {encoding.removesuffix('-sig')} text") from error
+        raise UnparsableError(f"damaged {encoding} text") from error
 
 
 def _is_junk(character: str) -> bool:

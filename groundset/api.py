@@ -46,7 +46,7 @@ FUNCTIONS: Mapping[str, Row] = {
     "judge": Row("groundset.run.judging:judge_rows"),
     "push": Row("groundset.out.hub:push_run", ("run", "repo")),
     "report": Row("groundset.pages.report:report", ("run", "out")),
-    "roundtrip": Row("groundset.roundtrip:compare", ("run",)),
+    "roundtrip": Row("groundset.evaluation:compare", ("run",)),
 }
 
 

@@ -27,7 +27,7 @@ os.environ["XDG_DATA_HOME"] = _tracked.name
 # Nothing listens on this port: a test that asks the Hub without meaning to fails at once. Offline mode itself stays
 # off, so that tests can serve a Hub of their own: the Hub's client reads it once, when it is imported.
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
-for _switch in ("GROUNDSET_HUB", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+for _switch in ("GROUNDSET_HUB", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "COLUMNS"):
     os.environ.pop(_switch, None)
 privacy.set_defaults(hub=True)
 importlib.import_module("huggingface_hub.constants")

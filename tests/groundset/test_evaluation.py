@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from groundset.retrieval import embed
-from groundset.roundtrip import MEASURES, RoundtripOptions, compare, roundtrip
+from groundset.evaluation import MEASURES, RoundtripOptions, compare, roundtrip
 from groundset.run.run import save_run
 from programs.errors import InputError
 from programs.types import Chunk, Document, Retrieval, Sample

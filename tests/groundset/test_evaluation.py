@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundset.retrieval import embed
 from groundset.evaluation import MEASURES, RoundtripOptions, compare, roundtrip
+from groundset.retrieval import embed
 from groundset.run.run import save_run
 from programs.errors import InputError
 from programs.types import Chunk, Document, Retrieval, Sample

@@ -1,4 +1,4 @@
-"""Measure the seconds from the start of a run to its first sample, and to the preparation of all chunks.
+"""Measure the seconds from the start of a run to its first question, and to its first sample.
 
     python benchmarks/start.py [--chunks 2000] [--lm NAME]
 
@@ -17,6 +17,10 @@ from pathlib import Path
 from groundset.files import data_path
 
 _TICK_SECONDS = 0.2
+_EVENTS = {
+    "first question written": "SELECT 1 FROM calls LIMIT 1",
+    "first sample": "SELECT 1 FROM attempts WHERE state = 'accepted' LIMIT 1",
+}
 
 
 def write_documents(folder: Path, chunks: int) -> None:
@@ -44,22 +48,23 @@ def main() -> None:
         command = [sys.executable, "-m", "groundset", "generate", str(docs), "--out", str(out), "--lm", given.lm]
         began = time.monotonic()
         with subprocess.Popen([*command, "--size", "1", "--no-track", "--quiet"]) as process:
-            while process.poll() is None and not _has_sample(out):
-                time.sleep(_TICK_SECONDS)
-            print(f"first sample after {time.monotonic() - began:.1f} s")
+            for what, query in _EVENTS.items():
+                while process.poll() is None and not _has(out, query):
+                    time.sleep(_TICK_SECONDS)
+                print(f"{what} after {time.monotonic() - began:.1f} s", flush=True)
             process.wait()
         for line in (out / "run.json").read_text(encoding="utf-8").splitlines():
             if '"chunks":' in line:
                 print(line.strip())
 
 
-def _has_sample(out: Path) -> bool:
+def _has(out: Path, query: str) -> bool:
     database = out / "run.sqlite"
     if not database.is_file():
         return False
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as reader:
         try:
-            return bool(reader.execute("SELECT 1 FROM attempts WHERE state = 'accepted' LIMIT 1").fetchone())
+            return bool(reader.execute(query).fetchone())
         except sqlite3.OperationalError:
             return False
 

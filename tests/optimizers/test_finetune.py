@@ -39,6 +39,7 @@ def test_rows_become_the_chats_of_a_run(rows: list[dspy.Example]) -> None:
 
 
 @pytest.mark.model
+@pytest.mark.timeout(600)
 def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
     smollm2: Path, rows: list[dspy.Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

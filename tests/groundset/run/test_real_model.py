@@ -27,6 +27,7 @@ def write_document(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("smollm2")
 def test_an_interrupted_run_becomes_the_same_as_one_that_was_not(tmp_path: Path) -> None:
     given: dict[str, Any] = {

@@ -92,7 +92,7 @@ def _markitdown() -> ModuleType:
 
 def _table(text: str) -> str:
     """Return a table of values, separated as its first line shows, in Markdown."""
-    csv.field_size_limit(len(text) + 1)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     separator = max(",;\t|", key=text.partition("\n")[0].count)
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
     width = max(map(len, rows))

@@ -239,7 +239,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, store: Store) -> None
     store_of = folder / "run.sqlite"
     for _ in range(8):
         child = run_in_child(folder, paid)
-        time.sleep(chance.uniform(0.01, 0.12))
+        time.sleep(chance.uniform(0.005, 0.06))
         os.kill(child, signal.SIGKILL)
         killed += os.waitpid(child, 0)[1] == signal.SIGKILL
         if store_of.exists() and store_of.stat().st_size:

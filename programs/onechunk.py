@@ -12,7 +12,7 @@ import dspy
 
 from programs.checks import is_none, located, tidy_question, written_fault
 from programs.evolutions import CONVERSATION, EVOLUTIONS, KINDS, SIMPLE, UNANSWERABLE
-from programs.judges import PREMISE, RESOLVES, SAME_QUESTION, holds, verdict
+from programs.judges import PREMISE, RESOLVES, SAME_QUESTION, holds
 from programs.languages import LANGUAGES, language_of
 from programs.outcome import RefusedError, call, outcome
 from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, language_line
@@ -172,8 +172,7 @@ class OneChunk(Recipe):
         Raises:
             RefusedError: it is refused.
         """
-        judged = call(self.judge, topic=read.topic, before=read.before, passage=read.text, question=draft.question)
-        decision = verdict(judged, unanswerable=True)
+        decision, _ = self.judged(draft, read, unanswerable=True)
         if not decision.good:
             raise RefusedError("judge", decision.reason, question=draft.question)
         if not (premise := holds(self.compare, PREMISE, read.text, draft.question))[0]:

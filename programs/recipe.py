@@ -59,7 +59,7 @@ class Recipe(dspy.Module):
         if panel:
             self.review = step("review")
 
-    def judged(self, draft: Draft, passage: Passage) -> tuple[Verdict, str]:
+    def judged(self, draft: Draft, passage: Passage, *, unanswerable: bool = False) -> tuple[Verdict, str]:
         """Return the judge's decision on a question, and the judge's own answer; empty from a fitted head."""
         judged = call(
             self.judge,
@@ -68,7 +68,7 @@ class Recipe(dspy.Module):
             passage=passage.text,
             question=draft.question,
         )
-        return verdict(judged), " ".join(str(judged.get("answer", "")).split())
+        return verdict(judged, unanswerable=unanswerable), " ".join(str(judged.get("answer", "")).split())
 
     def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
         """Return a question that the judge keeps and answers as expected; a badly worded one may be rewritten once.

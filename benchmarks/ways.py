@@ -3,16 +3,20 @@
     python benchmarks/ways.py
 
 Counted with ``sys.setprofile`` over the project's own files: the functions that are on the stack when the chunker is
-entered with `--chunk-size` (in the process of the command, and in that which reads a file), and all functions that run
-between the completion of a question and its attempt in run.sqlite, without those that show progress. The language
-model is scripted.
+entered with `--chunk-size` (in the process of the command, and in that which reads a file); and those that are entered
+between the completion of a question and its row in samples.jsonl, in a run of one sample, with those on the stack when
+the completion arrives. Functions that show progress, and the preparing of chunks beside it, are left out. The language
+model is a scripted server.
 """
 
+import json
+import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,6 +24,25 @@ from typing import Any
 from groundset.files import data_path
 
 _ROOT = str(Path(__file__).parents[1])
+_BESIDE = (
+    "groundset/progress.py",
+    "groundset/run/preparing.py",
+    "groundset/retrieval/embed.py",
+    "groundset/tracking.py",
+)
+_PASSAGE = (
+    "The Orrin 5 pump lifts 40 litres a minute from a well of nine metres. Its seal is a part that wears: it lasts about "
+    "two years, and a new one costs 34 crowns and is fitted by the dealer within a week. Before winter the pump has to "
+    "be emptied through the screw at its foot, because water that freezes in it breaks the housing."
+)
+_QUESTION, _ANSWER = "How much does a new seal for the Orrin 5 pump cost?", "34 crowns"
+_COMPLETIONS = {
+    "Write one question that a user": f"Form: simple\nKind: fact\nQuestion: {_QUESTION}\nAnswer: {_ANSWER}\n"
+    f"Evidence: - a new one costs {_ANSWER}",
+    "Decide whether a careful editor": f"Reason: It names the pump.\nAnswer: {_ANSWER}\nIndependent: yes\nClear: yes\n"
+    "Answerable: yes\nConfidence: 95",
+    "": "none",
+}
 Function = tuple[str, str]
 
 
@@ -54,6 +77,69 @@ def on_stack(entered: Function, call: Callable[[], object]) -> set[Function]:
     return found
 
 
+def entered_after(
+    begun: threading.Event, ended: Callable[[FrameType], bool], call: Callable[[], object]
+) -> set[Function]:
+    """Return the project's functions that are entered, in any thread, from an event on until a frame is entered.
+
+    The functions that wait for the event, on the stack when the first one after it returns to them, count too.
+    """
+    found: set[Function] = set()
+    is_over = threading.Event()
+
+    def profile(frame: FrameType, event: str, argument: Any) -> None:
+        del argument
+        if begun.is_set() and not is_over.is_set() and event in ("call", "return"):
+            if (function := function_of(frame)) is not None and not function[0].startswith(_BESIDE):
+                found.add(function)
+                if ended(frame):
+                    is_over.set()
+
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return found
+
+
+@contextmanager
+def scripted_server(asked: threading.Event) -> Iterator[str]:
+    """Serve the completions of one good question, and set an event when the question is sent."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.reply({"object": "list", "data": [{"id": "scripted"}]})
+
+        def do_POST(self) -> None:
+            text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            opening = next(opening for opening in _COMPLETIONS if opening in text)
+            message = {"role": "assistant", "content": _COMPLETIONS[opening]}
+            if opening == next(iter(_COMPLETIONS)):
+                asked.set()
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            self.reply({"id": "1", "object": "chat.completion", "created": 1, "choices": [choice], "usage": usage})
+
+        def reply(self, body: dict[str, Any]) -> None:
+            content = json.dumps({**body, "model": "scripted"}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            del format, args
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"openai/scripted@http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
 def show(what: str, functions: set[Function]) -> None:
     """Print how many files and functions there are, and which."""
     files = sorted({file for file, _ in functions})
@@ -63,7 +149,7 @@ def show(what: str, functions: set[Function]) -> None:
 
 
 def main() -> None:
-    """Print the way of `--chunk-size`."""
+    """Print the way of `--chunk-size`, and that of a question."""
     from groundset.cli import main as command
     from groundset.corpus.read import read_document
 
@@ -71,9 +157,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         arguments = ["chunk", str(file), "--chunk-size", "500", "--out", str(Path(place, "chunks.jsonl"))]
         here = on_stack(("groundset/corpus/read.py", "read_files"), lambda: command(arguments))
-    request = {"path": str(file), "name": file.name, "cut": ("recursive", 500, 0, 1, 200)}
+    request = {"path": str(file), "name": file.name, "cut": {"chunk_size": 500}}
     there = on_stack(("groundset/corpus/cutting/chunkers.py", "split"), lambda: read_document(request))
     show("--chunk-size from the command line to the chunker", here | there)
+
+    os.environ.setdefault("GROUNDSET_API_KEY", "none")
+    asked = threading.Event()
+    with tempfile.TemporaryDirectory() as place, scripted_server(asked) as lm:
+        document, out = Path(place, "orrin.md"), Path(place, "run")
+        document.write_text(f"# Orrin pumps\n\n{_PASSAGE}\n", encoding="utf-8")
+        arguments = ["generate", str(document), "--out", str(out), "--lm", lm, "--size", "1"]
+
+        def run() -> None:
+            with suppress(SystemExit):
+                command([*arguments, "--mix", "simple=1", "--quiet", "--no-track"])
+
+        way = entered_after(asked, lambda _: (out / "samples.jsonl").exists(), run)
+        if not (out / "samples.jsonl").read_text(encoding="utf-8"):
+            sys.exit("no question was accepted")
+    show("a question from its completion to samples.jsonl", way)
 
 
 if __name__ == "__main__":

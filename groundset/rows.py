@@ -201,7 +201,7 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: it is not an object, too long or too deep, or a number in it is not finite or beyond 64 bits.
     """
-    from programs.numbers import check_numbers  # the process that reads Parquet does without, to start in half the time
+    from programs.types import check_numbers  # the process that reads Parquet does without, to start in half the time
 
     metadata = fields.get("metadata") or {}
     if not isinstance(metadata, dict):

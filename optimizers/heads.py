@@ -14,8 +14,7 @@ import numpy.typing as npt
 from optimizers.labels import FAULTS, SPLITS, ChunkLabel, QuestionLabel, Row, split_of
 from programs.errors import LabelError
 from programs.features import grams, shape, words_of
-from programs.heads import HEAD_STEPS, VECTOR, Encoder, LinearHead, StepHeads, Vectors
-from programs.numbers import SMALLEST_DEVIATION
+from programs.heads import HEAD_STEPS, SMALLEST_DEVIATION, VECTOR, Encoder, LinearHead, StepHeads, Vectors
 from programs.text import plain, truncate
 
 FEWEST_ROWS = 10  # good and bad each
@@ -46,7 +45,7 @@ class _Row(NamedTuple):
     generated: bool = False
 
 
-def _rows(step: str, labels: Sequence[Row]) -> list[_Row]:
+def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
     """Return the rows of a step among labels, in order."""
     found = []
     for label in labels:
@@ -89,7 +88,7 @@ def fit_heads(
     Raises:
         LabelError: there are too few good or bad rows for training or for the threshold.
     """
-    head_step, rows = HEAD_STEPS[step], _rows(step, labels)
+    head_step, rows = HEAD_STEPS[step], rows_of(step, labels)
     by_split = {name: np.array([n for n, row in enumerate(rows) if row.split == name], int) for name in SPLITS}
     good = np.array([row.good for row in rows], dtype=bool)
     for name in ("train", "dev"):
@@ -121,7 +120,7 @@ def fit_heads(
         measured = trained[generated[trained]]
     threshold, bound = _threshold(probability[measured], good[measured], target_precision)
     fitted = StepHeads(step=step, embedder=encoder.sha256, threshold=threshold, heads=heads)
-    measures = _measures(fitted, [rows[n] for n in by_split["test"]], encoder)
+    measures = measures_of(fitted, [rows[n] for n in by_split["test"]], encoder)
     record = {
         "target_precision": target_precision,
         "supported_precision": round(bound, 4),
@@ -133,16 +132,12 @@ def fit_heads(
     return fitted.model_copy(update={"record": record})
 
 
-def evaluate_heads(heads: StepHeads, labels: Sequence[Row], encoder: Encoder) -> dict[str, tuple[float, ...]]:
-    """Return measures of heads on labels, each with its 95 % interval; empty without good or without bad rows.
+def measures_of(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> dict[str, tuple[float, ...]]:
+    """Return measures of heads on rows, each with its 95 % interval; empty without good or without bad rows.
 
     ``auc`` is the probability that a good row scores higher than a bad one; documents are resampled. ``precision`` is
     the share of good rows among the accepted ones, and ``recall`` the share of the good rows that is accepted (Wilson).
     """
-    return _measures(heads, _rows(heads.step, labels), encoder)
-
-
-def _measures(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> dict[str, tuple[float, ...]]:
     good = np.array([row.good for row in rows], dtype=bool)
     if good.all() or not good.any():
         return {}

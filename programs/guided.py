@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import dspy
 from dspy.lm15 import Config, Message, Request, Response
 
-from programs.checks import tidy_question
+from programs.checks import find_quote, tidy_question
 from programs.english import Fact, Parse, easy_facts, without_answer
 from programs.errors import ModelError
 from programs.evolutions import SIMPLE
@@ -20,7 +20,6 @@ from programs.features import answers_agree, asks_for_other_part
 from programs.judges import verdict
 from programs.languages import ENGLISH, language_of
 from programs.outcome import RefusedError, call, outcome
-from programs.quotes import find_quote
 from programs.step import STEPS, Step, step
 from programs.text import has_words, plain, tokens
 from programs.types import Reject

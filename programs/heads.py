@@ -4,6 +4,7 @@ A head is a logistic regression on features and on the embedding of the judged t
 ``dspy.Module`` that takes the place of the language model of a step: it has the same inputs and outputs.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Protocol, Self
@@ -13,18 +14,28 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_serializer, model_validator
 
-from programs.errors import InputError, StateError
+from programs.errors import AnswerError, InputError, StateError
 from programs.features import answer_features, chunk_features, grams, question_features, shape
 from programs.languages import LANGUAGES, language_of
-from programs.numbers import Deviation, Mean, Share, Weight, check_numbers, logistic
 from programs.text import truncate
+from programs.types import check_numbers
 from programs.untrusted import small_text
 from programs.words import Language
 
 VECTOR = "embedding"
 _MAX_FILE = 8 << 20  # bytes; the largest shipped file has 0.3 MB
 _UNSURE = 0.5  # the threshold of outputs that only say why
+# Fitted weights are below ten, means are of counts in one text, and deviations are rounded to six digits. Sums of
+# numbers within these limits cannot overflow.
+_LARGEST_WEIGHT = 1e6
+_LARGEST_MEAN = 1e9
+SMALLEST_DEVIATION = 1e-6
+_MAX_LOG_ODDS = 30.0
 
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=-_LARGEST_WEIGHT, le=_LARGEST_WEIGHT, allow_inf_nan=False)]
+Mean = Annotated[float, Field(ge=-_LARGEST_MEAN, le=_LARGEST_MEAN, allow_inf_nan=False)]
+Deviation = Annotated[float, Field(ge=SMALLEST_DEVIATION, le=_LARGEST_MEAN, allow_inf_nan=False)]
 Vectors = npt.NDArray[np.float32]
 Features = dict[str, float]
 Inputs = Mapping[str, str]
@@ -151,7 +162,12 @@ class LinearHead(BaseModel):
             odds += weight * (known[name] - mean) / deviation
         if self.grams:
             odds += sum(self.grams.get(gram, 0.0) for gram in grams(shape(text, self.vocabulary)))
-        return logistic(odds)
+        if math.isnan(odds):
+            raise AnswerError(
+                "the judge cannot decide, its evidence is not a number (NaN); check the weights of the --embedder and "
+                "of its state (--compiled)"
+            )
+        return 1 / (1 + math.exp(-max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, odds))))
 
 
 class StepHeads(BaseModel):

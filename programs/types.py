@@ -1,12 +1,35 @@
 """The domain types, as JSON stores them."""
 
+import math
 from datetime import datetime
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from programs.numbers import Count, Rank, check_numbers
+_MOST = 1 << 31  # limit of counts; far above any real one, and supported by every format
+_LARGEST = 1 << 63
+_Value = TypeVar("_Value")
 
+
+def check_numbers(value: _Value) -> _Value:
+    """Return a JSON value unchanged if all its numbers are finite and fit 64 bits.
+
+    Raises:
+        ValueError: a number is not finite or too large.
+    """
+    if isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            check_numbers(each)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("a number is not finite")
+    elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        raise ValueError("a number does not fit 64 bits")
+    return value
+
+
+Count = Annotated[int, Field(ge=0, lt=_MOST)]
+Rank = Annotated[int, Field(ge=1, lt=_MOST)]
 Facts = Annotated[dict[str, Any], AfterValidator(check_numbers)]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from optimizers.heads import evaluate_heads, fit_heads
+from optimizers.heads import fit_heads, measures_of, rows_of
 from optimizers.labels import ChunkLabel, QuestionLabel, Row, read_rows
 from programs.errors import LabelError
 from programs.heads import HeadJudge, load_heads
@@ -72,7 +72,7 @@ def test_heads_learn_what_labels_say(
     assert heads.heads.keys() == outputs
     assert heads.record["test"]["auc"][0] == 1  # type: ignore[index, call-overload]
     assert heads.record["supported_precision"] > 0.6  # type: ignore[operator]
-    measures = evaluate_heads(heads, [label for label in labels if label.split == "test"], encoder)
+    measures = measures_of(heads, [row for row in rows_of(step, labels) if row.split == "test"], encoder)
     assert measures["auc"] == (1, 1, 1)
     assert min(measures["precision"][0], measures["recall"][0]) > 0.8
     assert heads == fit_heads(step, labels, encoder, target_precision=0.8), "it repeats itself"
@@ -114,9 +114,7 @@ def test_too_few_labels_are_told(split: str, word_encoder: Callable[..., Any]) -
 
 def test_measures_need_good_and_bad_rows(word_encoder: Callable[..., Any]) -> None:
     heads = fit_heads("judge", questions(), word_encoder())
-    assert evaluate_heads(heads, [row for row in questions() if row.label == "good"], word_encoder()) == {}
-    one = [row.model_copy(update={"document": "d"}) for row in questions(20)]
-    assert evaluate_heads(heads, one, word_encoder())["auc"][0] == 1
+    assert measures_of(heads, [row for row in rows_of("judge", questions()) if row.good], word_encoder()) == {}
 
 
 def test_questions_of_strong_writers_are_left_to_models(word_encoder: Callable[..., Any]) -> None:
@@ -129,7 +127,8 @@ def test_questions_of_strong_writers_are_left_to_models(word_encoder: Callable[.
 def test_shipped_heads_have_the_measures_of_their_record(word_encoder: Callable[..., Any]) -> None:
     shipped = load_heads(Path(__file__).parents[2] / "data/compiled/head/grounding.json")
     labels = read_rows([LABELS / "questions.jsonl", LABELS / "strong.jsonl"])
-    found = evaluate_heads(shipped, [label for label in labels if label.split == "test"], word_encoder())
+    rows = [row for row in rows_of("grounding", labels) if row.split == "test"]
+    found = measures_of(shipped, rows, word_encoder())
     recorded = shipped.record["test"]
     assert found["auc"][0] == pytest.approx(recorded["auc"][0], abs=1e-4)  # type: ignore[index, call-overload]
     assert found["precision"][0] == pytest.approx(recorded["precision"][0], abs=1e-4)  # type: ignore[index, call-overload]

@@ -3,10 +3,10 @@
     python benchmarks/ways.py
 
 Counted with ``sys.setprofile`` over the project's own files: the functions that are on the stack when the chunker is
-entered with `--chunk-size` (in the process of the command, and in that which reads a file); and those that are entered
-between the completion of a question and its row in samples.jsonl, in a run of one sample, with those on the stack when
-the completion arrives. Functions that show progress, and the preparing of chunks beside it, are left out. The language
-model is a scripted server.
+entered with `--chunk-size` (in the process of the command, and in that which reads a file); and those that run between
+the completion of a question and its row in samples.jsonl, in a run of one sample. Functions that show progress, and the
+preparing of chunks beside it, are left out. The language model is a scripted
+server.
 """
 
 import json
@@ -31,9 +31,9 @@ _BESIDE = (
     "groundset/tracking.py",
 )
 _PASSAGE = (
-    "The Orrin 5 pump lifts 40 litres a minute from a well of nine metres. Its seal is a part that wears: it lasts about "
-    "two years, and a new one costs 34 crowns and is fitted by the dealer within a week. Before winter the pump has to "
-    "be emptied through the screw at its foot, because water that freezes in it breaks the housing."
+    "The Orrin 5 pump lifts 40 litres a minute from a well of nine metres. Its seal is a part that wears: it lasts "
+    "about two years, and a new one costs 34 crowns and is fitted by the dealer within a week. Before winter the pump "
+    "has to be emptied through the screw at its foot, because water that freezes in it breaks the housing."
 )
 _QUESTION, _ANSWER = "How much does a new seal for the Orrin 5 pump cost?", "34 crowns"
 _COMPLETIONS = {
@@ -78,22 +78,27 @@ def on_stack(entered: Function, call: Callable[[], object]) -> set[Function]:
 
 
 def entered_after(
-    begun: threading.Event, ended: Callable[[FrameType], bool], call: Callable[[], object]
-) -> set[Function]:
-    """Return the project's functions that are entered, in any thread, from an event on until a frame is entered.
+    begun: threading.Event, ended: Callable[[], bool], call: Callable[[], object]
+) -> tuple[set[Function], set[Function]]:
+    """Return the project's functions that run, in any thread, between two events, and those that hold the question.
 
-    The functions that wait for the event, on the stack when the first one after it returns to them, count too.
+    A function holds it if one of its variables is a text with the question in it, a list of such texts, the sample, or
+    what has the sample.
     """
     found: set[Function] = set()
+    holding: set[Function] = set()
     is_over = threading.Event()
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:
         del argument
-        if begun.is_set() and not is_over.is_set() and event in ("call", "return"):
-            if (function := function_of(frame)) is not None and not function[0].startswith(_BESIDE):
-                found.add(function)
-                if ended(frame):
-                    is_over.set()
+        if event != "return" or not begun.is_set() or is_over.is_set():
+            return
+        if (function := function_of(frame)) is not None and not function[0].startswith(_BESIDE):
+            found.add(function)
+            if any(map(_holds, frame.f_locals.values())):
+                holding.add(function)
+            if ended():
+                is_over.set()
 
     threading.setprofile(profile)
     sys.setprofile(profile)
@@ -102,7 +107,16 @@ def entered_after(
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return found
+    return found, holding
+
+
+def _holds(value: Any) -> bool:
+    if isinstance(value, str):
+        return _QUESTION in value
+    if isinstance(value, list | tuple) and any(isinstance(each, str) and _QUESTION in each for each in value):
+        return True
+    sample = getattr(getattr(value, "result", value), "sample", value)
+    return bool(getattr(sample, "question", None) == _QUESTION)
 
 
 @contextmanager
@@ -172,10 +186,11 @@ def main() -> None:
             with suppress(SystemExit):
                 command([*arguments, "--mix", "simple=1", "--quiet", "--no-track"])
 
-        way = entered_after(asked, lambda _: (out / "samples.jsonl").exists(), run)
+        entered, holding = entered_after(asked, (out / "samples.jsonl").exists, run)
         if not (out / "samples.jsonl").read_text(encoding="utf-8"):
             sys.exit("no question was accepted")
-    show("a question from its completion to samples.jsonl", way)
+    show("all that runs from the completion of a question to samples.jsonl", entered)
+    show("of it what holds the question", holding)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ FUNCTIONS: Mapping[str, Row] = {
     "chunk": Row("groundset.corpus.command:cut", ("documents",)),
     "compile": Row("groundset.compiling:compile", ("steps",)),
     "export": Row("groundset.out.export:export_run", ("runs", "format", "out")),
-    "generate": Row("groundset.run.command:make", ("documents",)),
+    "generate": Row("groundset.run.options:make", ("documents",)),
     "import_files": Row("groundset.out.imports:import_files", ("files",)),
     "judge": Row("groundset.run.judging:judge_rows"),
     "push": Row("groundset.out.hub:push_run", ("run", "repo")),

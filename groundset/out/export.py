@@ -7,8 +7,7 @@ from typing import NamedTuple
 from groundset.files import check_own, whole_folder
 from groundset.options import Options, option
 from groundset.out.formats import EXPORTS
-from groundset.out.sets import joined
-from groundset.out.splits import Shares, split
+from groundset.out.sets import Shares, joined, split
 from groundset.printing import say
 from groundset.run.run import open_run
 from programs.errors import InputError

@@ -13,14 +13,21 @@ from typing import Any
 
 from groundset.files import write_rows
 from groundset.out.autorag import write_autorag
-from groundset.out.beir import write_beir
-from groundset.out.sets import EvaluationSet, chunk_row, conversation_of, kind_of, other_answers, question_row
+from groundset.out.sets import (
+    EvaluationSet,
+    chunk_row,
+    conversation_of,
+    kind_of,
+    other_answers,
+    question_row,
+    relevant_ids,
+)
 from groundset.out.triplets import SPLITS, write_triplets
 from groundset.run.record import sample_row
-from programs.types import Chunk
+from programs.types import Chunk, Sample
 
 QA, CORPUS = "qa", "corpus"
-_WHOLE = "test"  # the split of questions without one, in the Hugging Face library
+_WHOLE = "test"  # the split of questions without one
 _QA_COLUMNS = (
     "id", "question", "answer", "contexts", "retrieval_gt", "answerable", "conversation", "evolution", "kind",
     "language", "probability", "rank", "provenance",
@@ -75,6 +82,46 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str):
         return f"'{value}" if _FORMULA.match(value) else value
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+
+
+def write_beir(found: EvaluationSet, folder: Path) -> None:
+    """Write chunks, questions, and the judgements of each split, as BEIR's ``GenericDataLoader`` reads them.
+
+    Every chunk of every group has the judgement 1; the groups, and answers, which BEIR ignores, are in ``metadata``.
+    BEIR leaves questions without judgements out of its measures, so unanswerable ones have none.
+
+    Source: Thakur et al., BEIR (2021); package beir.
+    """
+    write_rows(folder / "corpus.jsonl", map(_corpus_row, found.chunks))
+    by_split: dict[str, list[Sample]] = {}
+    for sample in found.samples:
+        by_split.setdefault(found.split_of(sample) or _WHOLE, []).append(sample)
+    (folder / "qrels").mkdir()
+    for split, samples in by_split.items():
+        with (folder / "qrels" / f"{split}.tsv").open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+            writer.writerow(("query-id", "corpus-id", "score"))
+            writer.writerows((sample.id, name, 1) for sample in samples for name in relevant_ids(sample))
+    write_rows(folder / "queries.jsonl", (_query_row(sample, found.split_of(sample)) for sample in found.samples))
+
+
+def _corpus_row(chunk: Chunk) -> dict[str, Any]:
+    metadata = {"doc_id": chunk.doc_id, "path": chunk.path, "start": chunk.start, "end": chunk.end}
+    return {"_id": chunk.chunk_id, "title": chunk.title, "text": chunk.text, "metadata": metadata}
+
+
+def _query_row(sample: Sample, split: str | None) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "answer": sample.answer,
+        **({"answers": others} if (others := other_answers(sample)) else {}),
+        "evolution": sample.evolution,
+        "kind": kind_of(sample),
+        "language": sample.language,
+        "retrieval_gt": sample.retrieval_gt,
+    }
+    if not sample.retrieval_gt:
+        metadata |= {"answerable": False, "chunk_ids": [chunk.chunk_id for chunk in sample.contexts], "split": split}
+    return {"_id": sample.id, "text": sample.question, "metadata": metadata}
 
 
 def write_jsonl(found: EvaluationSet, folder: Path) -> None:

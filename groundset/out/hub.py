@@ -23,8 +23,7 @@ from groundset.models.hub import online
 from groundset.options import Options, option
 from groundset.out.card import MARKER, card, data_file, file_name, is_local, public_record
 from groundset.out.formats import CORPUS, QA, hf_tables
-from groundset.out.sets import EvaluationSet, joined
-from groundset.out.splits import Shares, split
+from groundset.out.sets import EvaluationSet, Shares, joined, split
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.run.run import open_run

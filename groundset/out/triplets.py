@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from groundset.files import write_rows
-from groundset.out.sets import EvaluationSet, relevant_ids
-from groundset.out.splits import split
+from groundset.out.sets import EvaluationSet, relevant_ids, split
 from programs.errors import InputError
 from programs.text import has_words
 from programs.types import Chunk, Sample

@@ -8,9 +8,10 @@ from typing import Any
 
 from groundset.files import check_target, is_stream, write_rows
 from groundset.options import Options, option
-from groundset.pages.verdicts import REASONS, latest_reviews
+from groundset.pages.verdicts import REASONS
 from groundset.printing import say
 from groundset.progress import counted
+from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from programs.errors import InputError

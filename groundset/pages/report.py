@@ -7,12 +7,11 @@ from typing import Any
 from groundset import __version__
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
-from groundset.pages.comparison import compare
-from groundset.pages.figures import EARLY, Figures, figures_of
+from groundset.pages.figures import EARLY, Figures, compare, figures_of
 from groundset.pages.html import render
 from groundset.pages.passages import evidence_of, excerpt, marked
-from groundset.pages.verdicts import latest_reviews
 from groundset.printing import say, say_lines
+from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from programs.errors import InputError

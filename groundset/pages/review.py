@@ -1,18 +1,52 @@
-"""`groundset review`: sign or refuse the samples of a run in a browser."""
+"""`groundset review`: sign or refuse the samples of a run on pages that are served to this machine alone."""
 
+import hmac
+import os
+import re
+import secrets
 import signal
+import socket
+import sys
 import threading
-from contextlib import nullcontext, suppress
+import webbrowser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, abort, make_response, redirect, request
+from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.wrappers import Response as AnyResponse
 
 from groundset.options import Options, option
-from groundset.pages.server import serving, shown_in_browser
-from groundset.pages.verdicts import latest_reviews, tallies
+from groundset.pages.html import policy, render
+from groundset.pages.passages import evidence_of, marked
+from groundset.pages.verdicts import REASONS, agreements, in_review_order, tallies
 from groundset.printing import say
-from groundset.run.run import open_run
-from programs.errors import InputError
+from groundset.run.record import latest_reviews
+from groundset.run.run import Run, open_run
+from groundset.run.store import DATABASE, Review, Store
+from programs.errors import GroundsetError, InputError
+from programs.types import Chunk
 
 _MAX_NAME = 60
+_HOST, _HOSTS = "127.0.0.1", ("127.0.0.1", "localhost")
+_MAX_BODY = 100_000  # bytes
+_MAX_NOTE = 5_000  # characters
+_IDLE_SECONDS = 10.0  # after which a connection is closed
+_SURROUNDING = 1_000  # characters shown before and after a passage
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_HEADERS = {
+    "Content-Security-Policy": f"{policy('page.css', 'review.js')}; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # Hides addresses from other sites; `no-referrer` would also suppress the Origin header of forms.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 class ReviewOptions(Options):
@@ -49,3 +83,153 @@ def review(options: ReviewOptions) -> None:
     for mine in tallies(run.samples, latest_reviews(run.reviews)):
         if mine.reviewer == name:
             say(f"reviewed {mine.reviewed} of {len(run)}, {mine.signed} signed", err=True)
+
+
+def make_app(run: Run, reviewer: str, token: str) -> Flask:
+    """Build the application with which someone reviews a run below ``/token/``.
+
+    Verdicts are read anew for every page, so that several people can review a run at the same time.
+    """
+    app = Flask("groundset.pages", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = _MAX_BODY
+    _guard(app, token)
+    database, samples = run.folder / DATABASE, in_review_order(run.samples)
+
+    def page(template: str, **values: Any) -> str:
+        with Store(database, read_only=True) as store:
+            verdicts = latest_reviews(store.reviews())
+        counts = tallies(samples, verdicts)
+        own = next((each for each in counts if each.reviewer == reviewer), None)
+        values |= {"samples": samples, "reviewer": reviewer, "verdicts": verdicts, "tallies": counts, "own_tally": own}
+        return render(template, base=f"/{token}", reasons=REASONS, agreements=agreements(samples, verdicts), **values)
+
+    def item(number: int, *, error: str = "", chosen: Sequence[str] = (), note: str = "") -> str:
+        """Return the page of a sample; with an error, what was chosen and noted is kept in the form."""
+        sample = samples[number - 1]
+        evidence = evidence_of(sample)
+        passages = [(each, marked(each.text, evidence, sample.answer), *around(each)) for each in sample.contexts]
+        form = {"error": error, "chosen": chosen, "note": note} if error else None
+        after = request.args.get("after", 0, int)
+        return page("item.html", number=number, sample=sample, passages=passages, form=form, after=after)
+
+    def around(chunk: Chunk) -> tuple[str, str]:
+        """Return the text before and after a chunk in its document."""
+        text = run.documents[chunk.doc_id].text if chunk.doc_id in run.documents else ""
+        return text[max(0, chunk.start - _SURROUNDING) : chunk.start], text[chunk.end : chunk.end + _SURROUNDING]
+
+    def go_on(after: int) -> AnyResponse:
+        """Redirect to the next sample that the reviewer has not reviewed, wrapping around, or to the result."""
+        with Store(database, read_only=True) as store:
+            done = {review.sample_id for review in store.reviews() if review.reviewer == reviewer}
+        places = (*range(after, len(samples)), *range(after))
+        following = next((str(place + 1) for place in places if samples[place].id not in done), "result")
+        return redirect(f"/{token}/{following}" + (f"?after={after}" if after else ""), 303)
+
+    @app.get(f"/{token}/")
+    def start() -> AnyResponse:
+        return go_on(0)
+
+    @app.get(f"/{token}/result")
+    def result() -> str:
+        return page("result.html")
+
+    @app.route(f"/{token}/<int:number>", methods=["GET", "POST"])
+    def show(number: int) -> AnyResponse | str | tuple[str, int]:
+        if not 0 < number <= len(samples):
+            abort(404)
+        if request.method == "GET":
+            return item(number)
+        verdict, chosen = request.form.get("verdict"), request.form.getlist("reason")
+        note = _CONTROLS.sub("", request.form.get("note", "").replace("\r\n", "\n")).strip()[:_MAX_NOTE]
+        if verdict not in ("signed", "refused") or not REASONS.keys() >= set(chosen):
+            abort(400)
+        if verdict == "refused" and (not chosen or ("other" in chosen and not note)):
+            error = "Say in the note what else is wrong." if chosen else "Choose at least one reason for refusing it."
+            return item(number, error=error, chosen=chosen, note=note), 400
+        fields = {"sample_id": samples[number - 1].id, "reviewer": reviewer, "verdict": verdict, "note": note}
+        with Store(database) as store:
+            reasons = tuple(chosen) if verdict == "refused" else ()
+            store.add_review(Review.model_validate({**fields, "reasons": reasons}))
+        return go_on(number)
+
+    @app.errorhandler(GroundsetError)
+    def failed(error: GroundsetError) -> AnyResponse:
+        return make_response(f"{error}\nSolve it, go back and submit again.\n", 500, {"Content-Type": "text/plain"})
+
+    return app
+
+
+def _guard(app: Flask, token: str) -> None:
+    """Accept only requests below ``/token/`` that name this machine (no DNS rebinding) and come from these pages."""
+
+    @app.before_request
+    def check() -> None:
+        own = request.host_url.rstrip("/")
+        reason = ""
+        if urlsplit(f"//{request.host}").hostname not in _HOSTS:
+            reason = "This page is only available at 127.0.0.1 or localhost."
+        elif request.headers.get("Origin", own) != own:
+            reason = "A request from another site was refused."
+        elif not hmac.compare_digest(request.path.split("/")[1].encode(), token.encode()):
+            reason = "Open the address printed by `groundset review`: it contains a token that changes at every start."
+        if reason:
+            abort(make_response(f"{reason}\n", 403, {"Content-Type": "text/plain"}))
+
+    @app.after_request
+    def protect(response: Response) -> Response:
+        response.headers.update(_HEADERS)
+        return response
+
+
+class _SilentHandler(WSGIRequestHandler):
+    """Logs no requests, because their paths contain the token."""
+
+    timeout = _IDLE_SECONDS
+
+    def log(self, type: str, message: str, *args: object) -> None:
+        """Discard a log line."""
+
+
+@contextmanager
+def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
+    """Serve the review of a run in the background and yield the address, which contains a token.
+
+    Raises:
+        InputError: the port is not available; 0 is any free one.
+        RunError: the run is damaged or cannot be written.
+    """
+    Store(run.folder / DATABASE).close()  # reviews are kept in it
+    token = secrets.token_urlsafe(18)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((_HOST, port))
+            listener.listen()
+        except OSError as error:
+            raise InputError(f"--port {port}: {error.strerror or error}; choose another port") from error
+        app, descriptor = make_app(run, reviewer, token), listener.fileno()
+        server = make_server(_HOST, port, app, threaded=True, request_handler=_SilentHandler, fd=descriptor)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{_HOST}:{server.port}/{token}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def shown_in_browser(address: str) -> Iterator[None]:
+    """Open an address in a graphical browser, if there is one.
+
+    The browser opens a private file that leads to the address: process arguments are visible to other users, and the
+    address contains the token.
+    """
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    with TemporaryDirectory(prefix="groundset-") as folder:
+        page = Path(folder, "review.html")
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">', encoding="utf-8")
+        if sys.platform in ("darwin", "win32") or any(name in os.environ for name in names):
+            webbrowser.open(page.as_uri())
+        yield

@@ -44,14 +44,6 @@ class Agreement(NamedTuple):
     kappa: Estimate | None
 
 
-def latest_reviews(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
-    """Return the last review of each reviewer, by sample and reviewer."""
-    latest: dict[str, dict[str, Review]] = defaultdict(dict)
-    for review in reviews:
-        latest[review.sample_id][review.reviewer] = review
-    return latest
-
-
 def in_review_order(samples: Iterable[Sample]) -> list[Sample]:
     """Return samples in an order drawn at random that is the same for everyone.
 

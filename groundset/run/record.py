@@ -2,7 +2,7 @@
 
 import platform
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from groundset import __version__
 from groundset.files import json_text, write_rows, write_text
 from groundset.progress import counted, duration
-from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Store
+from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, Store
 from programs.types import Reject, Sample
 
 if TYPE_CHECKING:
@@ -61,6 +61,14 @@ def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, An
 def accepted(attempts: Iterable[Attempt]) -> list[Sample]:
     """Return the accepted samples in the order of their attempts."""
     return [each.result.sample for each in attempts if each.state == "accepted" and each.result.sample]
+
+
+def latest_reviews(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
+    """Return the last review of each reviewer, by sample and reviewer."""
+    latest: dict[str, dict[str, Review]] = defaultdict(dict)
+    for review in reviews:
+        latest[review.sample_id][review.reviewer] = review
+    return latest
 
 
 def _step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from groundset.models import parser as parsing
-from groundset.models.command import ListOptions, PullOptions, list_models, pull_models
+from groundset.models.fetch import ListOptions, PullOptions, list_models, pull_models
 from groundset.models.parser import Parser, open_parser
 from programs.errors import UnknownModelError
 

@@ -13,8 +13,7 @@ from groundset import cli
 from groundset.files import write_text
 from groundset.out import formats
 from groundset.out.formats import Export
-from groundset.out.sets import EvaluationSet, joined
-from groundset.out.splits import parse_shares, split
+from groundset.out.sets import EvaluationSet, joined, parse_shares, split
 from groundset.run.run import Run
 from groundset.run.store import Review
 from programs.errors import InputError

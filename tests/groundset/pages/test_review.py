@@ -11,8 +11,9 @@ import pytest
 from pages_run import ASKED, EVIL, EVILS, review
 
 from groundset.pages import review as command
-from groundset.pages.server import make_app, serving
-from groundset.pages.verdicts import agreements, in_review_order, latest_reviews, tallies
+from groundset.pages.review import make_app, serving
+from groundset.pages.verdicts import agreements, in_review_order, tallies
+from groundset.run.record import latest_reviews
 from groundset.run.run import Run
 from programs.errors import InputError
 

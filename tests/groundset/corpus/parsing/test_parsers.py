@@ -5,7 +5,7 @@ import json
 import pytest
 from foreign_files import archive, docx
 
-from groundset.corpus.parsing.formats import parse
+from groundset.corpus.parsing import parse
 from groundset.corpus.parsing.text import Parsed, UnparsableError
 
 PROSE = "This paragraph is long enough to count as prose, since it has more than eighty characters in it."

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from groundset.corpus.cutting.structure import Span, heading_end, line_spans
+from groundset.corpus.structure import Span, heading_end, line_spans
 from programs.languages import LANGUAGES
 from programs.types import Document
 

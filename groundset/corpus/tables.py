@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from groundset.corpus.cutting.structure import FENCE, Span, blocks, line_spans
+from groundset.corpus.structure import FENCE, Span, blocks, line_spans
 from programs.languages import LANGUAGES
 from programs.text import plain
 from programs.types import Document

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from tokenizers import Tokenizer
 
-from groundset.corpus.cutting.structure import HEADING, WORD, Atom, Kept, Span, atoms_of, sections
 from groundset.corpus.options import ChunkerName
+from groundset.corpus.structure import HEADING, WORD, Atom, Kept, Span, atoms_of, sections
 from programs.types import Document
 
 BY_SECTION = ("recursive", "semantic")  # chunkers that cut at headings

@@ -2,10 +2,10 @@
 
 import pytest
 
-from groundset.corpus.cutting.chunks import chunk_document
-from groundset.corpus.cutting.listings import text_spans
+from groundset.corpus.chunks import chunk_document
+from groundset.corpus.listings import text_spans
 from groundset.corpus.options import ChunkerName, CorpusOptions
-from groundset.corpus.parsing.formats import parse
+from groundset.corpus.parsing import parse
 from programs.types import Chunk, Document, PageStart
 
 PROSE = "The ferry Henn crosses the sound of Tollvik every hour, and it carries forty cars on its lower deck. " * 3

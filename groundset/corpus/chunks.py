@@ -4,11 +4,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from groundset.corpus.cutting.chunkers import BY_SECTION, Tools, split
-from groundset.corpus.cutting.listings import text_spans
-from groundset.corpus.cutting.structure import Span, heading_end, heading_paths
-from groundset.corpus.cutting.tables import described, tables_of
+from groundset.corpus.chunkers import BY_SECTION, Tools, split
+from groundset.corpus.listings import text_spans
 from groundset.corpus.options import CorpusOptions
+from groundset.corpus.structure import Span, heading_end, heading_paths
+from groundset.corpus.tables import described, tables_of
 from programs.types import Chunk, Document
 
 NO_TOOLS = Tools()

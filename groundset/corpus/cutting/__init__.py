@@ -1,1 +1,0 @@
-"""Cutting documents into chunks."""

@@ -22,7 +22,7 @@ _PUBLIC = {
     "optimizers": ("metrics",),
     "programs.chunks": ("SeveralChunks",),
     "programs.errors": (
-        *("AnswerError", "ChecksumError", "CompileError", "DocumentError", "GroundsetError", "HubError", "InputError"),
+        *("AnswerError", "ChecksumError", "CompileError", "GroundsetError", "HubError", "InputError"),
         *("LabelError", "ModelError", "RunError", "StateError", "TrackingError", "UnknownModelError"),
         "UnreachableModelError",
     ),

@@ -20,13 +20,9 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _CHOICE = re.compile(r"'(.*?)'")
 _REASONS = {  # messages by type of pydantic error; other messages are its own
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "int_type": "must be a whole number",
-    "float_parsing": "must be a number",
-    "float_type": "must be a number",
-    "bool_parsing": "must be true or false",
-    "bool_type": "must be true or false",
+    **dict.fromkeys(("int_parsing", "int_from_float", "int_type"), "must be a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
     "extra_forbidden": "there is no such option",
     "missing": "must be given",
     "string_type": "must be a text",

@@ -164,7 +164,9 @@ class _Trainer:
         options, rows = self._options, [self._row(turn) for turn in turns]
         plan = [batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)]
         optimizer = torch.optim.AdamW(self._learning, lr=options.rate, weight_decay=0.0)
-        asked = json.dumps([asdict(options), _digest(turns), _file_digest(self._weights)], sort_keys=True)
+        with self._weights.open("rb") as stream:
+            weights = hashlib.file_digest(stream, "sha256").hexdigest()
+        asked = json.dumps([asdict(options), _digest(turns), weights], sort_keys=True)
         folder.mkdir(parents=True, exist_ok=True)
         self._resume(folder / _CHECKPOINT, asked, optimizer)
         spent, start = self.seconds, time.monotonic()
@@ -336,8 +338,3 @@ def _batches(rows: Sequence[_Row], options: Training, epoch: int) -> list[list[i
 
 def _digest(turns: Sequence[Turn]) -> str:
     return hashlib.sha256(json.dumps([[list(turn.messages), turn.completion] for turn in turns]).encode()).hexdigest()
-
-
-def _file_digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,10 +13,6 @@ class InputError(GroundsetError):
     exit_code = 2
 
 
-class DocumentError(InputError):
-    """A document cannot be read; the message names the file."""
-
-
 class StateError(InputError):
     """A compiled state or a demo cannot be used; the message names the file and why."""
 

@@ -19,15 +19,6 @@ _LEAST_ROWS = 3  # header, delimiter and one more
 _TWO_STATEMENTS = 3  # sentences or list items in which two statements can stand apart
 
 
-def _any(passage: str) -> bool:
-    return bool(passage)
-
-
-def has_table(passage: str) -> bool:
-    """Return whether a passage contains a Markdown table."""
-    return len(_ROW.findall(passage)) >= _LEAST_ROWS
-
-
 def _has(pattern: re.Pattern[str], least: int = 1) -> Callable[[str], bool]:
     return lambda passage: len(pattern.findall(passage)) >= least
 
@@ -44,7 +35,7 @@ class Evolution(NamedTuple):
 
     about: str
     form: str = ""
-    applies: Callable[[str], bool] = _any
+    applies: Callable[[str], bool] = bool
     max_words: int = 30
 
 
@@ -106,12 +97,12 @@ EVOLUTIONS: Mapping[str, Evolution] = {
         'ask what would hold if somebody were in a certain situation ("If …, what …?"); what the passage states must '
         "settle it",
     ),
-    "simplify": Evolution("Asks in at most 15 plain words.", "ask in plain everyday words, at most fifteen", _any, 15),
+    "simplify": Evolution("Asks in at most 15 plain words.", "ask in plain everyday words, at most fifteen", bool, 15),
     "table": Evolution(
         "Asks for something that a table shows.",
         "ask for something that has to be read off the table of the passage: a value that two headings lead to, the "
         "largest or smallest of a column, or the difference between two rows; say what the values are of",
-        has_table,
+        _has(_ROW, _LEAST_ROWS),
     ),
     UNANSWERABLE: Evolution(
         "Asks for something that no chunk answers.",

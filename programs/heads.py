@@ -44,10 +44,7 @@ Inputs = Mapping[str, str]
 class Encoder(Protocol):
     """Turns texts into vectors of length one; ``sha256`` is the hash of its weights."""
 
-    @property
-    def sha256(self) -> str:
-        """Return the hash of its weights."""
-        ...
+    sha256: str
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each text."""

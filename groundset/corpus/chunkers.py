@@ -121,11 +121,8 @@ def _priced(text: str, parts: Sequence[Sequence[Atom]], tools: Tools) -> list[li
         similarities.append(float(before @ after) / norm if norm else 0.0)
     low, high = min(similarities, default=0.0), max(similarities, default=0.0)
     costs = iter([*(_SIMILARITY_COST * (value - low) / ((high - low) or 1.0) for value in similarities), HEADING])
-    priced = [[atom._replace(cost=next(costs)) for atom in part] for part in parts]
-    return [
-        [old if old.cost >= WORD else new for old, new in zip(*pair, strict=True)]
-        for pair in zip(parts, priced, strict=True)
-    ]
+    priced = [[(atom, next(costs)) for atom in part] for part in parts]
+    return [[atom if atom.cost >= WORD else atom._replace(cost=cost) for atom, cost in part] for part in priced]
 
 
 def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[Sequence[Atom]]:

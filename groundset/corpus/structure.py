@@ -20,6 +20,7 @@ _UNDERLINE = re.compile(r"\n[ \t]*([=\-~^\"*+#])\1{2,}[ \t]*(?=\n|\Z)")
 # A block that introduces the next one: it ends with a colon, or is a short line without final punctuation.
 _INTRODUCES = re.compile(r".*:\Z|[^\n]{0,80}(?<![.!?;,…|)\]'\"”])\Z", re.DOTALL)
 _SPACE = re.compile(r"\s+")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 # The language is unknown here. A boundary is used if the rules of all these languages agree on it, so that
 # "12. Juni" and "e.g. tea" stay whole.
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pl")
@@ -135,13 +136,8 @@ def blocks(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def line_spans(text: str, block: Span) -> Iterator[Span]:
-    """Yield the lines of a part of a text, with their ends."""
-    start = block.start
-    while start < block.end:
-        end = text.find("\n", start, block.end)
-        end = block.end if end < 0 else end + 1
-        yield Span(start, end)
-        start = end
+    """Return the lines of a part of a text, with their ends."""
+    return (Span(*line.span()) for line in _LINE.finditer(text, *block))
 
 
 def _block_atoms(text: str, block: Span) -> list[Atom]:

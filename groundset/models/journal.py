@@ -20,6 +20,7 @@ from dspy import lm15
 from dspy._vendor.lm15.serde import request_to_dict
 from dspy.utils.callback import BaseCallback
 
+from groundset.models.completions import response_of
 from programs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -204,21 +205,5 @@ def _stored(response: lm15.Response, seconds: float) -> str:
 
 def _response(stored: str, model: str) -> lm15.Response:
     call = json.loads(stored)
-    prompt, cached, generated = (call[name] for name in _COUNTS)
-    logprobs = [
-        lm15.TokenLogprob(token, logprob, top=tuple(lm15.TopLogprob(*top) for top in tops))
-        for token, logprob, tops in call.get("logprobs", ())
-    ]
-    return lm15.Response(
-        id=None,
-        model=model,
-        message=lm15.Message.assistant(call["text"]),
-        finish_reason=call["finish_reason"],
-        usage=lm15.Usage(
-            input_tokens=prompt,
-            output_tokens=generated,
-            total_tokens=prompt + generated,
-            cache_read_tokens=cached,
-        ),
-        logprobs=tuple(logprobs) or None,
-    )
+    tokens = [call[name] for name in _COUNTS]
+    return response_of(model, call["text"], call["finish_reason"], tokens, call.get("logprobs", ()))

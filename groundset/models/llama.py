@@ -10,7 +10,7 @@ from typing import Any
 from dspy import lm15
 from dspy.clients.engines.base import validate_request
 
-from groundset.models.completions import without_thoughts
+from groundset.models.completions import response_of, without_thoughts
 from groundset.models.control_tokens import ControlTokens, special_tokens
 from programs.errors import ModelError
 
@@ -143,24 +143,11 @@ def _response(reply: Mapping[str, Any], model: str) -> lm15.Response:
     choice, usage = reply["choices"][0], reply["usage"]
     thought, text = (choice["message"].get(name) or "" for name in ("reasoning_content", "content"))
     parts = [*([lm15.ThinkingPart(thought)] if thought else ()), lm15.TextPart(text)]
-    logprobs = [
-        lm15.TokenLogprob(
-            token["token"],
-            token["logprob"],
-            top=tuple(lm15.TopLogprob(top["token"], top["logprob"]) for top in token["top_logprobs"]),
-        )
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+    logprobs = (
+        (token["token"], token["logprob"], [(top["token"], top["logprob"]) for top in token["top_logprobs"]])
         for token in (choice.get("logprobs") or {}).get("content", ())
-    ]
-    return lm15.Response(
-        id=None,
-        model=model,
-        message=lm15.Message.assistant(parts),
-        finish_reason="length" if choice["finish_reason"] == "length" else "stop",
-        usage=lm15.Usage(
-            input_tokens=usage["prompt_tokens"],
-            output_tokens=usage["completion_tokens"],
-            total_tokens=usage["total_tokens"],
-            cache_read_tokens=(usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0),
-        ),
-        logprobs=tuple(logprobs) or None,
     )
+    finish_reason = "length" if choice["finish_reason"] == "length" else "stop"
+    tokens = (usage["prompt_tokens"], cached, usage["completion_tokens"])
+    return response_of(model, parts, finish_reason, tokens, logprobs)

@@ -7,7 +7,6 @@ or shown.
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
@@ -204,11 +203,9 @@ def _hub(repo: str) -> Iterator[Any]:
     if not token:
         raise HubError("no token for the Hub; set HF_TOKEN or run `hf auth login`")
     hub: Any = utils
-    session, verbosity, has_bars = get_session(), hub.logging.get_verbosity(), not hub.are_progress_bars_disabled()
+    session, verbosity = get_session(), hub.logging.get_verbosity()
     timeout, session.timeout = session.timeout, httpx.Timeout(_TIMEOUT)
     hub.logging.set_verbosity_error()  # its warnings may contain signed upload URLs
-    if not sys.stderr.isatty():
-        hub.disable_progress_bars()
     try:
         with online():
             yield HfApi(endpoint=endpoint, token=token, library_name="groundset", library_version=__version__)
@@ -220,8 +217,6 @@ def _hub(repo: str) -> Iterator[Any]:
     finally:
         session.timeout = timeout
         hub.logging.set_verbosity(verbosity)
-        if has_bars:
-            hub.enable_progress_bars()
 
 
 _BY_STATUS = {

@@ -34,6 +34,14 @@ def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
     return next((heading.text for heading in headings if heading.level == 1 or heading.start <= opening), None)
 
 
+def table_of(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells, the shorter ones filled up, as a table whose header is the first row."""
+    width = max(map(len, rows))
+    cells = ([cell.replace("|", "\\|") for cell in [*row, *[""] * (width - len(row))]] for row in rows)
+    head, *rest = (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join([head, f"|{' --- |' * width}", *rest])
+
+
 def line_starts(text: str) -> list[int]:
     """Return the offset of each line of ``text``."""
     return [0, *(match.end() for match in re.finditer("\n", text))]

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from types import ModuleType
 
 from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_tree, to_markdown
-from groundset.corpus.parsing.markdown import parse_markdown
+from groundset.corpus.parsing.markdown import parse_markdown, table_of
 from groundset.corpus.parsing.text import Parsed, UnparsableError, clean, decode
 
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
@@ -94,10 +94,5 @@ def _table(text: str) -> str:
     """Return a table of values, separated as its first line shows, in Markdown."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     separator = max(",;\t|", key=text.partition("\n")[0].count)
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
-    width = max(map(len, rows))
-    cells = (
-        [" ".join(cell.split()).replace("|", "\\|") for cell in [*row, *[""] * (width - len(row))]] for row in rows
-    )
-    head, *rest = (f"| {' | '.join(row)} |" for row in cells)
-    return "\n".join([head, f"|{' --- |' * width}", *rest])
+    rows = (row for row in csv.reader(io.StringIO(text), delimiter=separator) if row)
+    return table_of([[" ".join(cell.split()) for cell in row] for row in rows])

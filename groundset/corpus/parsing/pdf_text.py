@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from groundset.corpus.parsing.markdown import table_of
 from programs.types import PageStart
 
 # Marks the start of a page in Markdown, between two characters that Unicode excludes from texts.
@@ -127,7 +128,7 @@ def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Itera
     for _, lines in groupby(page.lines, key=lambda line: line.box):
         box = list(lines)
         while tables and tables[0].bottom >= box[0].top:
-            yield _Block("table", _table(tables.pop(0).rows), 0.0, number, number)
+            yield _Block("table", table_of(tables.pop(0).rows), 0.0, number, number)
         sizes = Counter(line.size for line in box)
         groups: list[list[Line]] = []  # headings and paragraphs
         kinds: list[str] = []
@@ -141,7 +142,7 @@ def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Itera
             text = join([line.text for line in group])
             yield _Block(kind, text if kind == "heading" else _BULLET.sub("- ", text), group[0].size, number, number)
     for table in tables:
-        yield _Block("table", _table(table.rows), 0.0, number, number)
+        yield _Block("table", table_of(table.rows), 0.0, number, number)
 
 
 def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
@@ -164,11 +165,6 @@ def _begins(kind: str, line: Line, group: Sequence[Line], left: float) -> bool:
     indented = line.x0 > left + 0.8 * line.size and previous.x0 <= left + 0.3 * line.size
     is_apart = previous.bottom - line.top > 0.9 * line.size or (indented and not _ITEM.match(group[0].text))
     return is_apart or bool(_ITEM.match(line.text))
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    head, *rest = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
-    return "\n".join([head, f"|{' --- |' * len(rows[0])}", *rest])
 
 
 def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_Block]:

@@ -329,26 +329,11 @@ def _written(report: Report, task: "Task", options: CompileOptions, sha256: str 
 def _track(report: Report, options: CompileOptions) -> None:
     """Log a compile in MLflow; say why if that fails."""
     from groundset.tracking import Tracking
-    from programs.adapter import PLAIN_TEXT
 
     unlogged = {"steps", "track", "track_texts", "tracking", "verbose", "quiet"}
-    prompts = {}
-    for _, each in report.program.named_predictors() if report.files and report.program else ():
-        inputs = {name: f"{{{{{name}}}}}" for name in each.signature.input_fields}
-        prompts[each.name] = PLAIN_TEXT.format(each.signature, each.demos, inputs)
-    candidates = [{"number": each.number, "scores": each.scores, "state": each.state} for each in report.candidates]
     try:
-        line = Tracking(options.tracking, texts=options.track_texts).log_compile(
-            report.step,
-            f"{report.model} {report.optimizer}",
-            parameters={**options.model_dump(exclude=unlogged, exclude_none=True), "model": report.model},
-            metrics=report.figures,
-            candidates=candidates,
-            files=report.files,
-            prompts=prompts,
-            status="KILLED" if report.ending == "interrupted" else "FINISHED",
-        )
-        say(f"  logged: {line}")
+        store = Tracking(options.tracking, texts=options.track_texts)
+        say(f"  logged: {store.log_compile(report, options.model_dump(exclude=unlogged, exclude_none=True))}")
     except (InputError, TrackingError) as error:
         say(f"  not tracked: {error}; --no-track leaves it out", err=True)
 

@@ -8,8 +8,9 @@ import hashlib
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path, PureWindowsPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +20,11 @@ from platformdirs import user_data_path
 
 from groundset.files import encodable, json_text, write_text
 from groundset.privacy import without_secrets
+from programs.adapter import PLAIN_TEXT
 from programs.errors import InputError, TrackingError
 
 if TYPE_CHECKING:
+    from groundset.compiling import Report
     from groundset.run.run import Run
 
 FOLDER = "mlruns"
@@ -130,58 +133,42 @@ class Tracking:
                 self._log_samples(run_id, run)
         return self._line(run_id)
 
-    def log_compile(
-        self,
-        step: str,
-        name: str,
-        *,
-        parameters: Mapping[str, Any],
-        metrics: Mapping[str, float],
-        candidates: Sequence[Mapping[str, Any]] = (),
-        files: Sequence[Path] = (),
-        prompts: Mapping[str, Sequence[Mapping[str, str]]] | None = None,
-        status: str = "FINISHED",
-    ) -> str:
-        """Log a compile and return a line about it.
+    def log_compile(self, report: "Report", parameters: Mapping[str, Any]) -> str:
+        """Log a compile with its parameters and return a line about it.
 
-        Args:
-            step: the step or recipe, which names the experiment.
-            name: of the run: model and optimizer.
-            parameters: options, versions, hashes.
-            metrics: figures by name.
-            candidates: for each variant ``number``, ``scores`` and ``state``; each becomes an artifact.
-            files: further artifacts.
-            prompts: chat templates by step; each becomes a version of a registered prompt.
-            status: ``FINISHED``, ``KILLED`` or ``FAILED``.
+        Each candidate becomes an artifact, and the prompt of each compiled step a version of a registered prompt.
 
         Raises:
             TrackingError: the store failed.
         """
-        with self._guarded(), self._running(f"groundset-{step}", name, {"step": step}, status) as (run_id, _):
-            self._log(run_id, self._parameters(parameters), metrics)
+        experiment, name = f"groundset-{report.step}", f"{report.model} {report.optimizer}"
+        status = "KILLED" if report.ending == "interrupted" else "FINISHED"
+        with self._guarded(), self._running(experiment, name, {"step": report.step}, status) as (run_id, _):
+            self._log(run_id, self._parameters({**parameters, "model": report.model}), report.figures)
             with TemporaryDirectory() as folder:
-                for each in candidates:
-                    if scores := each["scores"].values():
-                        self.client.log_metric(run_id, "candidate", sum(scores) / len(scores), step=each["number"])
+                for each in report.candidates:
+                    if scores := each.scores.values():
+                        self.client.log_metric(run_id, "candidate", sum(scores) / len(scores), step=each.number)
                     if self.texts:
-                        file = Path(folder, f"{each['number']:03}.json")
-                        write_text(file, json_text(each, indent=1))
+                        file = Path(folder, f"{each.number:03}.json")
+                        write_text(file, json_text(asdict(each), indent=1))
                         self.client.log_artifact(run_id, str(file), "candidates")
             if self.texts:
-                for file in files:
+                for file in report.files:
                     self.client.log_artifact(run_id, str(file))
-                model = re.sub(r"[^\w.-]+", "-", str(parameters["model"]))
+                model = re.sub(r"[^\w.-]+", "-", report.model)
+                compiled = report.program.named_predictors() if report.files and report.program else ()
                 linked = [
-                    self._registered(f"groundset-{prompted}-{model}", chat, name, run_id)
-                    for prompted, chat in (prompts or {}).items()
+                    self._registered(f"groundset-{each.name}-{model}", each, name, run_id) for _, each in compiled
                 ]
                 # Not by the client, which looks for the run in the store of the notebook.
                 self.client.set_tag(run_id, _LINKED, json_text(linked))
         return self._line(run_id)
 
-    def _registered(self, name: str, chat: Sequence[Mapping[str, str]], message: str, run_id: str) -> dict[str, str]:
+    def _registered(self, name: str, predictor: Any, message: str, run_id: str) -> dict[str, str]:
         """Register a version of a prompt, show it in its experiment, and return what links it to the compile."""
-        template = [dict(turn) for turn in chat]
+        inputs = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
+        template = PLAIN_TEXT.format(predictor.signature, predictor.demos, inputs)
         made = self.client.register_prompt(name, template, commit_message=message, tags={"run_id": run_id})
         known = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
         shown = dict.fromkeys([*filter(None, known), self.client.get_run(run_id).info.experiment_id])

@@ -184,10 +184,8 @@ def _near(sentence: str, answer: str, question_words: set[str], language: Langua
 def kind_agrees(question: str, answer: str, language: Language) -> bool:
     """Return whether the form of an answer fits the question words."""
     kind = language.asked_for(question)
-    if kind == "amount":
-        return language.is_amount(answer)
-    if kind == "time":
-        return language.is_time(answer)
+    if kind in ("amount", "time"):
+        return language.can_be(kind, answer)
     if kind in ("person", "place"):
         plain_number = not re.search(r"[^\W\d_]{3,}", answer)
         return not plain_number and (kind == "place" or bool(CAPITALISED.search(answer) or len(tokens(answer)) > 1))

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from threading import Lock
-from typing import Any
 
 from sentencex import segment
 from snowballstemmer import stemmer
@@ -31,6 +30,7 @@ _ANY_REFUSAL = (
 )
 _ANY_TIME = r"\d{3,4}s?|\d{1,2}:\d\d|\d{1,2}"
 _SHORT_LINE = 0.6  # of the longest line
+_stemmer = cache(stemmer)
 _STEMMING = Lock()  # Snowball stemmers are not thread-safe
 
 
@@ -165,26 +165,19 @@ class Language:
         """Return the kind of thing that the words of a question ask for, one of ``ASKED``; None if they do not say."""
         return next((kind for kind, pattern in self._asks if pattern.search(question)), None)
 
-    def is_time(self, answer: str) -> bool:
-        """Return whether an answer can be a time."""
-        return self._time.search(answer) is not None
-
-    def is_amount(self, answer: str) -> bool:
-        """Return whether an answer can be an amount."""
-        return self._amount.search(answer) is not None
+    def can_be(self, kind: str, answer: str) -> bool:
+        """Return whether an answer can be a ``time`` or an ``amount``."""
+        return self._forms[kind].search(answer) is not None
 
     @cached_property
     def _asks(self) -> tuple[tuple[str, Pattern], ...]:
         return tuple((kind, re.compile(self.asks[kind], re.IGNORECASE)) for kind in ASKED if kind in self.asks)
 
     @cached_property
-    def _time(self) -> Pattern:
-        return whole_words(*filter(None, (_ANY_TIME, self.months, self.time_words)))
-
-    @cached_property
-    def _amount(self) -> Pattern:
-        words = rf"|\b(?:{self.amount_words})\b" if self.amount_words else ""
-        return re.compile(rf"\d{words}", re.IGNORECASE)
+    def _forms(self) -> dict[str, Pattern]:
+        amounts = rf"|\b(?:{self.amount_words})\b" if self.amount_words else ""
+        times = whole_words(*filter(None, (_ANY_TIME, self.months, self.time_words)))
+        return {"time": times, "amount": re.compile(rf"\d{amounts}", re.IGNORECASE)}
 
 
 @lru_cache(256)
@@ -230,8 +223,3 @@ def _stem(token: str, name: str) -> str:
         return bare
     with _STEMMING:
         return str(_stemmer(name).stemWord(bare))
-
-
-@cache
-def _stemmer(name: str) -> Any:
-    return stemmer(name)

@@ -7,12 +7,15 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import dspy
 import mlflow
 import pytest
 
 from groundset import tracking
+from groundset.compiling import Report
 from groundset.run.run import Run
 from groundset.tracking import Location, Tracking, location
+from optimizers.prompts import Candidate
 from programs.errors import InputError, TrackingError
 from programs.types import Chunk, Reject, Retrieval, Sample
 
@@ -31,6 +34,12 @@ RECORD = {
     "versions": {"dspy": "3.4.1"},
 }
 CHAT = [{"role": "system", "content": "Judge."}, {"role": "user", "content": "Question: {{question}}"}]
+
+
+def compiled(*files: Path) -> Report:
+    predictor = dspy.Predict(dspy.Signature("question -> answer", "Judge."))
+    predictor.name = "judge"
+    return Report("judge", "qwen/0.5b:x", "gepa", {"gain_test": 0.1}, files=list(files), program=predictor)
 
 
 @pytest.fixture(scope="module")
@@ -97,15 +106,9 @@ def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> N
 def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: Path) -> None:
     state = tmp_path / "judge.json"
     state.write_text("{}", encoding="utf-8")
-    candidates = [
-        {"number": 0, "scores": {}, "state": {}},
-        {"number": 1, "scores": {"a": 1, "b": 0}, "state": {"demos": []}},
-    ]
-    given: dict[str, Any] = {"parameters": {"model": "qwen/0.5b:x", "seed": 0}, "metrics": {"gain_test": 0.1}}
-    lines = [
-        store.log_compile("judge", "qwen gepa", **given, candidates=candidates, files=[state], prompts={"judge": CHAT})
-        for _ in range(2)
-    ]
+    report = compiled(state)
+    report.candidates = [Candidate(0, {}), Candidate(1, {"judge": {"demos": []}}, {"a": 1, "b": 0})]
+    lines = [store.log_compile(report, {"seed": 0}) for _ in range(2)]
     found = logged(store, lines[0])
     assert found.data.metrics == {"gain_test": 0.1, "candidate": 0.5}
     assert artifacts(store, lines[0]) == {"judge.json", "candidates"}
@@ -122,7 +125,8 @@ def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: P
     assert not [thread for thread in threading.enumerate() if "link_prompt" in thread.name]
     store.client.set_prompt_alias(prompt.name, "champion", 1)
     assert store.client.get_prompt_version_by_alias(prompt.name, "champion").version == 1
-    killed = store.log_compile("judge", "x", **given, status="KILLED")
+    report.ending = "interrupted"
+    killed = store.log_compile(report, {})
     assert logged(store, killed).info.status == "KILLED"
 
 
@@ -137,9 +141,10 @@ def test_servers_get_figures_only_unless_texts_are_asked_for(
     assert not found.inputs.dataset_inputs
     assert not {"documents", "like"} & found.data.params.keys()
     assert "mlflow.user" not in found.data.tags
-    parameters = {"model": "m", "out": "/home/ada/compiled", "weights": "./models/tiny.gguf"}
-    line = store.log_compile("judge", "x", parameters=parameters, metrics={}, prompts={"judge": CHAT})
-    assert logged(store, line).data.params == {"model": "m", "out": "compiled", "weights": "tiny.gguf"}
+    parameters = {"out": "/home/ada/compiled", "weights": "./models/tiny.gguf"}
+    line = store.log_compile(compiled(Path("judge.json")), parameters)
+    shown = {"model": "qwen/0.5b:x", "out": "compiled", "weights": "tiny.gguf"}
+    assert logged(store, line).data.params == shown
     assert not store.client.search_prompts()
 
 
@@ -178,7 +183,7 @@ def test_store_that_fails_is_named_without_secrets(tmp_path: Path, monkeypatch: 
     monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)
     store = Tracking()
     with pytest.raises(TrackingError) as failed:
-        store.log_compile("judge", "x", parameters={}, metrics={})
+        store.log_compile(compiled(), {})
     assert str(failed.value).startswith("tracking store http://127.0.0.1:9: ")
     assert "secret" not in str(failed.value)
     assert json.dumps(str(failed.value)).count("\\n") == 0

@@ -99,9 +99,8 @@ def test_is_stated(code: str, answer: str, stated: bool) -> None:
 def test_forms_of_answers(code: str, question: str, kind: str, fits: str, fails: str) -> None:
     language = LANGUAGES[code]
     assert language.asked_for(question) == kind
-    is_form = language.is_amount if kind == "amount" else language.is_time
-    assert is_form(fits)
-    assert not is_form(fails)
+    assert language.can_be(kind, fits)
+    assert not language.can_be(kind, fails)
 
 
 def test_question_marks_are_spaced_as_usual() -> None:

@@ -47,7 +47,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "judge": ("groundset.run.judging:judge", "Judge chunks or questions, each by itself."),
     "compile": ("groundset.compiling:compile", "Compile steps or recipes against labels."),
     "labels check": ("groundset.labelling:check_labels", "Check and count labels and gold rows."),
-    "labels from": ("groundset.pages.labels:labels_from", "Make labels from the reviews of a run."),
+    "labels from": ("groundset.pages.verdicts:labels_from", "Make labels from the reviews of a run."),
     "models list": ("groundset.models.fetch:list_models", "List known models."),
     "models pull": ("groundset.models.fetch:pull_models", "Download models."),
 }

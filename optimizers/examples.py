@@ -17,7 +17,7 @@ import dspy
 from optimizers.labels import FAULTS, NOT_STATED, ChunkLabel, GoldRow, QuestionLabel, Row
 from programs.evolutions import EVOLUTIONS, KINDS, SIMPLE, UNANSWERABLE
 from programs.judges import AGREE, FITS, PREMISE, RELEVANT, RESOLVES, SAME_QUESTION, VIEWPOINTS
-from programs.profiles import ProfileTable
+from programs.profiled import ProfileTable
 from programs.recipe import LENGTHS, MEND, Passage, numbered
 from programs.step import STEPS
 from programs.styles import FOLLOW_UP, STYLES

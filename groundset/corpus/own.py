@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus.find import portable
-from groundset.corpus.parsing.text import name_title
+from groundset.corpus.parsing import name_title
 from groundset.corpus.read import document_id
 from groundset.rows import headings_of, jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
 from programs.errors import InputError

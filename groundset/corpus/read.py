@@ -16,8 +16,7 @@ from pydantic import BaseModel
 from groundset.bounded import BoundedProcess, LimitError, Limits, usable_processors
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import CorpusOptions
-from groundset.corpus.parsing import SUFFIXES, parse
-from groundset.corpus.parsing.text import Parsed, UnparsableError, file_stem, name_title
+from groundset.corpus.parsing import SUFFIXES, Parsed, UnparsableError, file_stem, name_title, parse
 from programs.types import Chunk, Document
 
 # Limits for one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a thousand pages 200 MB

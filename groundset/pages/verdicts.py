@@ -1,13 +1,22 @@
-"""The verdicts of reviewers: reasons, order of review, shares signed, and agreement."""
+"""The verdicts of reviewers: reasons, order of review, shares signed, agreement, and `groundset labels from`."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from groundset.files import check_target, is_stream, write_rows
+from groundset.options import Options, option
+from groundset.printing import say
+from groundset.progress import counted
+from groundset.run.record import latest_reviews
+from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.stats import Estimate, kappa, wilson
+from programs.errors import InputError
+from programs.text import plain, plain_passage
 from programs.types import Sample
 
 # Name in labels, label, and meaning of each reason for refusing a sample.
@@ -24,6 +33,7 @@ REASONS = {
     "other": ("other", "Anything else: say it in the note. It becomes no label."),
 }
 Verdicts = Mapping[str, Mapping[str, Review]]  # the last review of each reviewer, by sample and reviewer
+_ANSWER = ("incomplete", "unsupported")  # reasons against the answer; the question is good
 
 
 class Tally(NamedTuple):
@@ -71,3 +81,89 @@ def agreements(samples: Iterable[Sample], verdicts: Verdicts) -> list[Agreement]
         Agreement(names, len(given), sum(one == other for one, other in given), kappa(*zip(*given, strict=True)))
         for names, given in sorted(pairs.items())
     ]
+
+
+class LabelsFromOptions(Options):
+    """Make labels from the reviews of runs, for `groundset compile --labels`.
+
+    A signed question is a good label, a refused one a bad label with its first reason; one whose answer alone was
+    refused is good with a bad answer. Left out are samples on which reviewers disagree, refusals for other reasons,
+    unanswerable questions, and questions over several documents.
+    """
+
+    runs: tuple[Path, ...] = option(..., "Folders of reviewed runs.", metavar="RUN", argument=True)
+    out: Path = option(..., "The file of the labels; - is standard output.", metavar="FILE.jsonl")
+
+
+def labels_from(options: LabelsFromOptions) -> None:
+    """Write the labels and print how many there are.
+
+    Raises:
+        InputError: a folder holds no run, no review becomes a label, or the file cannot be written.
+    """
+    check_target(options.out)
+    left_out: Counter[str] = Counter()
+    rows = {row["id"]: row for folder in options.runs for row in labels_of(open_run(folder), left_out)}
+    reasons = ", ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
+    if not rows:
+        named = ", ".join(map(str, options.runs))
+        raise InputError(f"{named}: no label; {reasons or 'run `groundset review` first'}")
+    write_rows(options.out, rows.values())
+    good = sum(row["label"] == "good" for row in rows.values())
+    counts = f"{counted(len(rows), 'label')}, {good} good" + (f"; left out: {reasons}" if reasons else "")
+    say(f"{counts}: {options.out}", err=is_stream(options.out))
+
+
+def labels_of(run: Run, left_out: Counter[str]) -> list[dict[str, Any]]:
+    """Return the reviewed questions of a run as rows of question labels; see data/README.md.
+
+    The split of a row is that of its document, which readers of labels derive from the name. ``left_out`` counts the
+    reviewed samples that become no label, by reason.
+    """
+    latest = latest_reviews(run.reviews)
+    labels = [_label(run, each, list(latest[each.id].values())) for each in run.samples if each.id in latest]
+    left_out.update(label for label in labels if isinstance(label, str))
+    return [label for label in labels if not isinstance(label, str)]
+
+
+def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any] | str:
+    """Return the label of a sample, or why it has none."""
+    paths = list(dict.fromkeys(chunk.path for chunk in sample.contexts))
+    reasons = [_reason(review) for review in reviews]
+    if not sample.retrieval_gt:
+        return "unanswerable question"
+    if len(paths) > 1:
+        return "passages of several documents"
+    if len({reason if reason == "ok" else "" for reason, _ in reasons}) > 1:
+        return "reviewers disagree"
+    (reason, answer), _ = Counter(reasons).most_common(1)[0]
+    if not reason:
+        return "refused for another reason"
+    passage = plain_passage(chunk.text for chunk in sample.contexts)
+    digest = hashlib.sha256(f"{sample.question}\0{passage}".encode()).hexdigest()
+    said = "; ".join(dict.fromkeys(review.note for review in reviews if review.note))
+    row: dict[str, Any] = {
+        "id": f"review-{digest[:16]}",
+        "document": Path(paths[0]).stem,
+        "topic": plain(sample.contexts[0].topic),
+        "passage": passage,
+        "question": sample.question,
+        "label": "good" if reason == "ok" else "bad",
+        "reason": reason,
+        "explanation": said or f"Sample {sample.id} of the run {run.folder.resolve().name}.",
+        "origin": ((run.record.get("models") or {}).get("lm") or {}).get("name", "unknown"),
+        "language": sample.language,
+    }
+    if answer and sample.answer.strip() and len({label for _, label in reasons}) == 1:
+        row["answer"] = {"text": sample.answer, "label": answer}
+    return row
+
+
+def _reason(review: Review) -> tuple[str, str]:
+    """Return the reason of a label for the question, empty if labels have none for it, and the label of the answer."""
+    if review.verdict == "signed":
+        return "ok", "correct"
+    known = [reason for reason in REASONS if reason in review.reasons and reason != "other"]
+    if question := next((reason for reason in known if reason not in _ANSWER), ""):
+        return question, ""
+    return ("ok", known[0]) if known else ("", "")

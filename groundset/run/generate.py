@@ -34,7 +34,7 @@ from programs.errors import GroundsetError, RunError, StateError, TrackingError
 from programs.heads import HeadJudge
 from programs.judges import Verdict, verdict
 from programs.outcome import RefusedError, call
-from programs.profiles import read_profiles
+from programs.profiled import read_profiles
 from programs.recipe import Search
 from programs.step import STEPS, step
 from programs.text import plain

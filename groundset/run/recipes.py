@@ -53,8 +53,7 @@ def _evolved(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Mo
 
 def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from groundset.files import data_path
-    from programs.profiled import Profiled
-    from programs.profiles import read_profiles
+    from programs.profiled import Profiled, read_profiles
 
     table = read_profiles(options.profile_file or data_path("profiles", "default.json"))
     limits = {"clues": options.clues, "top_k": options.top_k, "profiles": options.profiles}

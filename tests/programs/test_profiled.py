@@ -7,8 +7,7 @@ import pytest
 from scripted import scripted_lm
 
 from programs.errors import InputError
-from programs.profiled import Profiled
-from programs.profiles import read_profiles
+from programs.profiled import Profiled, read_profiles
 from programs.types import Hit
 
 TABLE = read_profiles(Path(__file__).parents[2] / "data" / "profiles" / "default.json")

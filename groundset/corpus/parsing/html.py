@@ -7,8 +7,8 @@ from bs4 import BeautifulSoup, Comment, ParserRejectedMarkup, Tag
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
+from groundset.corpus.parsing import LOWERED, RAISED, Parsed, UnparsableError, clean, decode
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown
-from groundset.corpus.parsing.text import LOWERED, RAISED, Parsed, UnparsableError, clean, decode
 
 # No inline markup, and the first row of a table is its header.
 MARKDOWN_OPTIONS: dict[str, Any] = {

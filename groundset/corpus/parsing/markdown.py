@@ -10,7 +10,7 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from groundset.corpus.parsing.text import Parsed
+from groundset.corpus.parsing import Parsed
 from programs.types import Heading
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)

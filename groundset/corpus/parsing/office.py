@@ -8,9 +8,9 @@ import zipfile
 from pathlib import PurePosixPath
 from types import ModuleType
 
+from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
 from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_tree, to_markdown
 from groundset.corpus.parsing.markdown import parse_markdown, table_of
-from groundset.corpus.parsing.text import Parsed, UnparsableError, clean, decode
 
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
 _OLE = b"\xd0\xcf\x11\xe0"

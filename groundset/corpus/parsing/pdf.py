@@ -1,21 +1,47 @@
-"""Parse PDFs: lines by pdfminer's layout analysis and tables by pdfplumber, converted to Markdown."""
+"""Parse PDFs: lines by pdfminer's layout analysis and tables by pdfplumber become Markdown.
+
+Running heads are dropped, paragraphs are joined, and headings are found by their font.
+"""
 
 import io
 import logging
+import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import pdfplumber
 from pdfminer.layout import IndexAssigner, LAParams, LTChar, LTPage, LTTextBox, LTTextLine
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
-from groundset.corpus.parsing.markdown import heading_title, parse_markdown
-from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown, plain_line, split_page_marks
-from groundset.corpus.parsing.text import RAISED, Parsed, UnparsableError, clean
+from groundset.corpus.parsing import RAISED, Parsed, UnparsableError, clean
+from groundset.corpus.parsing.markdown import heading_title, parse_markdown, table_of
+from programs.types import PageStart
 
+# Marks the start of a page in Markdown, between two characters that Unicode excludes from texts.
+_MARK = "\ufdd0{}\ufdd1"
+_MARKS = re.compile(_MARK.format(r"(\d+)"))
+_NO_MARKS = dict.fromkeys(map(ord, _MARK.format("")))
+_PAGE_NUMBER = re.compile(
+    r"^[\W_]*(?:(?:page|seite|p\.|s\.)\s*)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:of|von|/)\s*\d{1,4})?[\W_]*$",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^[•‣▪●◦○–*-]\s+")
+_ITEM = re.compile(r"^(?:[•‣▪●◦○–*-]\s|\(?\d{1,3}[.)]\s|\[\d{1,3}\]\s|\(?[a-z][.)]\s)")
+_OPEN_END = re.compile(r"[^.!?:;…'\"”’)\]]$")
+_BROKEN_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
+_BROKEN_PLAIN_WORD = re.compile(r"(?:^|\s)[^\W\d_]+-$")
+_FIRST_WORD = re.compile(r"^[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_MARGIN = 0.12  # of the page's height, for running heads and page numbers
+_HEADING_SCALE = 1.12  # of the size of the text
+_MAX_HEADING, _MAX_BOLD_HEADING = 120, 70  # characters
+_HYPHENATED = 0.02  # of the lines end in a broken word, in a document that hyphenates
+_MAX_BETWEEN = 4  # blocks between the halves of a broken paragraph
+_LONGEST_WORD = 200  # characters
 _MIN_FILLED = 0.5
 # Pages with more text boxes are read from top to bottom: finding their order takes cubic time.
 _MAX_BOXES = 300
@@ -23,6 +49,197 @@ _MAX_BOXES = 300
 _MAX_EDGES = 20_000
 # Table rows times characters of a page: pdfplumber compares each pair.
 _MAX_LOOKUPS = 2_000_000
+
+
+class Line(NamedTuple):
+    """A line of text on a page; ``top`` and ``bottom`` count upwards from the page's lower edge."""
+
+    text: str
+    box: int
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    size: float
+    bold: bool
+
+
+class Table(NamedTuple):
+    """A ruled table on a page."""
+
+    x0: float
+    top: float
+    x1: float
+    bottom: float
+    rows: list[list[str]]
+
+
+class Page(NamedTuple):
+    """A page: its height, its lines in reading order outside tables, and its tables."""
+
+    height: float
+    lines: list[Line]
+    tables: list[Table]
+
+
+class _Block(NamedTuple):
+    kind: str  # "heading", "text" or "table"
+    text: str
+    size: float
+    page: int
+    last_page: int
+
+
+def plain_line(text: str) -> str:
+    """Return a text on one line, without the characters of page marks."""
+    return " ".join(text.translate(_NO_MARKS).split())
+
+
+def split_page_marks(markdown: str) -> tuple[str, list[PageStart]]:
+    """Remove the page marks of ``pages_to_markdown`` from a text and return their offsets; page 1 has no mark."""
+    parts = _MARKS.split(markdown)
+    text, starts = parts[0], [PageStart(page=1, start=0)] if parts[0] else []
+    for page, part in zip(parts[1::2], parts[2::2], strict=True):
+        starts.append(PageStart(page=int(page), start=len(text)))
+        text += part
+    return text, starts
+
+
+def pages_to_markdown(pages: Sequence[Page]) -> str:
+    """Convert the pages of a document to one Markdown text, with a mark wherever the page changes."""
+    pages = _without_running_heads(pages)
+    lines = [line for page in pages for line in page.lines]
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[line.size] += len(line.text)
+    body = max(sizes, key=lambda size: sizes[size], default=0.0)
+    join = _Joiner(lines)
+    blocks = [block for number, page in enumerate(pages, 1) for block in _page_blocks(page, number, body, join)]
+    levels = sorted({block.size for block in blocks if block.kind == "heading"}, reverse=True)
+    parts, current = [], 1
+    for block in _join_split_paragraphs(blocks, join):
+        mark = _MARK.format(block.page) if block.page != current else ""
+        prefix = f"{'#' * min(levels.index(block.size) + 1, 6)} " if block.kind == "heading" else ""
+        parts.append(mark + prefix + block.text)
+        current = block.last_page
+    return "\n\n".join(parts)
+
+
+def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
+    """Drop page numbers, and lines in the margins that recur on half of the pages."""
+
+    def key(page: Page, line: Line) -> tuple[str, str]:
+        above, below = line.bottom > page.height * (1 - _MARGIN), line.top < page.height * _MARGIN
+        return ("above" if above else "below" if below else ""), re.sub(r"\d+", "#", line.text).casefold()
+
+    seen = Counter(mark for page in pages for mark in {key(page, line) for line in page.lines})
+
+    def is_kept(page: Page, line: Line) -> bool:
+        mark = key(page, line)
+        shared = seen[mark] >= 2 and seen[mark] >= len(pages) / 2
+        return not (mark[0] and (shared or _PAGE_NUMBER.match(line.text)))
+
+    return [page._replace(lines=[line for line in page.lines if is_kept(page, line)]) for page in pages]
+
+
+def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Iterator[_Block]:
+    tables = sorted(page.tables, key=lambda table: -table.top)
+    for _, lines in groupby(page.lines, key=lambda line: line.box):
+        box = list(lines)
+        while tables and tables[0].bottom >= box[0].top:
+            yield _Block("table", table_of(tables.pop(0).rows), 0.0, number, number)
+        sizes = Counter(line.size for line in box)
+        groups: list[list[Line]] = []  # headings and paragraphs
+        kinds: list[str] = []
+        for line in box:
+            kind = "heading" if _is_heading(line, sizes, body) else "text"
+            if not groups or kind != kinds[-1] or _begins(kind, line, groups[-1], min(each.x0 for each in box)):
+                groups.append([])
+                kinds.append(kind)
+            groups[-1].append(line)
+        for kind, group in zip(kinds, groups, strict=True):
+            text = join([line.text for line in group])
+            yield _Block(kind, text if kind == "heading" else _BULLET.sub("- ", text), group[0].size, number, number)
+    for table in tables:
+        yield _Block("table", table_of(table.rows), 0.0, number, number)
+
+
+def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
+    """Return whether a line is a heading; ``sizes`` counts the lines of its box by font size."""
+    text = line.text
+    if len(text) > _MAX_HEADING or sum(map(str.isalpha, text)) < 3:
+        return False
+    if line.size >= body * _HEADING_SCALE:
+        return sizes[line.size] <= 3 and not text.endswith((",", ";"))
+    # Bold text in body size is a heading only if it stands alone and reads like one.
+    alone = sizes.total() == 1 and line.bold and line.size >= body
+    return alone and len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;:" and text[0].isupper()
+
+
+def _begins(kind: str, line: Line, group: Sequence[Line], left: float) -> bool:
+    """Return whether a line begins another heading or paragraph than the lines before it."""
+    if kind == "heading":
+        return line.size != group[0].size
+    previous = group[-1]
+    indented = line.x0 > left + 0.8 * line.size and previous.x0 <= left + 0.3 * line.size
+    is_apart = previous.bottom - line.top > 0.9 * line.size or (indented and not _ITEM.match(group[0].text))
+    return is_apart or bool(_ITEM.match(line.text))
+
+
+def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_Block]:
+    """Join paragraphs that a page, column or caption splits in the middle of a sentence."""
+    joined: list[_Block] = []
+    for block in blocks:
+        near = range(len(joined) - 1, max(-1, len(joined) - 1 - _MAX_BETWEEN), -1)
+        same = (n for n in near if joined[n].kind == "text" and abs(joined[n].size - block.size) <= 0.5)
+        broken = next(same, None)
+        is_rest = block.kind == "text" and block.text[0].islower()
+        if not is_rest or broken is None or not _OPEN_END.search(joined[broken].text[-1:]):
+            joined.append(block)
+            continue
+        text = join([joined[broken].text, block.text])
+        if block.page != joined[broken].last_page:
+            start = len(text) - len(block.text)  # the joiner does not change the second part
+            text = text[:start] + _MARK.format(block.page) + text[start:]
+        joined[broken] = joined[broken]._replace(text=text, last_page=block.page)
+    return joined
+
+
+class _Joiner:
+    """Joins lines, and rejoins hyphenated words by the vocabulary of the document."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._words: set[str] = set()
+        broken, after_break = 0, False
+        for line in lines:
+            text = _FIRST_WORD.sub("", line.text) if after_break else line.text
+            after_break = bool(_BROKEN_WORD.search(text))
+            # URLs break at their own hyphens, so only plain words show whether the document hyphenates.
+            broken += bool(_BROKEN_PLAIN_WORD.search(text))
+            # The halves of a broken word are not in the vocabulary.
+            self._words |= {word.casefold() for word in _WORD.findall(_BROKEN_WORD.sub("", text))}
+        self._hyphenates = broken >= _HYPHENATED * len(lines)
+
+    def __call__(self, parts: Sequence[str]) -> str:
+        pieces = [parts[0]]
+        for part in parts[1:]:
+            text = pieces[-1][-_LONGEST_WORD:]
+            head, tail = _BROKEN_WORD.search(text), _FIRST_WORD.match(part)
+            if not head or not tail or not part[0].islower():
+                tight = text.endswith(("-", "/")) and not text.endswith(" -") and part[0].isalnum()
+                pieces.append(part if tight else f" {part}")
+            elif self._is_compound(head[1].casefold(), tail[0].casefold()):
+                pieces.append(part)
+            else:
+                pieces[-1] = pieces[-1][:-1] + part
+        return "".join(pieces)
+
+    def _is_compound(self, head: str, tail: str) -> bool:
+        if f"{head}-{tail}" in self._words:
+            return True
+        if head + tail in self._words:
+            return False
+        return not self._hyphenates or (len(head) > 2 and {head, tail} <= self._words)
 
 
 def parse_pdf(data: bytes) -> Parsed:

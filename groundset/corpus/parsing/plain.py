@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from groundset.corpus.parsing import Parsed
 from groundset.corpus.parsing.markdown import line_starts
-from groundset.corpus.parsing.text import Parsed
 from programs.types import Heading
 
 _UNDERLINE = re.compile(r"^([=\-~^\"*+#])\1{2,}$")

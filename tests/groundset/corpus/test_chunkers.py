@@ -14,8 +14,8 @@ from groundset.corpus.chunkers import Tools, fill, pack
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.listings import text_spans
 from groundset.corpus.options import ChunkerName, CorpusOptions
+from groundset.corpus.parsing import clean
 from groundset.corpus.parsing.markdown import parse_markdown
-from groundset.corpus.parsing.text import clean
 from groundset.corpus.structure import Atom, Span, sections, sentence_spans
 from programs.types import Chunk, Document
 

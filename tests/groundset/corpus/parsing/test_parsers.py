@@ -5,8 +5,7 @@ import json
 import pytest
 from foreign_files import archive, docx
 
-from groundset.corpus.parsing import parse
-from groundset.corpus.parsing.text import Parsed, UnparsableError
+from groundset.corpus.parsing import Parsed, UnparsableError, parse
 
 PROSE = "This paragraph is long enough to count as prose, since it has more than eighty characters in it."
 

@@ -3,9 +3,8 @@ from pathlib import Path
 import pytest
 from foreign_files import pdf
 
-from groundset.corpus.parsing.pdf import parse_pdf
-from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown, plain_line, split_page_marks
-from groundset.corpus.parsing.text import UnparsableError
+from groundset.corpus.parsing import UnparsableError
+from groundset.corpus.parsing.pdf import Line, Page, Table, pages_to_markdown, parse_pdf, plain_line, split_page_marks
 
 
 def line(text: str, y: float, *, box: int = 0, size: float = 10.0, x0: float = 50.0, bold: bool = False) -> Line:

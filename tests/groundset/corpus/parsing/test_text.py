@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundset.corpus.parsing.text import UnparsableError, clean, decode, name_title
+from groundset.corpus.parsing import UnparsableError, clean, decode, name_title
 from groundset.corpus.read import document_name
 
 GERMAN = "Grüße aus Köln: schöne Straßen, süße Brötchen und über 20 Brücken."

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pages_run import PASSAGES, review
 
-from groundset.pages import labels
-from groundset.pages.labels import LabelsFromOptions, labels_from, labels_of
+from groundset.pages import verdicts
+from groundset.pages.verdicts import LabelsFromOptions, labels_from, labels_of
 from groundset.run.run import Run
 from optimizers.labels import read_rows
 from programs.errors import InputError
@@ -85,7 +85,7 @@ def test_the_command(
         "three": [],
     }
     runs = {Path(name): make_run(name, reviews=reviews) for name, reviews in given.items()}
-    monkeypatch.setattr(labels, "open_run", runs.__getitem__)
+    monkeypatch.setattr(verdicts, "open_run", runs.__getitem__)
     out = tmp_path / "labels.jsonl"
     labels_from(LabelsFromOptions(runs=(Path("one"), Path("two")), out=out))
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]

@@ -3,20 +3,8 @@
 groundset has no telemetry, but some of its dependencies have. Importing groundset sets these variables before those
 dependencies are imported. Variables set by the user are not changed.
 
-| variable | what it disables |
-|---|---|
-| `DO_NOT_TRACK` | telemetry of MLflow, the Hugging Face libraries and other tools that honour it |
-| `MLFLOW_DISABLE_TELEMETRY` | telemetry of MLflow |
-| `HF_HUB_DISABLE_TELEMETRY` | telemetry of the Hugging Face libraries |
-| `HF_HUB_DISABLE_UPDATE_CHECK` | the Hub client's version check on PyPI |
-| `ORT_DISABLE_TELEMETRY` | telemetry of onnxruntime's native code |
-| `RAY_USAGE_STATS_ENABLED` | usage reports of Ray |
-| `LITELLM_LOCAL_MODEL_COST_MAP` | the download of a price list by DSPy and LiteLLM; the bundled one is used |
-| `TOKENIZERS_PARALLELISM` | threads that compete with the language model for cores |
-| `OMP_WAIT_POLICY` | threads that spin while waiting, which starve beside another busy process |
-| `HF_HUB_OFFLINE` | every request to the Hugging Face Hub, unless the Hub is enabled |
-
-The Hub is enabled by `GROUNDSET_HUB=1`, by `push`, and while a model named `hf/…` is downloaded.
+`HF_HUB_OFFLINE` disables every request to the Hugging Face Hub, unless the Hub is enabled: by `GROUNDSET_HUB=1`, by
+`push`, and while a model named `hf/…` is downloaded.
 
 If the environment names a proxy, loopback addresses are added to `NO_PROXY`.
 """
@@ -26,15 +14,15 @@ import re
 from collections.abc import MutableMapping
 
 _DEFAULTS = {
-    "DO_NOT_TRACK": "true",
+    "DO_NOT_TRACK": "true",  # telemetry of MLflow, the Hugging Face libraries and other tools that honour it
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "HF_HUB_DISABLE_TELEMETRY": "1",
-    "HF_HUB_DISABLE_UPDATE_CHECK": "1",
-    "ORT_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_UPDATE_CHECK": "1",  # the Hub client's version check on PyPI
+    "ORT_DISABLE_TELEMETRY": "1",  # of onnxruntime's native code
     "RAY_USAGE_STATS_ENABLED": "0",
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    "TOKENIZERS_PARALLELISM": "false",
-    "OMP_WAIT_POLICY": "passive",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # DSPy and LiteLLM use the bundled price list and download none
+    "TOKENIZERS_PARALLELISM": "false",  # its threads compete with the language model for cores
+    "OMP_WAIT_POLICY": "passive",  # threads that spin while waiting starve beside another busy process
 }
 _OFFLINE = "HF_HUB_OFFLINE"
 _TRUE = frozenset({"1", "true", "yes", "on"})

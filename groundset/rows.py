@@ -18,7 +18,7 @@ from typing import Any
 
 from groundset.bounded import child_command, limit_memory
 from programs.errors import InputError
-from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, format_size, numbered_lines, opened
+from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, numbered_lines, opened
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
@@ -95,7 +95,7 @@ def parquet_rows(file: Path, *, longest: int = MAX_ROW) -> Iterator[Row]:
                     reason = "takes more than 1 GB of memory to read, or is damaged"
                     raise InputError(f"{file}, after row {number - 1}: {reason}")
                 if len(line) > longest:
-                    raise InputError(f"{where}: longer than {format_size(longest)}")
+                    raise InputError(f"{where}: longer than {longest >> 20} MB")
                 left -= len(line) + _ROW_COST
                 if left < 0:
                     raise InputError(f"{where}: a file of {size:,} bytes must not hold more than this")

@@ -10,27 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from programs.english_syntax import (
-    PLACES,
-    TIMES,
-    Clause,
-    Verb,
-    clauses,
-    ends_at_punctuation,
-    in_full,
-    is_anchored,
-    is_bare,
-    is_general,
-    is_glued,
-    is_informative,
-    label_of,
-    leading,
-    path_to,
-    rest_of,
-    subject_of,
-    text_of,
-    verb_of,
-)
+from programs import english_syntax as syntax
 from programs.languages import ENGLISH
 from programs.text import CAPITALISED, CODE, NAME, NUMBER, SENTENCE_END, has_words, title_of, tokens, without_brackets
 
@@ -100,7 +80,7 @@ class _Asked(NamedTuple):
 
     answer: str
     words: str
-    clause: Clause
+    clause: syntax.Clause
     score: float
     defines: bool = False
     of_subject: bool = False
@@ -164,8 +144,8 @@ def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
             one = _named(_ask(sentence, answer, title), topic, passage)
             if one and not any(answer in other for other in found):
                 found[answer] = one
-    for clause in clauses(sentence):
-        verb, subject = verb_of(clause.verb), subject_of(clause.subject, title)
+    for clause in syntax.clauses(sentence):
+        verb, subject = syntax.verb_of(clause.verb), syntax.subject_of(clause.subject, title)
         if verb is None or not subject or subject[0].isdigit():
             continue
         for explanation in (*_definitions(clause, verb, subject), *_reasons(clause, verb, subject)):
@@ -184,7 +164,7 @@ def _named(asked: _Asked | None, topic: str, passage: str, words: range = _QUEST
         return None
     sentence, subject = asked.clause.verb.doc, asked.clause.subject
     text = without_brackets(" ".join(asked.words.split()))
-    full = in_full(text, title_of(topic), sentence, passage)
+    full = syntax.in_full(text, title_of(topic), sentence, passage)
     malformed = (
         len(full.split()) not in words
         or ENGLISH.refers_to_text(full)
@@ -194,14 +174,14 @@ def _named(asked: _Asked | None, topic: str, passage: str, words: range = _QUEST
         or re.search(r"[()\[\]]", asked.answer)
     )
     is_stranger = asked.defines and text.startswith("Who ") and not _ABOUT_PERSON.search(passage)
-    if malformed or is_stranger or is_glued(text, asked.clause.verb):
+    if malformed or is_stranger or syntax.is_glued(text, asked.clause.verb):
         return None
     named = asked._replace(words=full)
-    if is_general(asked.clause) or (title_of(topic) and has_words(full, title_of(topic))):
+    if syntax.is_general(asked.clause) or (title_of(topic) and has_words(full, title_of(topic))):
         return named
     if not (asked.of_subject or asked.defines):
-        single = subject.pos_ == "PROPN" and is_bare(subject) and full == text
-        if (single and subject.text.casefold() not in tokens(topic)) or not is_anchored(subject):
+        single = subject.pos_ == "PROPN" and syntax.is_bare(subject) and full == text
+        if (single and subject.text.casefold() not in tokens(topic)) or not syntax.is_anchored(subject):
             return None
     names = [token.text for token in sentence if token.pos_ == "PROPN" and token.text in full.split()]
     return named if any(name[:1].isupper() and not name.isupper() for name in names) else None
@@ -239,8 +219,8 @@ def _spans(sentence: str) -> list[str]:
 def _ask(sentence: Any, answer: str, title: str) -> _Asked | None:
     start = sentence.text.find(answer)
     span: Any = sentence.char_span(start, start + len(answer), alignment_mode="strict") if start >= 0 else None
-    for clause in clauses(sentence) if span is not None else ():
-        path, verb = path_to(span.root, clause.verb), verb_of(clause.verb)
+    for clause in syntax.clauses(sentence) if span is not None else ():
+        path, verb = syntax.path_to(span.root, clause.verb), syntax.verb_of(clause.verb)
         if verb is None or not path or any(token.pos_ in ("VERB", "AUX") for token in path):
             continue
         of_subject = path[-1].i == clause.subject.i
@@ -252,12 +232,14 @@ def _ask(sentence: Any, answer: str, title: str) -> _Asked | None:
     return None
 
 
-def _ask_for_subject(clause: Clause, verb: Verb, span: Any, path: list[Any], answer: str) -> tuple[str, float] | None:
+def _ask_for_subject(
+    clause: syntax.Clause, verb: syntax.Verb, span: Any, path: list[Any], answer: str
+) -> tuple[str, float] | None:
     """Ask for the subject: "Who registered mozilla.org"."""
     within = len(path) == 1 or (len(path) == 2 and path[0].dep_ in _NUMBER_MODIFIERS)
     extra = sum(1 for _ in clause.subject.subtree) - len(span)
-    label, rest = label_of(span), rest_of(clause, -1)
-    if not within or extra > _MAX_TITLE_WORDS or label in TIMES or not rest:
+    label, rest = syntax.label_of(span), syntax.rest_of(clause, -1)
+    if not within or extra > _MAX_TITLE_WORDS or label in syntax.TIMES or not rest:
         return None
     word = _question_words(span, answer) or _subject_word(span, label, answer)
     if not word or re.match(_INCOMPLETE, word) or (clause.verb.lemma_ == "be" and word != "Who"):
@@ -266,24 +248,24 @@ def _ask_for_subject(clause: Clause, verb: Verb, span: Any, path: list[Any], ans
 
 
 def _ask_for_rest(
-    clause: Clause, verb: Verb, span: Any, path: list[Any], answer: str, title: str
+    clause: syntax.Clause, verb: syntax.Verb, span: Any, path: list[Any], answer: str, title: str
 ) -> tuple[str, float] | None:
     """Ask for an object, a time, a place or an amount: "In which year did Mozilla promote Brendan Eich"."""
-    subject, top = subject_of(clause.subject, title), path[-1]
+    subject, top = syntax.subject_of(clause.subject, title), path[-1]
     if not subject or subject[0].isdigit() or (top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod")):
         return None
-    label, form, preposition = label_of(span), _question_words(span, answer), top.text.casefold()
-    rest = f"{verb.auxiliary} {subject} {verb.rest} {rest_of(clause, top.i)}"
+    label, form, preposition = syntax.label_of(span), _question_words(span, answer), top.text.casefold()
+    rest = f"{verb.auxiliary} {subject} {verb.rest} {syntax.rest_of(clause, top.i)}"
     dependencies = [token.dep_ for token in path]
     if dependencies[-1] == "prep" and preposition in _AMOUNT_PREPOSITIONS and form.startswith("How many "):
         return (f"{top.text.capitalize()} h{form[1:]} {rest}", 1.2) if len(path) < 4 else None
-    if label in TIMES or form in ("In which year", "On what date"):
+    if label in syntax.TIMES or form in ("In which year", "On what date"):
         word = "" if re.search(r"\btimes\b", rest) else _time_words(span, top, dependencies, form, answer)
         return (f"{word} {rest}", 1.6) if word else None
     counts = len(path) == 2 and dependencies[0] in _NUMBER_MODIFIERS
     if dependencies[-1] in ("dobj", "attr") and (len(path) == 1 or counts):
         return _ask_for_object(span, top, rest, label, form)
-    if dependencies == ["pobj", "prep"] and label in PLACES and preposition in ("in", "at", "to", "into"):
+    if dependencies == ["pobj", "prep"] and label in syntax.PLACES and preposition in ("in", "at", "to", "into"):
         return f"Where {rest}", 1.3
     after = span.doc[span.end : span.end + 2]
     is_listed = len(after) == 2 and after[0].text in (",", "and", "&") and after[1].pos_ == "PROPN"
@@ -294,7 +276,7 @@ def _ask_for_rest(
 
 def _ask_for_object(span: Any, top: Any, rest: str, label: str, form: str) -> tuple[str, float] | None:
     if form:
-        of_what = text_of(token for token in top.subtree if token.i >= span.end and token.i > top.i)
+        of_what = syntax.text_of(token for token in top.subtree if token.i >= span.end and token.i > top.i)
         others = any(child.dep_ in ("dobj", "attr") and child.i != top.i for child in top.head.children)
         if others or re.match(_INCOMPLETE, form) or (top.dep_ == "attr" and form != "How much"):
             return None
@@ -302,7 +284,7 @@ def _ask_for_object(span: Any, top: Any, rest: str, label: str, form: str) -> tu
     answered = range(span.start, span.end)
     extra = [token for token in top.subtree if token.dep_ not in ("det", "punct") and token.i not in answered]
     joined = any(child.dep_ == "conj" for child in top.children)
-    if joined or top.dep_ == "attr" or label in _AMOUNTS or len(extra) > 1 or not is_informative(span):
+    if joined or top.dep_ == "attr" or label in _AMOUNTS or len(extra) > 1 or not syntax.is_informative(span):
         return None  # "What is X" is too vague
     return f"{'Who' if label == 'PERSON' else 'What'} {rest}", 0.9
 
@@ -331,7 +313,7 @@ def _subject_word(span: Any, label: str, answer: str) -> str:
         return ""
     if label in _BY_LABEL:  # a single word is often wrongly labelled as an organization
         return _BY_LABEL[label] if len(answer.split()) > 1 or label != "ORG" else ""
-    return "What" if label in _THINGS or (span.root.pos_ != "PROPN" and is_informative(span)) else ""
+    return "What" if label in _THINGS or (span.root.pos_ != "PROPN" and syntax.is_informative(span)) else ""
 
 
 def _question_words(span: Any, answer: str) -> str:
@@ -353,7 +335,7 @@ def _question_words(span: Any, answer: str) -> str:
     return f"How many {span[-1].text}" if counts else ""
 
 
-def _definitions(clause: Clause, verb: Verb, subject: str) -> Iterator[_Asked]:
+def _definitions(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator[_Asked]:
     """Ask what a thing is: "What is Gridfold"."""
     if clause.verb.lemma_ != "be" or verb.rest or len(subject.split()) > _MAX_DEFINED_WORDS:
         return
@@ -361,8 +343,8 @@ def _definitions(clause: Clause, verb: Verb, subject: str) -> Iterator[_Asked]:
         if noun.dep_ != "attr" or noun.i < clause.verb.i or noun.pos_ != "NOUN":
             continue
         articles = [child.lower_ for child in noun.children if child.dep_ == "det"]
-        answer = leading(noun)
-        fits = len(answer.split()) in _ANSWER_WORDS and not rest_of(clause, noun.i)
+        answer = syntax.leading(noun)
+        fits = len(answer.split()) in _ANSWER_WORDS and not syntax.rest_of(clause, noun.i)
         fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
         if fits and ((noun.tag_ == "NNS" and not articles) or _ARTICLES.issuperset(articles)):
             person = clause.subject.ent_type_ == "PERSON"
@@ -371,20 +353,22 @@ def _definitions(clause: Clause, verb: Verb, subject: str) -> Iterator[_Asked]:
                 yield _Asked(answer, f"{'Who' if person else 'What'} {verb.auxiliary} {subject}", clause, 1.3, True)
 
 
-def _reasons(clause: Clause, verb: Verb, subject: str) -> Iterator[_Asked]:
+def _reasons(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator[_Asked]:
     """Ask why, for a clause with "because" or "so that", a phrase with "due to", or a purpose."""
     for child in clause.verb.children:
         if child.i < clause.verb.i or child.dep_ not in ("advcl", "prep") or not _gives_reason(clause, child):
             continue
-        answer, rest = text_of(child.subtree), rest_of(clause, child.i)
+        answer, rest = syntax.text_of(child.subtree), syntax.rest_of(clause, child.i)
         if len(answer.split()) in _ANSWER_WORDS and not ENGLISH.refers_to_text(answer) and (verb.rest or rest):
             yield _Asked(answer, f"Why {verb.auxiliary} {subject} {verb.rest} {rest}", clause, 1.4)
 
 
-def _gives_reason(clause: Clause, part: Any) -> bool:
+def _gives_reason(clause: syntax.Clause, part: Any) -> bool:
     """Return whether a part of a clause is a reason: "so that it can hide" is one, "so that it is deaf" is not."""
     first, second = (token.lower_ for token in part.doc[part.left_edge.i : part.left_edge.i + 2])
-    if not ends_at_punctuation(part.right_edge) or re.search("[;:]", part.doc[clause.verb.i : part.left_edge.i].text):
+    if not syntax.ends_at_punctuation(part.right_edge) or re.search(
+        "[;:]", part.doc[clause.verb.i : part.left_edge.i].text
+    ):
         return False
     if first == "because" or (first, second) == ("due", "to"):
         return True

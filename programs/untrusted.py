@@ -46,7 +46,7 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
             if not line:
                 return
             if len(line) > MAX_ROW:
-                raise InputError(f"{file}, line {number}: longer than {format_size(MAX_ROW)}")
+                raise InputError(f"{file}, line {number}: longer than {MAX_ROW >> 20} MB")
             yield number, line.removeprefix(_BOM if number == 1 else b"").removesuffix(b"\n")
 
 
@@ -60,13 +60,8 @@ def small_text(file: Path, most: int) -> str:
     with opened(file) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
-        raise InputError(f"{file}: longer than {format_size(most)}")
+        raise InputError(f"{file}: longer than {most >> 20} MB")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: not UTF-8 text") from error
-
-
-def format_size(size: int) -> str:
-    """Return a number of bytes as text, such as ``8 MB``."""
-    return f"{size >> 20} MB"

@@ -27,7 +27,8 @@ from programs.errors import InputError
 from programs.guided import Sound
 
 _PADDED = 32  # tokens; with arbitrary lengths memory kept growing
-_AT_ONCE = 2048  # padded tokens in one pass: 16 GB with a 1.5B model; 3072 tokens took 24 GB
+# Padded tokens in one pass. In main memory, 2048 take 16 GB with a 1.5B model and 3072 took 24.
+_AT_ONCE = {"cpu": 2048, "cuda": 16_384}
 _CHECKPOINT, _CHECKPOINT_SECONDS = "checkpoint.pt", 180
 _WARM_UP = 0.05  # of the steps
 _CLIP = 1.0  # largest norm of a gradient
@@ -150,7 +151,9 @@ class _Trainer:
         self._options, self._weights = options, weights
         self.architecture = str(GGUFReader(weights).fields["general.architecture"].contents())
         torch.manual_seed(options.seed)
-        self._tokenizer, self.model = _load(weights, options)
+        self._tokenizer, model = _load(weights, options)
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.model = model.to(self._device)
         self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
         for weight in self._learning:
             weight.data = weight.data.float()
@@ -202,7 +205,7 @@ class _Trainer:
         """Accumulate the gradient of the loss per token of the completions, a few rows at a time."""
         tokens = [len(row.tokens) - row.target for row in rows]
         total = 0.0
-        for part in _parts(rows):
+        for part in _parts(rows, _AT_ONCE[self._device]):
             loss = self._loss([rows[number] for number in part]) * (
                 sum(tokens[number] for number in part) / sum(tokens)
             )
@@ -219,14 +222,14 @@ class _Trainer:
     def _loss(self, rows: Sequence[_Row]) -> Any:
         import torch
 
-        tokens = torch.zeros((len(rows), max(row.padded for row in rows)), dtype=torch.long)
+        tokens = torch.zeros((len(rows), max(row.padded for row in rows)), dtype=torch.long, device=self._device)
         mask, targets = torch.zeros_like(tokens), torch.zeros_like(tokens, dtype=torch.bool)
         for number, row in enumerate(rows):
-            tokens[number, : len(row.tokens)] = torch.tensor(row.tokens)
+            tokens[number, : len(row.tokens)] = torch.tensor(row.tokens, device=self._device)
             mask[number, : len(row.tokens)] = 1
             targets[number, row.target : len(row.tokens)] = True
         base = self.model.get_base_model()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast(self._device, dtype=torch.bfloat16):
             hidden = base.model(input_ids=tokens, attention_mask=mask).last_hidden_state
             logits = base.lm_head(hidden[:, :-1][targets[:, 1:]])
         return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][targets[:, 1:]])
@@ -243,7 +246,9 @@ class _Trainer:
         """Load the checkpoint of the same training, if there is one."""
         import torch
 
-        state: dict[str, Any] = torch.load(file, weights_only=True) if file.exists() else {"asked": None}
+        state: dict[str, Any] = {"asked": None}
+        if file.exists():
+            state = torch.load(file, weights_only=True, map_location=self._device)
         if state["asked"] == asked:
             with torch.no_grad():
                 for weight, saved in zip(self._learning, state["learned"], strict=True):
@@ -287,7 +292,7 @@ def _write_adapter(model: Any, architecture: str, path: Path, name: str) -> None
     writer.add_float32("adapter.lora.alpha", float(model.peft_config["default"].lora_alpha))
     for key, factor in sorted(model.state_dict().items()):
         if "lora_" in key:
-            tensor, values = _converted(key, factor.float().numpy(), architecture, model.config)
+            tensor, values = _converted(key, factor.float().cpu().numpy(), architecture, model.config)
             writer.add_tensor(tensor, values.astype(np.float16))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -314,11 +319,11 @@ def _rate_factor(step: int, steps: int) -> float:
     return step / warm if step <= warm else 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm + 1)))
 
 
-def _parts(rows: Sequence[_Row]) -> Iterator[list[int]]:
-    """Yield the indices of rows that are processed together."""
+def _parts(rows: Sequence[_Row], at_once: int) -> Iterator[list[int]]:
+    """Yield the indices of rows that are processed together: at most ``at_once`` padded tokens."""
     part: list[int] = []
     for number in sorted(range(len(rows)), key=lambda number: rows[number].padded):
-        if part and (len(part) + 1) * rows[number].padded > _AT_ONCE:
+        if part and (len(part) + 1) * rows[number].padded > at_once:
             yield part
             part = []
         part.append(number)

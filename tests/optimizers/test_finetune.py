@@ -81,5 +81,5 @@ def test_rates_and_parts() -> None:
     assert max(rates) == rates[1] == 1
     assert rates[-1] < 0.01
     sizes = [module._Row([0] * length, 1) for length in (30, 31, 900, 1000, 33)]
-    assert list(module._parts(sizes)) == [[0, 1, 4], [2, 3]]
+    assert list(module._parts(sizes, module._AT_ONCE["cpu"])) == [[0, 1, 4], [2, 3]]
     assert Turn([], "x") == Turn([], "x")

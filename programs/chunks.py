@@ -23,9 +23,9 @@ class SeveralChunks(Recipe):
     it says of the question. A question that needs one passage only is returned as a question about that one.
     """
 
-    def __init__(self, search: Search | None = None, *, panel: bool = False) -> None:
+    def __init__(self, search: Search | None = None, *, panel: bool = False, about: str = "") -> None:
         """Build the steps; see :class:`programs.recipe.Recipe`."""
-        super().__init__(search, panel=panel)
+        super().__init__(search, panel=panel, about=about)
         self.combine = step("combine")
 
     def forward(
@@ -78,6 +78,7 @@ class SeveralChunks(Recipe):
         """Return the kind and the draft that was written, and its evidence with the positions of the passages."""
         written = call(
             self.combine,
+            about=self.about,
             passages=numbered(read),
             asked_already=list(asked),
             answers=LENGTHS[answers],

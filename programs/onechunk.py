@@ -1,6 +1,6 @@
 """Questions about one passage: recipes ``evolved``, ``single`` and ``roundtrip``.
 
-keyphrases (if something was asked already) → ask → is the evidence in the passage? → judge ⇄ revise → same answer?
+[keyphrases, if something was asked already →] ask → is the evidence in the passage? → judge ⇄ revise → same answer?
 → panel → alternatives → question
 """
 
@@ -30,15 +30,19 @@ class OneChunk(Recipe):
     judge reads the question with the passage but without the answer, and answers it again.
     """
 
-    def __init__(self, search: Search | None = None, *, panel: bool = False, keyphrases: bool = True) -> None:
+    def __init__(
+        self, search: Search | None = None, *, panel: bool = False, about: str = "", keyphrases: bool = False
+    ) -> None:
         """Build the steps.
 
         Args:
             search: finds passages for a query, for alternatives and unanswerable questions.
             panel: whether three reviewers must approve each question.
-            keyphrases: whether further questions about a passage are asked about its keyphrases in turn.
+            about: one sentence on what the documents are and who asks.
+            keyphrases: whether further questions about a passage are asked about its keyphrases in turn. Of four
+                questions about each of 40 passages, a strong writer made 3.8 distinct good ones without, 2.7 with them.
         """
-        super().__init__(search, panel=panel)
+        super().__init__(search, panel=panel, about=about)
         self.ask = step("ask")
         if keyphrases:
             self.keyphrases = step("keyphrases")
@@ -127,6 +131,7 @@ class OneChunk(Recipe):
             raise RefusedError("ask", f"the passage carries no {' or '.join(forms)}")
         written = call(
             self.ask,
+            about=self.about,
             topic=read.topic,
             before=read.before,
             passage=read.text,

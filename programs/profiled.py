@@ -158,6 +158,7 @@ class Profiled(SeveralChunks):
         top_k: int = 3,
         profiles: int = 3,
         panel: bool = False,
+        about: str = "",
     ) -> None:
         """Build the steps.
 
@@ -168,8 +169,9 @@ class Profiled(SeveralChunks):
             top_k: how many passages a search returns.
             profiles: how many profiles to try for a clue.
             panel: whether three reviewers must approve each question.
+            about: one sentence on what the documents are and who asks.
         """
-        super().__init__(search, panel=panel)
+        super().__init__(search, panel=panel, about=about)
         self.table = table
         self.count, self.top_k, self.tries = clues, top_k, profiles
         self.clues = step("clues")

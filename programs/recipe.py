@@ -46,13 +46,15 @@ class Recipe(dspy.Module):
     Attributes:
         search: finds passages for a query; without one, there are no alternatives.
         panel: whether three reviewers must approve each question by majority.
+        about: one sentence on what the documents are and who asks, for writer and judge.
     """
 
-    def __init__(self, search: Search | None = None, *, panel: bool = False) -> None:
+    def __init__(self, search: Search | None = None, *, panel: bool = False, about: str = "") -> None:
         """Build the steps."""
         super().__init__()
         self.search = search
         self.panel = panel
+        self.about = about
         self.judge = step("judge")
         self.compare = step("compare")
         self.revise = step("revise")
@@ -63,6 +65,7 @@ class Recipe(dspy.Module):
         """Return the judge's decision on a question, and the judge's own answer; empty from a fitted head."""
         judged = call(
             self.judge,
+            about=self.about,
             topic=passage.topic,
             before=passage.before,
             passage=passage.text,

@@ -8,9 +8,10 @@ class JudgeQuestion(dspy.Signature):
 
     Be strict: faults are easily missed, and one is enough for no. Names, places and years in the topic or before the
     passage count as said, the answer must be in the passage.
-    Independent: read the question alone first, as somebody who will never see the passage. It is no if it points at a
-    passage, text or figure, if a word in it says nothing until the passage explains who or what that is, or if it
-    describes in a roundabout way what has a name.
+    Independent: read the question first as somebody who knows which documents are searched, that is title and headings,
+    but will never see the passage. What these make plain need not be named. It is no if it points at a passage, text or
+    figure, if a word in it says nothing until the passage explains who or what that is, or if it describes in a
+    roundabout way what has a name.
     Clear: it asks one thing in a well-formed way; a list of things that are asked for together is one. It is no if two
     things are asked at once, if several different answers would be right, or if it holds its own answer other than as
     one of several to choose from.
@@ -19,13 +20,14 @@ class JudgeQuestion(dspy.Signature):
     passage does not say or says otherwise.
     """
 
+    about: str = dspy.InputField(desc="what the documents are and who asks", default="")
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")
     before: str = dspy.InputField(desc="what stands just before the passage", default="")
     passage: str = dspy.InputField(desc="the passage that must answer the question")
     question: str = dspy.InputField(desc="the question to judge")
     reason: str = dspy.OutputField(desc="what speaks for and against the question, in at most 30 words")
     answer: str = dspy.OutputField(desc="the whole answer in a few words of the passage, or: not stated")
-    independent: bool = dspy.OutputField(desc="can the question be understood without the passage?")
+    independent: bool = dspy.OutputField(desc="can it be understood by who knows the documents, not the passage?")
     clear: bool = dspy.OutputField(desc="does it ask one clear thing?")
     answerable: bool = dspy.OutputField(desc="does the passage answer it?")
     confidence: int = dspy.OutputField(desc="how likely an editor keeps it, from 0 to 100; under 50 with any no")

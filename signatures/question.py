@@ -6,10 +6,11 @@ import dspy
 class AskPassage(dspy.Signature):
     """Write one question that a user of these documents would ask and that this passage alone answers.
 
-    The question asks one thing, in the words of somebody who wants to know or to do something and has not seen the
-    passage. It calls its subject by its full name, so that it can be understood alone; the name may come from the topic
-    or from what stands before, all else from the passage. It does not speak of the passage and does not give its answer
-    away. The answer is right, complete and stated in the passage, or counted or concluded from nothing but what it
+    The question asks one thing, in the words of somebody who wants to know or to do something, who knows which documents
+    are searched but has not seen the passage. What it is about is called by its full name; what title and headings make
+    plain to such a person, such as the product that a manual is for, need not be named. Names may come from the topic or
+    from what stands before, all else from the passage. The question does not speak of the passage and does not give its
+    answer away. The answer is right, complete and stated in the passage, or counted or concluded from nothing but what it
     states. The evidence is copied from the passage word for word.
 
     Take the first form on offer that this passage carries, and in that form ask what is most worth knowing; of kinds
@@ -18,6 +19,7 @@ class AskPassage(dspy.Signature):
     asked already, write "none" as the question, and why as the answer.
     """
 
+    about: str = dspy.InputField(desc="what the documents are and who asks", default="")
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")
     before: str = dspy.InputField(desc="what stands just before the passage", default="")
     passage: str = dspy.InputField(desc="the passage to ask about")
@@ -49,6 +51,7 @@ class CombinePassages(dspy.Signature):
     question, and why as the answer.
     """
 
+    about: str = dspy.InputField(desc="what the documents are and who asks", default="")
     passages: str = dspy.InputField(desc="the passages, each under its number with title and headings")
     asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
     answers: str = dspy.InputField(desc="how long the answer is")

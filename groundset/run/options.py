@@ -33,7 +33,7 @@ _RECIPES_OF = {  # of options of some recipes only
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
 }
 # What guided writers know nothing of.
-_FREE = ("kinds", "personas", "like", "panel", "answers", "language")
+_FREE = ("about", "kinds", "personas", "like", "panel", "answers", "language")
 # What two calls on one folder may differ in; documents and models are compared by their content.
 _NOT_COMPARED = {
     *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),
@@ -140,6 +140,9 @@ class GenerateOptions(CorpusOptions):
         f"What questions ask for, by weight; 0 leaves a kind out: {', '.join(KINDS)}.",
         metavar="KIND=WEIGHT,...",
         shown=",".join(f"{name}={weight:g}" for name, weight in KINDS.items()),
+    )
+    about: str = option(
+        "", "One sentence on what the documents are and who asks, for writer and judge.", metavar="TEXT", max_length=500
     )
     answers: Literal["short", "open"] = option("short", "A few words, or one to three whole sentences.")
     personas: _Texts = option(

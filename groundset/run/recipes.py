@@ -38,13 +38,13 @@ class Recipe(NamedTuple):
 def _one(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from programs.onechunk import OneChunk
 
-    return {"one": OneChunk(search, panel=options.panel)}
+    return {"one": OneChunk(search, panel=options.panel, about=options.about)}
 
 
 def _several(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from programs.chunks import SeveralChunks
 
-    return {"several": SeveralChunks(search, panel=options.panel)}
+    return {"several": SeveralChunks(search, panel=options.panel, about=options.about)}
 
 
 def _evolved(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
@@ -56,7 +56,7 @@ def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.M
     from programs.profiled import Profiled, read_profiles
 
     table = read_profiles(options.profile_file or data_path("profiles", "default.json"))
-    limits = {"clues": options.clues, "top_k": options.top_k, "profiles": options.profiles}
+    limits = {"clues": options.clues, "top_k": options.top_k, "profiles": options.profiles, "about": options.about}
     return {"clue": Profiled(search, table, **limits, panel=options.panel)}
 
 

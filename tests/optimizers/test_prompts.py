@@ -116,7 +116,7 @@ def test_whole_program(asking: Task, tmp_path: Path) -> None:
     made.program.save(str(tmp_path / "program.json"))
     states = read_states(tmp_path / "program.json")
     assert len(states["judge"].demos) == 4
-    assert states.keys() >= {"ask", "judge", "revise", "compare", "keyphrases"}
+    assert states.keys() >= {"ask", "judge", "revise", "compare"}
 
 
 def test_stock_optimizers_without_anything_of_ours(judging: Task, asking: Task, tmp_path: Path) -> None:

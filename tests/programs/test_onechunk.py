@@ -87,7 +87,7 @@ def test_a_model_compares_answers_only_where_words_do_not_tell() -> None:
 
 def test_further_questions_are_about_keyphrases_that_were_not_asked_about() -> None:
     phrases = "delivery that arrives later | not in it | Milk above 6 degrees"
-    _, engine = made({"keyphrases": phrases}, asked=["When is a delivery that arrives later paid?"])
+    _, engine = made({"keyphrases": phrases}, OneChunk(keyphrases=True), asked=["When is a delivery that arrives later paid?"])
     assert engine.steps()[:2] == ["keyphrases", "ask"]
     assert "Subject: Milk above 6 degrees" in str(engine.requests[1][1].messages[-1].parts[0].text)
 
@@ -121,7 +121,6 @@ def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn() -> None
         "ask": [ASK, second],
         "judge": [GOOD, GOOD.replace("two thirds of the day's price", "above 6 degrees")],
         "revise": "New question: And which do they refuse?\nNew answer: above 6 degrees",
-        "keyphrases": "Milk above 6 degrees",
     }
     found, _ = made(answers, wanted=("conversation",))
     assert found.question == "Which milk does the Moss Lane plant refuse?"
@@ -165,4 +164,4 @@ def test_a_state_holds_what_is_served(tmp_path: Path) -> None:
     loaded.load(tmp_path / "program.json")
     assert loaded.judge.signature.instructions == "Decide\nin two lines."
     assert loaded.ask.config["max_tokens"] == 77
-    assert [name for name, _ in loaded.named_predictors()] == ["judge", "compare", "revise", "ask", "keyphrases"]
+    assert [name for name, _ in loaded.named_predictors()] == ["judge", "compare", "revise", "ask"]

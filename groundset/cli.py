@@ -163,15 +163,10 @@ def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    _mend_streams()
-    sys.exit(_run(arguments))
-
-
-def _mend_streams() -> None:
-    """Give closed streams a place to write to."""
-    for name in ("stdout", "stderr"):
+    for name in ("stdout", "stderr"):  # closed streams get a place to write to
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - open until the end
+    sys.exit(_run(arguments))
 
 
 def _run(arguments: list[str]) -> int:
@@ -192,7 +187,9 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _fail("aborted", 1)
     except typer.TyperException as error:
-        return _fail(_usage_message(error), error.exit_code)
+        message = error.format_message()
+        in_our_style = message if message.startswith("Usage: ") else message[:1].lower() + message[1:].rstrip(".")
+        return _fail(in_our_style, error.exit_code)
     except Exception as error:  # noqa: BLE001 - tracebacks are shown only with GROUNDSET_DEBUG
         cause: BaseException | None = error
         while cause is not None:  # DSPy wraps errors
@@ -210,12 +207,6 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
         name, equals, value = argument.partition("=")
         if argument == "" or (name.startswith("--") and equals and not value):
             raise InputError(f"{name or before}: the value is empty; give one or omit it")
-
-
-def _usage_message(error: typer.TyperException) -> str:
-    """Return a message of Typer in the style of groundset's own."""
-    message = error.format_message()
-    return message if message.startswith("Usage: ") else message[:1].lower() + message[1:].rstrip(".")
 
 
 def _fail(message: str, status: int) -> int:

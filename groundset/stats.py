@@ -1,16 +1,6 @@
 """Estimates with 95 % intervals, significance tests with Holm's correction, and the smallest detectable gains.
 
-| name | what it returns |
-|---|---|
-| `wilson(part, whole)` | a share with Wilson's interval |
-| `bootstrap_mean(values, units)` | a mean with its bootstrap interval over `resampling_units(documents)` |
-| `kappa(first, second)` | Cohen's kappa of two reviewers with its interval |
-| `permutation(before, after, units)` | p of paired values |
-| `gain_of_shares(before, after)` | the difference between two shares of unpaired values, and its p |
-| `holm(pvalues)`, `p_text(p)` | corrected p-values; a p-value as text |
-| `detectable_gain(gain, tests)` | the smallest gain that a test would have shown |
-
-`Estimate` is a value with its bounds. Tests and distributions are scipy's; this adds cases without data or variance.
+Tests and distributions are scipy's; this adds cases without data or variance.
 """
 
 import math

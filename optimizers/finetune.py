@@ -169,7 +169,8 @@ class _Trainer:
         optimizer = torch.optim.AdamW(self._learning, lr=options.rate, weight_decay=0.0)
         with self._weights.open("rb") as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
-        asked = json.dumps([asdict(options), _digest(turns), weights], sort_keys=True)
+        wanted = hashlib.sha256(json.dumps([[list(turn.messages), turn.completion] for turn in turns]).encode())
+        asked = json.dumps([asdict(options), wanted.hexdigest(), weights], sort_keys=True)
         folder.mkdir(parents=True, exist_ok=True)
         self._resume(folder / _CHECKPOINT, asked, optimizer)
         spent, start = self.seconds, time.monotonic()
@@ -339,7 +340,3 @@ def _batches(rows: Sequence[_Row], options: Training, epoch: int) -> list[list[i
     batches = [order[start : start + options.batch] for start in range(0, len(order), options.batch)]
     chance.shuffle(batches)
     return batches
-
-
-def _digest(turns: Sequence[Turn]) -> str:
-    return hashlib.sha256(json.dumps([[list(turn.messages), turn.completion] for turn in turns]).encode()).hexdigest()

@@ -72,9 +72,8 @@ def _language(example: dspy.Example) -> Language:
     return LANGUAGES[example.get("language") or language_of(str(example.get("passage") or ""))]
 
 
-def _decision(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
+def _decision(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return 1 if the verdict is right, for the right reason; two thirds for another one, 0 if it is wrong."""
-    del judge
     decision = verdict(prediction)
     if decision.good != example.good:
         said = "It is good" if example.good else f"It is bad (not {str(example.fault).replace('_', '-')})"
@@ -169,9 +168,8 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
     return _judged(example, question, expected or answer, example.passage, judge)
 
 
-def _answered(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
+def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the agreement with the gold answer, halved if the words are not those of the passage."""
-    del judge
     language, answer = _language(example), " ".join(str(prediction.answer).split())
     stated = language.is_stated(answer) and answer.casefold() != NOT_STATED
     if example.answer == NOT_STATED:
@@ -185,9 +183,8 @@ def _answered(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sc
     return Score(value, feedback)
 
 
-def _phrases(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
+def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the share of phrases that the passage has, less for fewer than three or more than five."""
-    del judge
     written = [str(phrase) for phrase in prediction.keyphrases]
     stated = [phrase for phrase in written if has_words(example.passage, phrase)]
     wanted = min(max(len(written), _PHRASES.start), _PHRASES.stop - 1)
@@ -197,9 +194,8 @@ def _phrases(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
     return Score(len(stated) / max(len(written), wanted), " ".join(feedback))
 
 
-def _clues(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
+def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the share of the wanted clues that are one question each, with a statement as example."""
-    del judge
     language, values, feedback = _language(example), [], []
     for each in prediction.clues[: example.count]:
         fault = written_fault(tidy_question(each.clue), NOT_STATED, language)
@@ -212,9 +208,8 @@ def _clues(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     return Score(sum(values) / example.count, " ".join(feedback))
 
 
-def _distilled(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
+def _distilled(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the mean of the F1 of the needed passages and of the verdict whether something is missing."""
-    del judge
     written, wanted = set(prediction.needed), set(example.needed)
     right = 2 * len(written & wanted) / (len(written) + len(wanted)) if written | wanted else 1.0
     lacks, should = (str(text).strip(" .").casefold() not in ("", "nothing", "none") for text in
@@ -225,9 +220,8 @@ def _distilled(example: dspy.Example, prediction: Any, judge: Judge | None) -> S
     return Score((right + (lacks == should)) / 2, " ".join(feedback))
 
 
-def _suggested(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
+def _suggested(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the share of the wanted profiles that can be read: every dimension with one of its values."""
-    del judge
     names = [name for name in example.form.replace(": …", "").split(" | ") if name]
     values = {line[2:].partition(":")[0].casefold() for line in example.dimensions.splitlines() if line[:2] == "- "}
     readable = set()

@@ -262,31 +262,27 @@ class _Record(BaseCallback):
         self._running: dict[str, State] = {}
         self.candidate(state_of(student))
 
-    def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        del inputs
+    def on_module_start(self, call_id: str, instance: Any, **_: Any) -> None:
         if _shape(instance) == self._shape:
             used = next((predictor.lm for predictor in instance.predictors() if predictor.lm), dspy.settings.lm)
             if _model(used) == self._model:  # no teacher, and no sample at another temperature
                 self._running[call_id] = state_of(instance)
 
-    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        del exception
+    def on_module_end(self, call_id: str, outputs: Any, **_: Any) -> None:
         state = self._running.pop(call_id, None)
         prediction = outputs[0] if isinstance(outputs, tuple) else outputs  # GEPA returns a trace, too
         if state is not None and isinstance(prediction, dspy.Prediction):
             prediction._state = state
 
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+    def on_lm_start(self, **_: Any) -> None:
         """Count a call, and end the compile if it is one too many."""
-        del call_id, instance, inputs
         if self.calls >= self._most:
             raise _StoppedError
         self.calls += 1
         self._progress()
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+    def on_lm_end(self, exception: BaseException | None = None, **_: Any) -> None:
         """End the compile if the model fails; a prompt that is too long only costs its row."""
-        del call_id, outputs
         if isinstance(exception, Exception) and not isinstance(exception, ContextWindowExceededError):
             raise _StoppedError from exception
 

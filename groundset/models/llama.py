@@ -1,6 +1,5 @@
 """llama.cpp in this process."""
 
-import os
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 from dspy import lm15
 from dspy.clients.engines.base import validate_request
 
+from groundset.bounded import usable_processors
 from groundset.models.completions import response_of, without_thoughts
 from groundset.models.control_tokens import ControlTokens, special_tokens
 from programs.errors import ModelError
@@ -52,12 +52,11 @@ class LlamaModel:
         import xllamacpp
 
         slots = max(_SLOTS, workers)
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         params = xllamacpp.CommonParams()
         params.model.path = str(path)
         params.n_ctx = context_tokens * slots
         params.n_parallel = slots
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = usable_processors()
         params.no_extra_bufts = True
         params.cache_ram_mib = 0
         # The runtime opens a loopback port that is not used; a random key blocks other processes.

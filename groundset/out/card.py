@@ -12,8 +12,9 @@ from typing import Any
 
 from groundset import __version__
 from groundset.out.formats import CORPUS, QA
-from groundset.out.sets import EvaluationSet, kind_of, verdicts_of
+from groundset.out.sets import EvaluationSet
 from groundset.printing import printable
+from groundset.run.record import kind_of, signed
 from groundset.stats import wilson
 
 MARKER = "<!-- made by groundset push -->"
@@ -141,14 +142,11 @@ def markdown_text(value: object) -> str:
 def _reviews(found: EvaluationSet) -> dict[str, int] | None:
     """Count the reviewed samples of the run, and return the percentage signed; None without reviews."""
     [run] = found.runs
-    ids = {sample.id for sample in run.samples}
-    given = [verdicts for name, verdicts in verdicts_of(run.reviews).items() if name in ids]
-    signed = sum(verdicts == {"signed"} for verdicts in given)
-    share = wilson(signed, len(given))
-    if share is None:
+    given = signed(run).values()
+    if (share := wilson(sum(given), len(given))) is None:
         return None
     shown = {name: round(100 * part) for name, part in zip(("share", "low", "high"), share, strict=True)}
-    return {"read": len(given), "signed": signed, **shown}
+    return {"read": len(given), "signed": sum(given), **shown}
 
 
 def _counted(names: Iterable[str | None]) -> dict[str, int]:

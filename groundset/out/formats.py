@@ -13,17 +13,9 @@ from typing import Any
 
 from groundset.files import write_rows
 from groundset.out.autorag import write_autorag
-from groundset.out.sets import (
-    EvaluationSet,
-    chunk_row,
-    conversation_of,
-    kind_of,
-    other_answers,
-    question_row,
-    relevant_ids,
-)
+from groundset.out.sets import EvaluationSet, chunk_row, other_answers, relevant_ids
 from groundset.out.triplets import SPLITS, write_triplets
-from groundset.run.record import sample_row
+from groundset.run.record import conversation_of, kind_of, question_row, sample_row
 from programs.types import Chunk, Sample
 
 QA, CORPUS = "qa", "corpus"

@@ -6,14 +6,14 @@ Splits are without leakage: what shares a document, or asks the same again, is n
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator
 
 from groundset.options import DEFAULT_EMBEDDER
-from groundset.run.record import latest_reviews
+from groundset.run.record import verdicts_of
 from programs.errors import InputError
 from programs.text import tokens
 from programs.types import Chunk, Document, Sample
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from groundset.run.run import Run
-    from groundset.run.store import Review
 
 _NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)  # `datasets` reads "all" as every split; some formats name files so
 
@@ -127,56 +126,15 @@ def joined(runs: Sequence["Run"], *, signed: bool = False) -> EvaluationSet:
     return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents)
 
 
-def verdicts_of(reviews: Iterable["Review"]) -> dict[str, set[str]]:
-    """Return the last verdict of every reviewer, by sample."""
-    return {name: {each.verdict for each in given.values()} for name, given in latest_reviews(reviews).items()}
-
-
-def question_row(sample: Sample, split: str | None) -> dict[str, Any]:
-    """Return a sample as a row; the lists on its contexts have equal length."""
-    return {
-        "id": sample.id,
-        "question": sample.question,
-        "answer": sample.answer,
-        "evolution": sample.evolution,
-        "kind": kind_of(sample),
-        "language": sample.language,
-        "split": split,
-        "contexts": [chunk.text for chunk in sample.contexts],
-        "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
-        "paths": [chunk.path for chunk in sample.contexts],
-        "retrieval_gt": [list(group) for group in sample.retrieval_gt],
-        "answerable": bool(sample.retrieval_gt),
-        "conversation": conversation_of(sample),
-        "rank": sample.retrieval.rank,
-        "probability": sample.probability,
-    }
-
-
 def chunk_row(chunk: Chunk) -> dict[str, Any]:
     """Return a chunk as a row: ids, path, headings, offsets and text."""
     return chunk.model_dump(mode="json", exclude={"metadata"})
-
-
-def kind_of(sample: Sample) -> str | None:
-    """Return the kind of a question, if known."""
-    kind = sample.metadata.get("kind")
-    return None if kind is None else str(kind)
 
 
 def other_answers(sample: Sample) -> list[str]:
     """Return the further reference answers of a sample, which imported sets can have."""
     found = sample.metadata.get("answer_variants")
     return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
-
-
-def conversation_of(sample: Sample) -> list[dict[str, str]] | None:
-    """Return the messages of a conversation, of which the question is the stand-alone form of the last; or None."""
-    found = sample.metadata.get("conversation")
-    try:  # imported samples may have any value here
-        return [{key: str(message[key]) for key in ("role", "content")} for message in found or ()] or None
-    except (TypeError, KeyError):
-        return None
 
 
 def relevant_ids(sample: Sample) -> list[str]:

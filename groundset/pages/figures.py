@@ -14,7 +14,7 @@ import numpy as np
 
 from groundset import stats
 from groundset.progress import counted
-from groundset.run.record import latest_reviews
+from groundset.run.record import signed
 from groundset.run.run import Run
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 from programs.errors import InputError
@@ -48,13 +48,6 @@ def figures_of(run: Run) -> Figures:
         "variety": _variety(run),
         "cost": _cost(run),
     }
-
-
-def signed(run: Run) -> dict[str, bool]:
-    """Return whether all who reviewed a sample signed it, by the id of each reviewed sample."""
-    latest = latest_reviews(run.reviews)
-    ids = [sample.id for sample in run.samples if sample.id in latest]
-    return {name: all(review.verdict == "signed" for review in latest[name].values()) for name in ids}
 
 
 def share(part: int, whole: int) -> Figures | None:

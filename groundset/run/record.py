@@ -71,6 +71,17 @@ def latest_reviews(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
     return latest
 
 
+def verdicts_of(reviews: Iterable[Review]) -> dict[str, set[str]]:
+    """Return the last verdict of every reviewer, by sample."""
+    return {name: {each.verdict for each in given.values()} for name, given in latest_reviews(reviews).items()}
+
+
+def signed(run: "Run") -> dict[str, bool]:
+    """Return whether all who reviewed a sample signed it, by the id of each reviewed sample."""
+    ids = {sample.id for sample in run.samples}
+    return {name: given == {"signed"} for name, given in verdicts_of(run.reviews).items() if name in ids}
+
+
 def _step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:
     """Return how often each step was tried, and how many candidates it refused."""
     tried: Counter[str] = Counter()
@@ -102,6 +113,42 @@ def sample_row(sample: Sample) -> dict[str, Any]:
         if not context["metadata"]:
             del context["metadata"]
     return row
+
+
+def question_row(sample: Sample, split: str | None) -> dict[str, Any]:
+    """Return a sample as a row; the lists on its contexts have equal length."""
+    return {
+        "id": sample.id,
+        "question": sample.question,
+        "answer": sample.answer,
+        "evolution": sample.evolution,
+        "kind": kind_of(sample),
+        "language": sample.language,
+        "split": split,
+        "contexts": [chunk.text for chunk in sample.contexts],
+        "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
+        "paths": [chunk.path for chunk in sample.contexts],
+        "retrieval_gt": [list(group) for group in sample.retrieval_gt],
+        "answerable": bool(sample.retrieval_gt),
+        "conversation": conversation_of(sample),
+        "rank": sample.retrieval.rank,
+        "probability": sample.probability,
+    }
+
+
+def kind_of(sample: Sample) -> str | None:
+    """Return the kind of a question, if known."""
+    kind = sample.metadata.get("kind")
+    return None if kind is None else str(kind)
+
+
+def conversation_of(sample: Sample) -> list[dict[str, str]] | None:
+    """Return the messages of a conversation, of which the question is the stand-alone form of the last; or None."""
+    found = sample.metadata.get("conversation")
+    try:  # imported samples may have any value here
+        return [{key: str(message[key]) for key in ("role", "content")} for message in found or ()] or None
+    except (TypeError, KeyError):
+        return None
 
 
 def library_versions() -> dict[str, str]:

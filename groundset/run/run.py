@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from itertools import count
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from groundset.files import whole_file, whole_folder
-from groundset.run.record import accepted, counts, run_record, write_files
+from groundset.run.record import accepted, counts, question_row, run_record, write_files
 from groundset.run.store import DATABASE, VECTORS, Attempt, Result, Review, Store, check_new, damaged
 from programs.errors import RunError
 from programs.types import Chunk, Document, Reject, Sample
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 5  # samples in a notebook
 _Value = TypeVar("_Value")
+_COLUMNS = (
+    "id", "question", "answer", "contexts", "chunk_ids", "paths", "retrieval_gt", "rank", "kind", "evolution",
+    "language", "probability",
+)  # fmt: skip
 # What a saved run takes from the record of the run that it came from.
 _SETTINGS = ("configuration", "models", "compiled", "documents", "chunks", "skipped", "versions", "source")
 
@@ -108,8 +111,8 @@ class Run(Sequence[Sample]):
         """
         import pandas as pd
 
-        table = {name: [value(sample) for sample in self.samples] for name, value in _COLUMNS.items()}
-        return pd.DataFrame(table).astype({"rank": "Int64", "probability": "float64"})
+        rows = [question_row(sample, None) for sample in self.samples]
+        return pd.DataFrame(rows, columns=_COLUMNS).astype({"rank": "Int64", "probability": "float64"})
 
     def filter(self, predicate: Callable[[Sample], bool]) -> "Run":
         """Return the run with only the samples that a function is true for; it is not kept before :meth:`save`."""
@@ -259,15 +262,3 @@ def _finished(samples: Iterable[Sample], rejects: Iterable[Reject]) -> Iterator[
         yield Attempt(next(numbers), ids, (sample.evolution,), "accepted", Result(sample=sample))
     for reject in rejects:
         yield Attempt(next(numbers), (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
-
-
-_COLUMNS: Mapping[str, Callable[[Sample], Any]] = {
-    **{name: attrgetter(name) for name in ("id", "question", "answer")},
-    "contexts": lambda sample: [chunk.text for chunk in sample.contexts],
-    "chunk_ids": lambda sample: [chunk.chunk_id for chunk in sample.contexts],
-    "paths": lambda sample: [chunk.path for chunk in sample.contexts],
-    "retrieval_gt": lambda sample: [list(group) for group in sample.retrieval_gt],
-    "rank": lambda sample: sample.retrieval.rank,
-    "kind": lambda sample: sample.metadata.get("kind"),
-    **{name: attrgetter(name) for name in ("evolution", "language", "probability")},
-}

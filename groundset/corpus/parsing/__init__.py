@@ -105,7 +105,9 @@ def clean(text: str) -> str:
     Raises:
         UnparsableError: it has too many of them.
     """
-    if sum(map(_is_junk, text[:_SAMPLE])) > _MAX_JUNK * min(len(text), _SAMPLE):
+    kinds = ((each, unicodedata.category(each)) for each in text[:_SAMPLE])
+    junk = sum(each == "\ufffd" or (kind == "Cc" and not each.isspace()) for each, kind in kinds)
+    if junk > _MAX_JUNK * min(len(text), _SAMPLE):
         raise UnparsableError("binary")
     text = _CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE))
     # Lone surrogates cannot be encoded as UTF-8.
@@ -129,10 +131,6 @@ def _decode_as(data: bytes, encoding: str) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise UnparsableError(f"damaged {encoding} text") from error
-
-
-def _is_junk(character: str) -> bool:
-    return character == "\ufffd" or (unicodedata.category(character) == "Cc" and not character.isspace())
 
 
 def parse(data: bytes, suffix: str) -> Parsed:

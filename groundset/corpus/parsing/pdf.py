@@ -73,6 +73,11 @@ class Table(NamedTuple):
     bottom: float
     rows: list[list[str]]
 
+    def holds(self, line: Line) -> bool:
+        """Return whether the middle of a line lies in it."""
+        x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
+        return self.x0 <= x <= self.x1 and self.bottom <= y <= self.top
+
 
 class Page(NamedTuple):
     """A page: its height, its lines in reading order outside tables, and its tables."""
@@ -285,15 +290,10 @@ def _read_page(page: Any) -> Page:
     for number, box in enumerate(_boxes_in_order(page.layout)):
         for item in box:
             line = _read_line(item, number)
-            if line is not None and not any(_is_inside(line, table) for table in tables):
+            if line is not None and not any(table.holds(line) for table in tables):
                 lines.append(line)
     page.close()
     return Page(float(page.height), lines, tables)
-
-
-def _is_inside(line: Line, table: Table) -> bool:
-    x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
-    return table.x0 <= x <= table.x1 and table.bottom <= y <= table.top
 
 
 def _read_tables(page: Any) -> Iterator[Table]:

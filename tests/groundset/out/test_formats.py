@@ -18,8 +18,9 @@ from evaluation_sets import evaluation_set, many_documents, run_of, two_document
 
 from groundset.files import check_own
 from groundset.out.formats import EXPORTS, hf_tables
-from groundset.out.sets import EvaluationSet, Splits, conversation_of, other_answers
+from groundset.out.sets import EvaluationSet, Splits, other_answers
 from groundset.retrieval import embed
+from groundset.run.record import conversation_of
 from programs.types import Retrieval, Sample
 
 ROOT = Path(__file__).parents[3]

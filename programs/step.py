@@ -13,12 +13,10 @@ import dspy
 from programs.adapter import PLAIN_TEXT
 from programs.errors import StateError
 from programs.untrusted import numbered_lines
-from signatures.answer import AnswerQuestion
 from signatures.chunk import ExtractKeyphrases, ScoreChunk
 from signatures.judge import CompareTexts, GroundAnswer, JudgeQuestion, ReviewDraft, WeighPair
 from signatures.profile import DistilPassages, SuggestProfiles, WriteClues
-from signatures.question import AskFact, AskForProfile, AskPassage, CombinePassages
-from signatures.rewrite import ReviseQuestion
+from signatures.question import AnswerQuestion, AskFact, AskForProfile, AskPassage, CombinePassages, ReviseQuestion
 
 _PARAGRAPH = re.compile(r"\n(?!\n|[-*•]|\d+\. |[A-Z][a-z ]{2,20}: )(?<!\n\n)")
 

@@ -1,4 +1,4 @@
-"""What is asked of a model that writes questions."""
+"""What is asked of a model that writes, changes or answers questions."""
 
 import dspy
 
@@ -95,3 +95,31 @@ class AskForProfile(dspy.Signature):
     options: list[str] = dspy.OutputField(desc="the options, or: none")
     answer: str = dspy.OutputField(desc="its answer")
     evidence: list[str] = dspy.OutputField(desc="the words of the passages that the answer rests on")
+
+
+class AnswerQuestion(dspy.Signature):
+    """Answer the question with the few words of the passage that answer it. Write "not stated" if the passage does not
+    say."""
+
+    topic: str = dspy.InputField(desc="title and headings above the passage", default="")
+    passage: str = dspy.InputField(desc="the passage to answer from")
+    question: str = dspy.InputField(desc="the question")
+    answer: str = dspy.OutputField(desc="a few words copied from the passage")
+
+
+class ReviseQuestion(dspy.Signature):
+    """Change the question as the change says, and nothing else about it.
+
+    What the change does not concern stays: every name, number and condition, and what is asked for. The new question
+    does not contain its answer and does not speak of a passage. Unless the change wants it otherwise, it can be
+    understood alone. Examples show how to write, never what to ask about.
+    """
+
+    topic: str = dspy.InputField(desc="title and headings above the passage", default="")
+    passage: str = dspy.InputField(desc="the passage that answers the question, if it is needed", default="")
+    question: str = dspy.InputField(desc="the question to change")
+    answer: str = dspy.InputField(desc="its answer", default="")
+    change: str = dspy.InputField(desc="what to change")
+    examples: list[str] = dspy.InputField(desc="questions in the wanted style, about other things", default=[])
+    new_question: str = dspy.OutputField(desc="the changed question, in the language of the question")
+    new_answer: str = dspy.OutputField(desc="its answer: the same, unless the change concerns it")

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import dspy
 
 from optimizers.labels import FAULTS, NOT_STATED, ChunkLabel, GoldRow, QuestionLabel, Row
-from programs.evolutions import EVOLUTIONS, KINDS, SIMPLE, UNANSWERABLE
+from programs.forms import EVOLUTIONS, FOLLOW_UP, KINDS, SIMPLE, STYLES, UNANSWERABLE
 from programs.judges import AGREE, FITS, PREMISE, RELEVANT, RESOLVES, SAME_QUESTION, VIEWPOINTS
 from programs.profiled import ProfileTable
 from programs.recipe import LENGTHS, MEND, Passage, numbered
 from programs.step import STEPS
-from programs.styles import FOLLOW_UP, STYLES
 from programs.text import plain
 
 _plain = cache(plain)  # a passage occurs in many rows

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import dspy
 
 from programs.checks import is_none, located, tidy_question, written_fault
-from programs.evolutions import MULTI, SIMPLE
+from programs.forms import MULTI, SIMPLE
 from programs.judges import Verdict
 from programs.languages import LANGUAGES, language_of
 from programs.outcome import RefusedError, call, outcome

@@ -15,8 +15,8 @@ from dspy.lm15 import Config, Message, Request, Response
 from programs.checks import find_quote, tidy_question
 from programs.english import Fact, Parse, easy_facts, without_answer
 from programs.errors import ModelError
-from programs.evolutions import SIMPLE
 from programs.features import answers_agree, asks_for_other_part
+from programs.forms import SIMPLE
 from programs.judges import verdict
 from programs.languages import ENGLISH, language_of
 from programs.outcome import RefusedError, call, outcome

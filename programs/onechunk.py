@@ -11,13 +11,24 @@ from typing import Any
 import dspy
 
 from programs.checks import is_none, located, tidy_question, written_fault
-from programs.evolutions import CONVERSATION, EVOLUTIONS, KINDS, SIMPLE, UNANSWERABLE
+from programs.forms import (
+    CONVERSATION,
+    EVOLUTIONS,
+    FOLLOW_UP,
+    KINDS,
+    PERSONAS,
+    SIMPLE,
+    STYLES,
+    UNANSWERABLE,
+    refers_back,
+    spoken,
+    wording_fault,
+)
 from programs.judges import PREMISE, RESOLVES, SAME_QUESTION, holds
 from programs.languages import LANGUAGES, language_of
 from programs.outcome import RefusedError, call, outcome
 from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, language_line
 from programs.step import step
-from programs.styles import FOLLOW_UP, PERSONAS, STYLES, refers_back, spoken, wording_fault
 from programs.text import has_words
 
 _READ = 5  # found passages that must not answer an unanswerable question

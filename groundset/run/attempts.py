@@ -14,10 +14,9 @@ from groundset.run.options import GenerateOptions
 from groundset.run.plan import Task
 from groundset.run.preparing import Preparing
 from groundset.run.store import Result
-from programs.evolutions import MULTI
+from programs.forms import MULTI, PERSONAS
 from programs.judges import Verdict
 from programs.languages import LANGUAGES, language_of
-from programs.styles import PERSONAS
 from programs.text import plain
 from programs.types import Chunk, Reject, Sample, StepRecord
 

@@ -12,9 +12,8 @@ from groundset.corpus.options import CorpusOptions
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
 from groundset.run.recipes import PROFILED, RECIPES, Recipe
 from programs.errors import InputError
-from programs.evolutions import EVOLUTIONS, KINDS, SIMPLE
+from programs.forms import EVOLUTIONS, KINDS, LIKE, PERSONA, SIMPLE, STYLES
 from programs.languages import name_of
-from programs.styles import LIKE, PERSONA, STYLES
 from programs.untrusted import MAX_ROW, small_text
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from groundset.run.store import Attempt, State
-from programs.evolutions import CONVERSATION, EVOLUTIONS, KINDS, MULTI, SIMPLE, UNANSWERABLE
+from programs.forms import CONVERSATION, EVOLUTIONS, KINDS, MULTI, SIMPLE, STYLES, UNANSWERABLE
 from programs.languages import LANGUAGES, language_of
-from programs.styles import STYLES
 from programs.text import NAME, tokens
 from programs.types import Chunk, Hit
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from programs.evolutions import EVOLUTIONS, MULTI, SIMPLE
-from programs.styles import STYLES
+from programs.forms import EVOLUTIONS, MULTI, SIMPLE, STYLES
 
 if TYPE_CHECKING:
     import dspy

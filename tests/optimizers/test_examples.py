@@ -10,7 +10,7 @@ from groundset.labelling import with_own
 from optimizers.examples import examples, is_complete, spread
 from optimizers.labels import Row, read_rows
 from programs.adapter import PLAIN_TEXT
-from programs.evolutions import EVOLUTIONS
+from programs.forms import EVOLUTIONS
 from programs.judges import AGREE, FITS, VIEWPOINTS
 from programs.recipe import LENGTHS
 from programs.step import STEPS

@@ -8,7 +8,7 @@ import pytest
 from labelled import PASSAGE
 
 from groundset import metrics
-from programs.evolutions import EVOLUTIONS
+from programs.forms import EVOLUTIONS
 
 KEPT = {"reason": "", "independent": True, "clear": True, "answerable": True, "confidence": 90}
 ASKED = {

@@ -4,7 +4,7 @@ import dspy
 import pytest
 
 from programs.checks import agree, is_none, language_fault, located, tidy_question, written_fault
-from programs.evolutions import EVOLUTIONS
+from programs.forms import EVOLUTIONS
 from programs.judges import verdict
 from programs.languages import LANGUAGES
 from programs.text import plain

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,11 @@ class StepSpec:
     judges: bool = False
 
 
-def _writes(signature: type[dspy.Signature], max_tokens: int, **limits: Any) -> StepSpec:
-    return StepSpec(signature, {"max_tokens": max_tokens, "temperature": 0.0, **limits})
+def _writes(signature: type[dspy.Signature], max_tokens: int, *, judges: bool = False, **limits: Any) -> StepSpec:
+    return StepSpec(signature, {"max_tokens": max_tokens, "temperature": 0.0, **limits}, judges)
 
 
-def _judges(signature: type[dspy.Signature], max_tokens: int) -> StepSpec:
-    return StepSpec(signature, {"max_tokens": max_tokens, "temperature": 0.0}, judges=True)
+_judges = partial(_writes, judges=True)
 
 
 STEPS: Mapping[str, StepSpec] = {

@@ -91,7 +91,7 @@ class Language:
         boilerplate: boilerplate of web pages, and headings of sections without running text.
         citation: bibliographic references.
         listings: headings, in lower case, of sections that list sources, links or contents.
-        table_label, figure_label: the words that begin a caption, before its number, as regular expressions.
+        table_label: the words that begin the caption of a table, before its number, as a regular expression.
         past, modal: verbs in the past tense; modal verbs.
         disclaiming: beginnings of words in disclaimers and licences.
         definite_start: a definite article and a word in lower case.
@@ -122,7 +122,6 @@ class Language:
     citation: Pattern = _CITATION
     listings: frozenset[str] = frozenset()
     table_label: str = ""
-    figure_label: str = ""
     past: Pattern = NEVER
     modal: Pattern = NEVER
     disclaiming: Pattern = NEVER

@@ -49,14 +49,13 @@ def _named_sections(document: Document) -> Iterator[Span]:
             levels[start] = lowest
             names.add(start)
     ends: dict[int, int] = {}
-    open_sections: list[int] = []
-    for start in sorted(levels):  # a section ends at the next one of its level or above
-        while open_sections and levels[open_sections[-1]] >= levels[start]:
-            ends[open_sections.pop()] = start
-        open_sections.append(start)
+    after: dict[int, int] = {}  # by level, the start of the nearest section behind
+    for start in sorted(levels, reverse=True):  # a section ends at the next one of its level or above
+        ends[start] = min((n for level, n in after.items() if level <= levels[start]), default=len(text))
+        after[levels[start]] = start
     last = len(text)
     for start in sorted(names):
-        body, end = heading_end(text, start), ends.get(start, len(text))
+        body, end = heading_end(text, start), ends[start]
         if text[body:end].strip() and _sentence_share(text, body, end) <= _MAX_SENTENCES:
             last = end
             yield Span(start, end)

@@ -20,7 +20,7 @@ from dspy import lm15
 from dspy._vendor.lm15.serde import request_to_dict
 from dspy.utils.callback import BaseCallback
 
-from groundset.models.completions import response_of
+from groundset.models.texts import response_of
 from programs.errors import ModelError
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from dspy import lm15
 from dspy.clients.engines.base import validate_request
 
 from groundset.bounded import usable_processors
-from groundset.models.completions import response_of, without_thoughts
-from groundset.models.control_tokens import ControlTokens, special_tokens
+from groundset.models.texts import ControlTokens, response_of, special_tokens, without_thoughts
 from programs.errors import ModelError
 
 _SLOTS = 8

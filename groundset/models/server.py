@@ -25,8 +25,7 @@ from dspy.lm15 import Config, Message, Request, Response, RouterConfig
 from dspy.utils import exceptions
 
 from groundset import privacy
-from groundset.models.completions import ThinkingError, completion_text, thinks, without_thoughts
-from groundset.models.control_tokens import ControlTokens
+from groundset.models.texts import ControlTokens, ThinkingError, completion_text, thinks, without_thoughts
 from programs.errors import InputError, UnreachableModelError
 
 KEY_VARIABLE = "GROUNDSET_API_KEY"

@@ -56,8 +56,8 @@ def load(files: list[str]) -> str:
     """Load and run a model with an adapter, if there is one; return the reason of a failure, empty without one."""
     from dspy.lm15 import Config, LM15Error, Message, Request
 
-    from groundset.models.completions import ThinkingError
     from groundset.models.llama import LlamaModel
+    from groundset.models.texts import ThinkingError
 
     path, adapter = files
     config = Config(max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from groundset.files import check_own, whole_folder
 from groundset.options import Options, option
 from groundset.out.formats import EXPORTS
-from groundset.out.sets import Shares, joined, split
+from groundset.out.sets import Shares, joined
 from groundset.printing import say
 from groundset.run.run import open_run
 from programs.errors import InputError
@@ -71,9 +71,7 @@ def export_run(options: ExportOptions) -> Exported:
     folders = {name: options.out if len(names) == 1 else options.out / name for name in names}
     for name, folder in folders.items():
         check_own(folder, EXPORTS[name].files)
-    found = joined([open_run(folder) for folder in options.runs], signed=options.signed)
-    if options.splits:
-        found = found._replace(splits=split(found.samples, found.chunks, options.splits))
+    found = joined([open_run(folder) for folder in options.runs], signed=options.signed, shares=options.splits)
     with ExitStack() as stack:
         for name, folder in folders.items():
             row = EXPORTS[name]

@@ -22,7 +22,7 @@ from groundset.models.hub import online
 from groundset.options import Options, option
 from groundset.out.card import MARKER, card, data_file, file_name, is_local, public_record
 from groundset.out.formats import CORPUS, QA, hf_tables
-from groundset.out.sets import EvaluationSet, Shares, joined, split
+from groundset.out.sets import EvaluationSet, Shares, joined
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.run.run import open_run
@@ -102,10 +102,7 @@ def push_run(options: PushOptions) -> Pushed:
         InputError: an option or the run is wrong, or the dataset has a card of its own.
         HubError: the Hub cannot be reached or refuses a request; repeating the push is safe.
     """
-    found = joined([open_run(options.run)], signed=options.signed)
-    if options.splits:
-        found = found._replace(splits=split(found.samples, found.chunks, options.splits))
-    published = _portable(found)
+    published = _portable(joined([open_run(options.run)], signed=options.signed, shares=options.splits))
     pushed = Pushed(len(published.samples), len(published.chunks))
     if options.dry_run is not None:
         check_own(options.dry_run, (CARD, PROVENANCE, *(name[1:] for name in _DATA)))

@@ -78,13 +78,13 @@ class EvaluationSet(NamedTuple):
         return names.pop()
 
 
-def joined(runs: Sequence["Run"], *, signed: bool = False) -> EvaluationSet:
+def joined(runs: Sequence["Run"], *, signed: bool = False, shares: Mapping[str, float] | None = None) -> EvaluationSet:
     """Join runs: the same documents and chunks are shared, and a sample that several runs hold is taken once.
 
-    With ``signed``, only samples are taken that a reviewer signed and none refused.
+    With ``signed``, only samples are taken that a reviewer signed and none refused; ``shares`` split them.
 
     Raises:
-        InputError: no sample is left, or the runs give the same id to different things; the message names both.
+        InputError: no sample is left, there are too few documents for the splits, or the runs give the same id to different things; the message names both.
     """
     documents: dict[str, Document] = {}
     chunks: dict[str, Chunk] = {}
@@ -123,7 +123,8 @@ def joined(runs: Sequence["Run"], *, signed: bool = False) -> EvaluationSet:
             f"sample {unanswered} has no answer, which every format needs; leave such samples out with "
             "`run.filter(lambda sample: sample.answer).save(...)`"
         )
-    return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents)
+    splits = split(list(samples.values()), list(chunks.values()), shares) if shares else None
+    return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents, splits)
 
 
 def chunk_row(chunk: Chunk) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from groundset import __version__
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
 from groundset.pages.figures import EARLY, Figures, compare, figures_of
-from groundset.pages.html import render
-from groundset.pages.passages import evidence_of, excerpt, marked
+from groundset.pages.html import evidence_of, excerpt, marked, render
 from groundset.printing import say, say_lines
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run

@@ -21,8 +21,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Response as AnyResponse
 
 from groundset.options import Options, option
-from groundset.pages.html import policy, render
-from groundset.pages.passages import evidence_of, marked
+from groundset.pages.html import evidence_of, marked, policy, render
 from groundset.pages.verdicts import REASONS, agreements, in_review_order, tallies
 from groundset.printing import say
 from groundset.run.record import latest_reviews

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from dspy.lm15 import Config, ContextLengthError, InvalidRequestError, Message, Request
 
-from groundset.models.control_tokens import COMMON_TOKENS, ControlTokens, special_tokens
 from groundset.models.journal import Engine
 from groundset.models.llama import LlamaModel
+from groundset.models.texts import COMMON_TOKENS, ControlTokens, special_tokens
 from programs.errors import ModelError, UnknownModelError
 
 pytestmark = pytest.mark.model

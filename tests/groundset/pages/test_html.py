@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundset.pages.passages import excerpt, marked
+from groundset.pages.html import excerpt, marked
 
 TEXT = "The **MV *Henn Lady*** was delivered in June 1976, eleven weeks late. She sails in July."
 

@@ -36,7 +36,7 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     try:
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         for where, fields in readers[file.suffix.lower()](file):
-            chunk = _chunk(where, fields)
+            chunk = chunk_of(where, fields)
             if chunk.chunk_id in first:
                 raise InputError(f"{where}: the id {chunk.chunk_id!r} was used before, in {first[chunk.chunk_id]}")
             first[chunk.chunk_id] = where
@@ -60,10 +60,14 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     return documents, [placed[chunk_id] for chunk_id in first]
 
 
-def _chunk(where: str, fields: Mapping[str, Any]) -> Chunk:
-    """Return the chunk in a row, not yet placed in its document; what the row lacks is empty."""
-    text = required(where, fields, "contents", "text")
+def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
+    """Return the chunk in a row, not yet placed in its document; what the row lacks is empty.
+
+    Raises:
+        InputError: the row is invalid; the message begins with ``where``.
+    """
     has_chunk_id = fields.get("chunk_id") is not None
+    text = required(where, fields, *(("text", "contents") if has_chunk_id else ("contents", "text")))
     metadata = metadata_of(where, fields)
     of_document = {} if has_chunk_id else metadata
     source = optional(where, fields, "doc_id") if has_chunk_id else optional(where, of_document, "document_id")
@@ -77,5 +81,5 @@ def _chunk(where: str, fields: Mapping[str, Any]) -> Chunk:
         start=0,
         end=len(text),
         text=text,
-        metadata=metadata | ({"start_end_idx": list(span)} if span else {}),
+        metadata=metadata | (metadata_of(where, {"metadata": {"start_end_idx": list(span)}}) if span else {}),
     )

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
+from groundset.corpus.own import chunk_of
 from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.out.autorag import OFFSETS, OWN
 from groundset.printing import say
 from groundset.progress import Progress
-from groundset.rows import headings_of, is_missing, jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
+from groundset.rows import is_missing, jsonl_rows, metadata_of, optional, parquet_rows, required
 from groundset.run.run import save_run
 from groundset.run.store import check_new
 from programs.errors import InputError
@@ -109,27 +110,24 @@ class _ForeignSet:
         self.chunks: dict[str, Chunk] = {}
         self.samples: dict[str, Sample] = {}
 
-    def add_chunk(
-        self,
-        where: str,
-        fields: Mapping[str, Any],
-        ids: tuple[str | None, str | None],
-        title: str | None,
-        **values: Any,
-    ) -> Chunk:
+    def add_chunk(self, where: str, chunk: Chunk, own: Container[str] = ()) -> Chunk:
         """Keep a chunk, and return it; it may come again, as a context of several questions.
 
-        ``fields`` has its place, ``ids`` are its own and that of its document, ``values`` are as in a :class:`Chunk`.
+        ``own`` are names of its metadata that a format needs; they are left out, like those without a value.
         """
-        path, text, span = optional(where, fields, "path") or "", values["text"], span_of(where, fields)
-        name = ids[0] or _digest(text)
-        source = ids[1] or (_digest(path) if path else name)
-        title = PureWindowsPath(path).stem if title is None else title  # knows both kinds of slashes
-        values["metadata"] |= metadata_of(where, {"metadata": {OFFSETS: span and [*span]}})
-        chunk = Chunk(chunk_id=name, doc_id=source, path=path, title=title, start=0, end=len(text), **values)
-        if self.chunks.setdefault(name, chunk).text != text:
-            raise InputError(f"{where}: chunk {name} has another text than before")
-        return self.chunks[name]
+        path, facts = chunk.path, chunk.metadata
+        has_title = chunk.title or (own and facts.get("title") == "")
+        about = {
+            "doc_id": chunk.doc_id or (_digest(path) if path else chunk.chunk_id),
+            "title": chunk.title if has_title else PureWindowsPath(path).stem,  # knows both kinds of slashes
+            "metadata": {
+                key: value for key, value in facts.items() if not own or (key not in own and value is not None)
+            }
+            | {OFFSETS: facts.get(OFFSETS)},
+        }
+        if self.chunks.setdefault(chunk.chunk_id, chunk.model_copy(update=about)).text != chunk.text:
+            raise InputError(f"{where}: chunk {chunk.chunk_id} has another text than before")
+        return self.chunks[chunk.chunk_id]
 
     def add_sample(self, where: str, contexts: Sequence[Chunk], language: str | None = None, **values: Any) -> None:
         """Keep a sample; its language is by default that of its first context."""
@@ -157,17 +155,10 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
         )
     found = _ForeignSet()
     for where, fields in parquet_rows(named["corpus"]):
-        name, metadata = required(where, fields, "doc_id"), metadata_of(where, fields)
-        if name in found.chunks:
-            raise InputError(f"{where}: chunk {name} is in the table twice")
-        found.add_chunk(
-            where,
-            fields,
-            (name, optional(where, metadata, "document_id")),
-            "" if metadata.get("title") == "" else optional(where, metadata, "title"),
-            text=required(where, fields, "contents"),
-            metadata={key: value for key, value in metadata.items() if key not in OWN and value is not None},
-        )
+        chunk = chunk_of(where, {**fields, "chunk_id": None})
+        if chunk.chunk_id in found.chunks:
+            raise InputError(f"{where}: chunk {chunk.chunk_id} is in the table twice")
+        found.add_chunk(where, chunk, OWN)
     for where, fields in parquet_rows(named["qa"]):
         groups = _groups(where, fields.get("retrieval_gt"))
         ids = [group[0] for group in groups] or fields.get("chunk_ids") or []
@@ -249,15 +240,8 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
     chunks: dict[str, Chunk] = {}
     where = f"{where}, contexts"
     for context in contexts:
-        chunk = found.add_chunk(
-            where,
-            context,
-            (optional(where, context, "chunk_id"), optional(where, context, "doc_id")),
-            optional(where, context, "title"),
-            text=required(where, context, "text"),
-            headings=headings_of(where, context),
-            metadata=metadata_of(where, context),
-        )
+        name = optional(where, context, "chunk_id") or _digest(str(context.get("text")))
+        chunk = found.add_chunk(where, chunk_of(where, {**context, "chunk_id": name}))
         chunks[chunk.chunk_id] = chunk
     return list(chunks.values())
 

@@ -84,7 +84,8 @@ def joined(runs: Sequence["Run"], *, signed: bool = False, shares: Mapping[str, 
     With ``signed``, only samples are taken that a reviewer signed and none refused; ``shares`` split them.
 
     Raises:
-        InputError: no sample is left, there are too few documents for the splits, or the runs give the same id to different things; the message names both.
+        InputError: no sample is left, there are too few documents for the splits, or the runs give the same id to
+            different things; the message names both.
     """
     documents: dict[str, Document] = {}
     chunks: dict[str, Chunk] = {}

@@ -55,8 +55,8 @@ def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.M
     from programs.profiled import Profiled, read_profiles
 
     table = read_profiles(options.profile_file or data_path("profiles", "default.json"))
-    limits = {"clues": options.clues, "top_k": options.top_k, "profiles": options.profiles, "about": options.about}
-    return {"clue": Profiled(search, table, **limits, panel=options.panel)}
+    limits = {"clues": options.clues, "top_k": options.top_k, "profiles": options.profiles}
+    return {"clue": Profiled(search, table, **limits, panel=options.panel, about=options.about)}
 
 
 RECIPES: Mapping[str, Recipe] = {

@@ -67,8 +67,9 @@ def with_keywords(function: Callable[..., Any], positional: Sequence[str] = ()) 
     *own, last = inspect.signature(function).parameters.values()
     options: type[Options] = last.annotation
     kinds = get_type_hints(options)  # without what validates them
-    fields = {name: field for name, field in options.model_fields.items() if isinstance(field.json_schema_extra, dict)}
-    rest = [name for name in fields if name not in positional and not _extra(fields[name])["command_only"]]
+    declared = options.model_fields.items()
+    fields: dict[str, Any] = {name: field for name, field in declared if isinstance(field.json_schema_extra, dict)}
+    rest = [name for name in fields if name not in positional and not fields[name].json_schema_extra["command_only"]]
     shown = [_parameter(name, fields[name], kinds[name], name in positional) for name in (*positional, *rest)]
     signature = inspect.Signature(sorted([*own, *shown], key=lambda parameter: parameter.kind))
 
@@ -84,17 +85,12 @@ def with_keywords(function: Callable[..., Any], positional: Sequence[str] = ()) 
     called.__signature__ = signature  # type: ignore[attr-defined]
     lines = ["    Args:"]
     for name, field in ((each.name, fields[each.name]) for each in shown):
-        default = _extra(field)["shown"] or ("" if field.default in (None, "", (), {}) else field.default)
+        default = field.json_schema_extra["shown"] or ("" if field.default in (None, "", (), {}) else field.default)
         text = f"{name}: {field.description}" + ("" if field.is_required() or not default else f" Default: {default}.")
         lines.append(fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12))
     before, raises, after = str(function.__doc__).partition("Raises:")
     called.__doc__ = "\n".join([before.rstrip(), "", *lines, *(["", f"    {raises}{after}"] if raises else [])])
     return called
-
-
-def _extra(field: Any) -> dict[str, Any]:
-    extra: dict[str, Any] = field.json_schema_extra
-    return extra
 
 
 def _parameter(name: str, field: Any, kind: Any, positional: bool) -> inspect.Parameter:

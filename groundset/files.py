@@ -56,7 +56,11 @@ def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
             with tempfile.TemporaryDirectory(prefix="groundset-") as folder:
                 aside = Path(folder, "part")
                 yield aside
-                _copy_to_stream(aside, target)
+                sys.stdout.flush()
+                opened = nullcontext(sys.stdout.buffer) if is_standard_output(target) else target.open("wb")
+                with aside.open("rb") as source, opened as stream:
+                    shutil.copyfileobj(source, stream)
+                    stream.flush()
             return
         real = Path(os.path.realpath(target)) if follow else target
         real.parent.mkdir(parents=True, exist_ok=True)
@@ -142,14 +146,6 @@ def is_standard_output(target: Path) -> bool:
     with suppress(OSError):  # the file does not exist, or standard output is closed
         return target == Path("-") or os.path.samestat(target.stat(), os.fstat(1))
     return False
-
-
-def _copy_to_stream(aside: Path, target: Path) -> None:
-    sys.stdout.flush()
-    is_own = is_standard_output(target)
-    with aside.open("rb") as source, nullcontext(sys.stdout.buffer) if is_own else target.open("wb") as stream:
-        shutil.copyfileobj(source, stream)
-        stream.flush()
 
 
 @contextmanager

@@ -28,13 +28,9 @@ class ModelError(GroundsetError):
 class UnknownModelError(ModelError, InputError):
     """The model specification is unknown, or names weights that cannot be loaded. Exit status 2."""
 
-    exit_code = 2
-
 
 class UnreachableModelError(ModelError, InputError):
     """A server does not answer, refuses the key or does not have the model. Exit status 2."""
-
-    exit_code = 2
 
 
 class ChecksumError(ModelError):
@@ -43,8 +39,6 @@ class ChecksumError(ModelError):
 
 class AnswerError(ModelError, InputError):
     """A model's answers cannot be used, whatever is asked; the message names what to check. Exit status 2."""
-
-    exit_code = 2
 
 
 class RunError(InputError):

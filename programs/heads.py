@@ -48,7 +48,6 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each text."""
-        ...
 
 
 class HeadStep(NamedTuple):
@@ -272,9 +271,7 @@ class HeadJudge(dspy.Module):
                 f"the heads of {step} were fitted with another --embedder; use that one, let a language model judge, "
                 f"or run `groundset compile {step} --optimizer heads` with this one"
             )
-        self.name = step
-        self.heads = heads
-        self.encoder = encoder
+        self.name, self.heads, self.encoder = step, heads, encoder
 
     def __deepcopy__(self, memo: object) -> "HeadJudge":
         """Return the judge itself, which never changes: optimizers copy programs, and the encoder is large."""

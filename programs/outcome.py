@@ -50,20 +50,10 @@ def outcome(
         exhausted: whether nothing more can be asked about the passages.
         metadata: further facts about the question.
     """
-    return dspy.Prediction(
-        question=question,
-        answer=answer,
-        evidence=list(evidence),
-        evolution=evolution,
-        kind=kind,
-        probability=probability,
-        needed=list(needed),
-        context_ids=list(context_ids),
-        alternatives=[list(group) for group in alternatives],
-        rejects=list(rejects),
-        exhausted=exhausted,
-        metadata=dict(metadata or {}),
-    )
+    made: dict[str, Any] = {"question": question, "answer": answer, "evidence": list(evidence), "evolution": evolution}
+    made |= {"kind": kind, "probability": probability, "needed": list(needed), "context_ids": list(context_ids)}
+    made |= {"alternatives": [list(group) for group in alternatives], "rejects": list(rejects)}
+    return dspy.Prediction(**made, exhausted=exhausted, metadata=dict(metadata or {}))
 
 
 def call(step: Any, /, **inputs: Any) -> dspy.Prediction:

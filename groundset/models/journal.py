@@ -39,11 +39,9 @@ class Journal(Protocol):
 
     def get(self, key: str, /) -> str | None:
         """Return the response of a finished call, or None."""
-        ...
 
     def put(self, key: str, response: str, /) -> None:
         """Store the response of a finished call before returning."""
-        ...
 
 
 class MemoryJournal(dict[str, str]):

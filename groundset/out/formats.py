@@ -103,14 +103,9 @@ def _corpus_row(chunk: Chunk) -> dict[str, Any]:
 
 
 def _query_row(sample: Sample, split: str | None) -> dict[str, Any]:
-    metadata: dict[str, Any] = {
-        "answer": sample.answer,
-        **({"answers": others} if (others := other_answers(sample)) else {}),
-        "evolution": sample.evolution,
-        "kind": kind_of(sample),
-        "language": sample.language,
-        "retrieval_gt": sample.retrieval_gt,
-    }
+    row, others = question_row(sample, split), other_answers(sample)
+    metadata = {name: row[name] for name in ("answer", "evolution", "kind", "language", "retrieval_gt")}
+    metadata |= {"answers": others} if others else {}
     if not sample.retrieval_gt:
         metadata |= {"answerable": False, "chunk_ids": [chunk.chunk_id for chunk in sample.contexts], "split": split}
     return {"_id": sample.id, "text": sample.question, "metadata": metadata}

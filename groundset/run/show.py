@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,7 +12,7 @@ from groundset.files import json_text
 from groundset.options import Options, option
 from groundset.printing import printable, say, say_lines
 from groundset.run.record import account, sample_row
-from groundset.run.run import Run, open_run
+from groundset.run.run import open_run
 from programs.errors import InputError
 from programs.text import plain
 from programs.types import Chunk, Reject, Sample
@@ -53,7 +52,10 @@ def show(options: ShowOptions) -> None:
     if options.as_json:
         what, rows = "samples", list(map(sample_row, samples))
         if options.rejects:
-            what, rows = "rejects", [_reject_row(run, each) for each in rejects]
+            chunks = [run.chunks.get(each.chunk_id) for each in rejects]
+            passages = [plain(chunk.text) if chunk else "" for chunk in chunks]
+            found = zip(rejects, passages, strict=True)
+            what, rows = "rejects", [{**each.model_dump(mode="json"), "passage": passage} for each, passage in found]
         say_lines(json_text({"run": str(run.folder), what: rows}, indent=2))
         return
     console = Console(highlight=False, emoji=False)
@@ -64,11 +66,6 @@ def show(options: ShowOptions) -> None:
     if not options.id:
         for line in account(run):
             say(line)
-
-
-def _reject_row(run: Run, reject: Reject) -> dict[str, Any]:
-    chunk = run.chunks.get(reject.chunk_id)
-    return {**reject.model_dump(mode="json"), "passage": plain(chunk.text) if chunk else ""}
 
 
 def _print_sample(console: Console, sample: Sample, *, trail: bool) -> None:

@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 FUNCTIONS: Mapping[str, Row] = {
-    "chunk": Row("groundset.corpus.command:cut", ("documents",)),
+    "chunk": Row("groundset.corpus.options:cut", ("documents",)),
     "compile": Row("groundset.compiling:compile", ("steps",)),
     "export": Row("groundset.out.export:export_run", ("runs", "format", "out")),
     "generate": Row("groundset.run.options:make", ("documents",)),

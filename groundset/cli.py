@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "push": ("groundset.out.hub:push", "Publish a run on the Hugging Face Hub."),
     "import": ("groundset.out.imports:import_set", "Make a run from an evaluation set of another tool."),
     "roundtrip": ("groundset.evaluation:roundtrip", "Compare retrievers on the questions of a run."),
-    "chunk": ("groundset.corpus.command:chunk", "Cut documents into chunks, without a language model."),
+    "chunk": ("groundset.corpus.options:chunk", "Cut documents into chunks, without a language model."),
     "judge": ("groundset.run.judging:judge", "Judge chunks or questions, each by itself."),
     "compile": ("groundset.compiling:compile", "Compile steps or recipes against labels."),
     "labels check": ("groundset.labelling:check_labels", "Check and count labels and gold rows."),

@@ -23,10 +23,9 @@ import dspy
 
 from groundset import privacy
 from groundset.files import data_path
-from groundset.models import hub
 from groundset.models.cache import file_sha256
 from groundset.models.catalogue import CATALOGUE, get_entry, near_matches
-from groundset.models.fetch import Notify, pull, say_err
+from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
 from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
 from programs.errors import UnknownModelError
 
@@ -157,8 +156,8 @@ def parse_spec(text: str) -> Spec:
     text = text.strip()
     if text in CATALOGUE:
         return Spec(get_entry(text, "generator").name)
-    if text.startswith(hub.PREFIX):
-        hub.parse_name(text)
+    if text.startswith(HUB_PREFIX):
+        parse_name(text)
         return Spec(text)
     if server := _SERVER.fullmatch(text):
         return Spec(f"openai/{server['model']}@server", None, server["model"], _base_url(server["url"]))
@@ -175,7 +174,7 @@ def parse_spec(text: str) -> Spec:
         return Spec(text, served=text)
     raise UnknownModelError(
         f"unknown model {text!r}{near_matches(text)}; use a name from `groundset models list`, "
-        f"a path to a .gguf file, {hub.FORM}, openai/<model>@<base url> or provider/model"
+        f"a path to a .gguf file, {HUB_FORM}, openai/<model>@<base url> or provider/model"
     )
 
 

@@ -18,7 +18,7 @@ from pydantic import field_validator
 
 from groundset import __version__
 from groundset.files import check_own, json_text, whole_folder, write_text
-from groundset.models.hub import online
+from groundset.models.fetch import online
 from groundset.options import Options, option
 from groundset.out.card import MARKER, card, data_file, file_name, is_local, public_record
 from groundset.out.formats import CORPUS, QA, hf_tables

@@ -1,24 +1,47 @@
-"""The report of a run: one HTML page with its questions and figures, and a comparison with another run."""
+"""The report of a run: its figures as JSON types, one HTML page with them and its questions, and another run compared.
 
-from collections.abc import Mapping
+An estimate is ``{"value", "low", "high", "of"}``: a share or a mean with its 95 % interval, or a median with its
+quartiles, and the number of values. It is None where there are none.
+"""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from groundset import __version__
+import numpy as np
+
+from groundset import __version__, stats
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
-from groundset.pages.figures import EARLY, Figures, compare, figures_of
 from groundset.pages.html import evidence_of, excerpt, marked, render
 from groundset.printing import say, say_lines
-from groundset.run.record import latest_reviews
+from groundset.progress import counted
+from groundset.run.record import latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
+from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 from programs.errors import InputError
-from programs.text import plain
-from programs.types import Sample
+from programs.text import plain, tokens
+from programs.types import Reject, Sample
 
 NAME = "report.html"
 _QUESTIONS, _DOCUMENTS, _BARS = 500, 100, 12  # shown at most
+Figures = dict[str, Any]
+
+EARLY = 5  # the best ranks that count as found early
+_RANKS = {
+    "1": range(1, 2),
+    "2 to 3": range(2, 4),
+    "4 to 5": range(4, 6),
+    "6 to 10": range(6, 11),
+    "11 or more": range(11, 1_000_000),
+    "not found": range(1),
+}
+_COSTS = ("calls", "prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
+_LONGEST_WORD = 24  # characters; scripts without spaces do not separate words
 
 
 class ReportOptions(Options):
@@ -75,7 +98,7 @@ def report_page(run: Run, against: Run | None = None) -> str:
 
 
 def report_record(run: Run, against: Run | None = None) -> dict[str, Any]:
-    """Return the figures of a run as JSON types; see :mod:`groundset.pages.figures`.
+    """Return the figures of a run as JSON types; see the head of this module.
 
     Raises:
         InputError: both runs are the same.
@@ -90,3 +113,244 @@ def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
     shortened = [excerpt(marked(text, evidence, sample.answer)) for text in texts]
     passages = list(zip(sample.contexts, shortened, strict=True))
     return {"sample": sample, "passages": passages, "reviews": list(reviews.values())}
+
+
+def figures_of(run: Run) -> Figures:
+    """Return all figures of a run."""
+    models = run.record.get("models") or {}
+    return {
+        "run": run.folder.resolve().name,
+        "status": run.status,
+        "models": {role: model["name"] for role, model in models.items() if model and "name" in model},
+        "made": _made(run),
+        "retrieval": _retrieval(run),
+        "variety": _variety(run),
+        "cost": _cost(run),
+    }
+
+
+def share(part: int, whole: int) -> Figures | None:
+    """Return a share with Wilson's interval."""
+    found = wilson(part, whole)
+    return found and {**found._asdict(), "of": whole, "part": part}
+
+
+def quartiles(values: Sequence[float] | Values) -> Figures | None:
+    """Return a median with the quartiles."""
+    if not len(values):
+        return None
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+    return {"value": middle, "low": low, "high": high, "of": len(values)}
+
+
+def answerable(samples: Iterable[Sample]) -> list[Sample]:
+    """Return the samples that chunks answer; there is nothing to find for the others."""
+    return [sample for sample in samples if sample.retrieval_gt]
+
+
+def found_within(samples: Iterable[Sample], rank: int) -> Values:
+    """Return 1 for each question whose source was found at ``rank`` or better, else 0."""
+    return np.array([float(0 < (sample.retrieval.rank or 0) <= rank) for sample in samples])
+
+
+def _made(run: Run) -> Figures:
+    """Return what was made and refused: counts, reasons, and the yield of each document."""
+    verdicts = signed(run)
+    refused = [reject for reject in run.rejects if reject.question is not None]
+    skipped = [reject for reject in run.rejects if reject.question is None]
+    barren = {reject.chunk_id for reject in skipped}
+    used = {chunk.chunk_id for sample in run.samples for chunk in sample.contexts}
+    chunks = Counter(chunk.doc_id for chunk in run.chunks.values())
+    made = Counter(doc_id for sample in run.samples for doc_id in {chunk.doc_id for chunk in sample.contexts})
+    lost = Counter(run.chunks[reject.chunk_id].doc_id for reject in refused if reject.chunk_id in run.chunks)
+    documents = sorted(run.documents.values(), key=lambda document: -chunks[document.doc_id])
+    return {
+        "samples": len(run.samples),
+        "asked": run.record.get("asked"),
+        "attempts": run.record.get("attempts"),
+        "kept": share(len(run.samples), len(run.samples) + len(refused)),
+        "signed": share(sum(verdicts.values()), len(verdicts)),
+        "documents": {"used": len(made), "of": len(run.documents)},
+        "chunks": {"used": len(used), "refused": len(barren - used), "of": len(run.chunks)},
+        "questions_refused": _reasons(refused),
+        "chunks_refused": _reasons(skipped),
+        "by_document": [
+            {"document": each.title or each.path, "path": each.path, "chunks": chunks[each.doc_id],
+             "samples": made[each.doc_id], "refused": lost[each.doc_id]}
+            for each in documents
+        ],
+    }  # fmt: skip
+
+
+def _reasons(rejects: Sequence[Reject]) -> list[Figures]:
+    """Return the reasons, the most frequent first, each with its first example."""
+    groups: dict[tuple[str, str], list[Reject]] = defaultdict(list)
+    for reject in rejects:
+        groups[reject.step, reject.reason.split(":")[0]].append(reject)  # after a colon come details of one question
+    fields = {"question", "reason", "chunk_id"}
+    return [
+        {"step": step, "reason": reason, "count": len(found), "example": found[0].model_dump(include=fields)}
+        for (step, reason), found in sorted(groups.items(), key=lambda group: -len(group[1]))
+    ]
+
+
+def _retrieval(run: Run) -> Figures:
+    """Return at which rank a search of all chunks found the source of each question."""
+    samples = answerable(run.samples)
+    ranks = [sample.retrieval.rank or 0 for sample in samples]
+    units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
+
+    def mean(values: Values) -> Figures | None:
+        return {**bootstrap_mean(values, units)._asdict(), "of": len(values)} if len(values) else None
+
+    return {
+        "questions": len(samples),
+        "unanswerable": len(run.samples) - len(samples),
+        "max_rank": (run.record.get("configuration") or {}).get("max_rank"),
+        "resampled": "documents" if by_document else "questions",
+        "first": mean(found_within(samples, 1)),
+        "early": mean(found_within(samples, EARLY)),
+        "reciprocal_rank": mean(np.array([1 / rank if rank else 0.0 for rank in ranks])),
+        "ranks": {name: sum(rank in within for rank in ranks) for name, within in _RANKS.items()},
+    }
+
+
+def _variety(run: Run) -> Figures:
+    """Return how the questions differ."""
+    samples, questions = run.samples, [tokens(sample.question) for sample in run.samples]
+    return {
+        "evolutions": _counts(sample.evolution for sample in samples),
+        "kinds": _counts(str(sample.metadata["kind"]) for sample in samples if sample.metadata.get("kind")),
+        "first_words": _counts((words or [""])[0][:_LONGEST_WORD] for words in questions),
+        "languages": _counts(sample.language for sample in samples),
+        "question_words": quartiles([len(words) for words in questions]),
+        "answer_words": quartiles([len(tokens(sample.answer)) for sample in samples]),
+    }
+
+
+def _cost(run: Run) -> Figures:
+    """Return calls, tokens, seconds and the price, in total and per sample."""
+    record, kept = run.record, len(run.samples)
+    found = {name: record.get(name) for name in _COSTS} | {"price": (record.get("cost") or {}).get("total")}
+    total = {name: number for name, number in found.items() if number}
+    return {"total": total, "per_sample": {name: number / kept for name, number in total.items()} if kept else {}}
+
+
+def _counts(values: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(values).most_common())
+
+
+class Measure(NamedTuple):
+    """One measure: ``of`` returns the number of the part and of the whole in a run.
+
+    A ``search`` depends on embedder and chunks, which must be the same in both runs.
+    """
+
+    name: str
+    of: Callable[[Run], tuple[int, int]]
+    search: bool = False
+
+
+def compare(run: Run, against: Run) -> Figures:
+    """Compare a run with another one, as JSON types.
+
+    Shares are tested by Fisher's exact test; p is corrected for all tests by Holm's procedure.
+
+    Raises:
+        InputError: both are the same run.
+    """
+    if run.folder.resolve() == against.folder.resolve():
+        raise InputError(f"--against {against.folder}: is the same run; name another one")
+    same_search = _search(run) is not None and _search(run) == _search(against)
+    rows: list[Figures] = []
+    tested = []
+    for measure in MEASURES:
+        new, old = measure.of(run), measure.of(against)
+        row = {"measure": measure.name, "run": share(*new), "against": share(*old), "test": None}
+        rows.append(row)
+        if (same_search or not measure.search) and (found := stats.gain_of_shares(old, new)):
+            tested.append((row, *found))
+    for (row, gain, _), p in zip(tested, stats.holm([p for *_, p in tested]), strict=True):
+        row["test"] = _test(gain, p, len(tested))
+    names = [each.folder.resolve().name for each in (run, against)]
+    if names[0] == names[1]:
+        names = [str(run.folder), str(against.folder)]
+    notes = [_documents_in_common(run, against)]
+    if not same_search:
+        notes.append("Ranks are not tested: chunks or embedders differ or are unknown, and ranks depend on them.")
+    return {"run": names[0], "against": names[1], "measures": rows, "conclusion": _conclusion(rows), "notes": notes}
+
+
+def _test(gain: stats.Estimate, p: float, tests: int) -> Figures:
+    """Return a test as JSON types, with its words."""
+    detectable = stats.detectable_gain(gain, tests)
+    value, low, high = (round(100 * part) for part in gain)
+    return {
+        **gain._asdict(),
+        "p": p,
+        "detectable": detectable,
+        "significant": p < stats.ALPHA and not gain.low <= 0 <= gain.high,
+        "text": f"{value:+} points ({low:+} to {high:+})",
+        "p_text": stats.p_text(p),
+    }
+
+
+def _conclusion(rows: Sequence[Figures]) -> str:
+    tests = [(row["measure"], row["test"]) for row in rows if row["test"]]
+    real = [f"{name} {test['text']}, {test['p_text']}" for name, test in tests if test["significant"]]
+    if not real:
+        return f"No significant difference in {counted(len(tests), 'measure')}."
+    return f"Significant in {len(real)} of {counted(len(tests), 'measure')}: {'; '.join(real)}."
+
+
+def _documents_in_common(run: Run, against: Run) -> str:
+    new, old = ({_digest(document.text) for document in each.documents.values()} for each in (run, against))
+    if new == old:
+        same = "the same" if _chunk_texts(run) == _chunk_texts(against) else "different"
+        return f"Both runs have the same documents, with {same} chunks."
+    shared = f"{counted(len(new & old), 'document')}, of {len(new)} and {len(old)}"
+    return f"The runs share {shared}; differences may be due to the others."
+
+
+def _search(run: Run) -> Any:
+    """Return what ranks depend on; None if it is not known."""
+    sha256 = ((run.record.get("models") or {}).get("embedder") or {}).get("sha256")
+    return (sha256, _chunk_texts(run)) if sha256 else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _chunk_texts(run: Run) -> frozenset[str]:
+    return frozenset(_digest(chunk.text) for chunk in run.chunks.values())
+
+
+def _attempts(run: Run) -> tuple[int, int]:
+    """Count the good questions of attempts, also those that were more than asked for."""
+    kept, attempts = len(run) + (run.record.get("surplus") or 0), run.record.get("attempts") or 0
+    return (kept, attempts) if attempts >= kept else (0, 0)  # imports have samples without attempts
+
+
+def _signed(run: Run) -> tuple[int, int]:
+    verdicts = signed(run)
+    return sum(verdicts.values()), len(verdicts)
+
+
+def _found(rank: int, run: Run) -> tuple[int, int]:
+    found = found_within(answerable(run.samples), rank)
+    return int(found.sum()), len(found)
+
+
+def _documents(run: Run) -> tuple[int, int]:
+    used = {chunk.doc_id for sample in run.samples for chunk in sample.contexts}
+    return len(used & run.documents.keys()), len(run.documents)
+
+
+MEASURES = (
+    Measure("attempts with a sample", _attempts),
+    Measure("signed of reviewed", _signed),
+    Measure("source found first", partial(_found, 1), search=True),
+    Measure(f"source among the first {EARLY}", partial(_found, EARLY), search=True),
+    Measure("documents covered", _documents),
+)

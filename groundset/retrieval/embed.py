@@ -159,7 +159,7 @@ def _pull_repository(repo: str, notify: Notify) -> Path:
     """Download a repository of the Hub once, and return its folder."""
     from huggingface_hub import HfApi, snapshot_download
 
-    from groundset.models.hub import explained, online
+    from groundset.models.fetch import explained, online
 
     folder = cache_home() / "models" / "hf" / repo
     with model_lock(f"hf-{repo.replace('/', '-')}", lambda: notify(f"waiting for another process that pulls {repo}")):

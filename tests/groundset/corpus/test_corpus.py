@@ -12,9 +12,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from groundset.corpus.command import ChunkOptions, chunk, chunk_documents
 from groundset.corpus.corpus import Corpus, read_corpus
-from groundset.corpus.options import CorpusOptions
+from groundset.corpus.options import ChunkOptions, CorpusOptions, chunk, chunk_documents
 from groundset.files import data_path
 from programs.errors import InputError, RunError
 from programs.types import Chunk, Document

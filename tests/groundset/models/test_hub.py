@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from groundset.models.fetch import pull
-from groundset.models.hub import parse_name
+from groundset.models.fetch import parse_name, pull
 from programs.errors import ChecksumError, UnknownModelError, UnreachableModelError
 
 NAME = "hf/owner/repo/quants/tiny.gguf"

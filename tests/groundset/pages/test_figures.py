@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from pages_run import ASKED, review
 
-from groundset.pages.figures import compare
-from groundset.pages.report import report_page, report_record
+from groundset.pages.report import compare, report_page, report_record
 from groundset.run.run import Run
 from programs.errors import InputError
 

@@ -40,7 +40,7 @@ class Row(NamedTuple):
 FUNCTIONS: Mapping[str, Row] = {
     "chunk": Row("groundset.corpus.options:cut", ("documents",)),
     "compile": Row("groundset.compiling:compile", ("steps",)),
-    "export": Row("groundset.out.export:export_run", ("runs", "format", "out")),
+    "export": Row("groundset.out.formats:export_run", ("runs", "format", "out")),
     "generate": Row("groundset.run.options:make", ("documents",)),
     "import_files": Row("groundset.out.imports:import_files", ("files",)),
     "judge": Row("groundset.run.judging:judge_rows"),

@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "show": ("groundset.run.show:show", "Show the samples or the rejects of a run."),
     "review": ("groundset.pages.review:review", "Review and label samples in a browser."),
     "report": ("groundset.pages.report:report", "Write an HTML report on a run."),
-    "export": ("groundset.out.export:export", "Write runs in the formats of other tools."),
+    "export": ("groundset.out.formats:export", "Write runs in the formats of other tools."),
     "push": ("groundset.out.hub:push", "Publish a run on the Hugging Face Hub."),
     "import": ("groundset.out.imports:import_set", "Make a run from an evaluation set of another tool."),
     "roundtrip": ("groundset.evaluation:roundtrip", "Compare retrievers on the questions of a run."),

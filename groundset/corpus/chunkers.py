@@ -1,28 +1,208 @@
-"""Chunkers by name; each splits a document into spans.
+"""Chunkers by name: documents are split into atoms, the smallest parts with the cost of a cut after each, and packed.
 
 Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in words for ``word`` and in tokens for
 ``token``.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from sentencex import get_sentence_boundaries
 from tokenizers import Tokenizer
 
 from groundset.corpus.options import ChunkerName
-from groundset.corpus.structure import HEADING, WORD, Atom, Kept, Span, atoms_of, sections
-from programs.types import Document
+from programs.types import Document, Heading
 
+# Costs are relative to the length penalty of chunkers.pack: 1 is the penalty of an empty chunk.
+PARAGRAPH, ITEM, SENTENCE, LINE, INTRODUCTION, CODE, WORD, HEADING = 0.0, 0.25, 0.5, 0.8, 1.5, 1.5, 3.0, 20.0
+
+FENCE = re.compile(r"\s*(```+|~~~+)")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\[\^?\w{1,4}\]:?)\s")
+_UNDERLINE = re.compile(r"\n[ \t]*([=\-~^\"*+#])\1{2,}[ \t]*(?=\n|\Z)")
+# A block that introduces the next one: it ends with a colon, or is a short line without final punctuation.
+_INTRODUCES = re.compile(r".*:\Z|[^\n]{0,80}(?<![.!?;,…|)\]'\"”])\Z", re.DOTALL)
+_SPACE = re.compile(r"\s+")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+# The language is unknown here. A boundary is used if the rules of all these languages agree on it, so that
+# "12. Juni" and "e.g. tea" stay whole.
+_LANGUAGES = ("en", "de", "fr", "es", "it", "pl")
+# Brackets, quotation marks and bullets: the rules never split inside them, so an unmatched one can span pages.
+_ENCLOSING = dict.fromkeys(map(ord, '()[]"“”„«»‘’•·'), " ")
+_SUSPICIOUS = 400
+# The rules take quadratic time, so longer texts are split in windows; few paragraphs are longer than one.
+_WINDOW = 4_096
 BY_SECTION = ("recursive", "semantic")  # chunkers that cut at headings
 _WORD = re.compile(r"\S+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _COMPARED = 3  # atoms on either side of a cut
 _SIMILARITY_COST = 2.0  # of a cut between the most similar ones
 _SEMANTIC_FULLNESS = 0.5
+
+
+class Span(NamedTuple):
+    """The offsets of a part of a document's text."""
+
+    start: int
+    end: int
+
+
+class Atom(NamedTuple):
+    """A span that should stay whole, and the cost of ending a chunk after it."""
+
+    start: int
+    end: int
+    cost: float
+
+
+# Parts that should stay whole, in order and apart, each as the rows between which it can be cut.
+Kept = Sequence[Sequence[Span]]
+
+
+def sections(document: Document, size: int, kept: Kept, kept_size: int) -> list[list[Atom]]:
+    """Split a document at its headings, and every section into atoms of at most ``size`` characters.
+
+    A part in ``kept`` of at most ``kept_size`` characters is one atom. A heading directly above another one joins
+    that one's section.
+    """
+    text, headings = document.text, document.headings
+    starts = [*(heading.start for heading in headings), len(text)]
+    found = [atoms_of(text, Span(0, starts[0]), size, kept, kept_size)]
+    atoms: list[Atom] = []
+    levels = [*(heading.level for heading in headings), 0]
+    for (start, end), (level, below) in zip(pairwise(starts), pairwise(levels), strict=True):
+        body = heading_end(text, start)
+        atoms += [Atom(start, body, HEADING), *atoms_of(text, Span(body, end), size, kept, kept_size)]
+        if below < level or text[body:end].strip():
+            found.append(atoms)
+            atoms = []
+    return [section for section in found if section]
+
+
+def heading_end(text: str, start: int) -> int:
+    """Return the end of the heading at ``start``, including its underline."""
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    underline = _UNDERLINE.match(text, end)
+    return underline.end() if underline else end
+
+
+def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
+    """Return for each heading the indexes of its ancestors and itself."""
+    paths: list[tuple[int, ...]] = []
+    path: tuple[int, ...] = ()
+    for index, heading in enumerate(headings):
+        while path and headings[path[-1]].level >= heading.level:
+            path = path[:-1]
+        path = (*path, index)
+        paths.append(path)
+    return paths
+
+
+def atoms_of(text: str, span: Span, size: int, kept: Kept, kept_size: int) -> list[Atom]:
+    """Split a part of a text into atoms of at most ``size`` characters, and ``kept`` ones of at most ``kept_size``."""
+    atoms: list[Atom] = []
+    position = span.start
+    first = bisect_right(kept, span.start, key=lambda rows: rows[-1].end)
+    for rows in kept[first : bisect_left(kept, span.end, key=lambda rows: rows[0].start)]:
+        start, end = rows[0].start, rows[-1].end
+        atoms += _atoms(text, size, position, max(position, start))
+        if end - start <= kept_size:
+            # A heading that is the caption is an atom already.
+            atoms.append(Atom(max(position, start), end, PARAGRAPH))
+        else:
+            clipped = [Span(max(position, rows[0].start), rows[0].end), *rows[1:]]
+            atoms += [piece for row in clipped for piece in _fit(text, Atom(*row, LINE), size)]
+            atoms[-1] = atoms[-1]._replace(cost=PARAGRAPH)
+        position = end
+    return [*atoms, *_atoms(text, size, position, span.end)]
+
+
+def _atoms(text: str, size: int, start: int, end: int) -> Iterator[Atom]:
+    for block in blocks(text, start, end):
+        atoms = [piece for atom in _block_atoms(text, block) for piece in _fit(text, atom, size)]
+        yield from atoms[:-1]
+        introduces = _INTRODUCES.match(text[slice(*block)].strip())
+        yield atoms[-1]._replace(cost=INTRODUCTION if introduces else PARAGRAPH)
+
+
+def blocks(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the paragraphs of a part of a text: split at empty lines, but not inside fenced code."""
+    fence = ""
+    first: int | None = None
+    for line in line_spans(text, Span(start, end)):
+        content = text[slice(*line)]
+        mark = FENCE.match(content)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        if content.strip() or (fence and first is not None):
+            first = line.start if first is None else first
+        elif first is not None:
+            yield Span(first, line.start)
+            first = None
+    if first is not None:
+        yield Span(first, end)
+
+
+def line_spans(text: str, block: Span) -> Iterator[Span]:
+    """Return the lines of a part of a text, with their ends."""
+    return (Span(*line.span()) for line in _LINE.finditer(text, *block))
+
+
+def _block_atoms(text: str, block: Span) -> list[Atom]:
+    lines = list(line_spans(text, block))
+    contents = [text[slice(*line)] for line in lines]
+    if FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
+        return [Atom(*line, CODE) for line in lines]
+    items = [line.start for line, content in zip(lines, contents, strict=True) if _ITEM.match(content)]
+    atoms: list[Atom] = []
+    for start, end in pairwise(sorted({block.start, *items, block.end})):
+        atoms += [Atom(start + a, start + b, SENTENCE) for a, b in sentence_spans(text[start:end])]
+        atoms[-1] = atoms[-1]._replace(cost=ITEM)
+    return atoms
+
+
+def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
+    """Split an atom longer than ``size``: at its lines, else between words, else anywhere."""
+    if atom.end - atom.start <= size:
+        return [atom]
+    lines = list(line_spans(text, Span(atom.start, atom.end)))
+    pieces = [piece for line in lines for piece in _fit(text, Atom(*line, LINE), size)] if len(lines) > 1 else []
+    start = atom.end if pieces else atom.start
+    while start < atom.end:
+        most = min(start + size, atom.end)
+        space = _SPACE.search(text, min(start + size // 10, atom.end), most)
+        pieces.append(Atom(start, space.end() if space else most, WORD))
+        start = pieces[-1].end
+    return [*pieces[:-1], pieces[-1]._replace(cost=atom.cost)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Split ``text`` into sentences that cover it from end to end, as (start, end)."""
+    spans: list[tuple[int, int]] = []
+    for start, end in _split(text):
+        is_long = end - start > _SUSPICIOUS
+        inner = _split(text[start:end].translate(_ENCLOSING)) if is_long else [(0, end - start)]
+        spans += [(start + first, start + last) for first, last in inner]
+    return spans
+
+
+def _split(text: str) -> list[tuple[int, int]]:
+    ends, start = [0], 0
+    while start < len(text):
+        window = text[start : start + _WINDOW]
+        boundaries = ({each["end_index"] for each in get_sentence_boundaries(code, window)} for code in _LANGUAGES)
+        found = sorted(reduce(set.intersection, boundaries) - {len(window)})
+        if start + _WINDOW >= len(text):
+            found.append(len(window))
+        ends += [start + end for end in found]
+        # Restart after the last complete sentence, or at the last word if one sentence fills the window.
+        start += found[-1] if found else max(window.rfind(" "), window.rfind("\n")) + 1 or len(window)
+    return list(pairwise(ends))
 
 
 class Tools(NamedTuple):

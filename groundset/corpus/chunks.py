@@ -4,11 +4,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from groundset.corpus.chunkers import BY_SECTION, Tools, split
-from groundset.corpus.listings import text_spans
+from groundset.corpus.chunkers import BY_SECTION, Span, Tools, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
-from groundset.corpus.structure import Span, heading_end, heading_paths
-from groundset.corpus.tables import described, tables_of
+from groundset.corpus.parts import described, tables_of, text_spans
 from programs.types import Chunk, Document
 
 NO_TOOLS = Tools()

@@ -10,13 +10,12 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from groundset.corpus.chunkers import Tools, fill, pack
+from groundset.corpus.chunkers import Atom, Span, Tools, fill, pack, sections, sentence_spans
 from groundset.corpus.chunks import chunk_document
-from groundset.corpus.listings import text_spans
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import clean
 from groundset.corpus.parsing.markdown import parse_markdown
-from groundset.corpus.structure import Atom, Span, sections, sentence_spans
+from groundset.corpus.parts import text_spans
 from programs.types import Chunk, Document
 
 NAMES: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]

@@ -3,9 +3,9 @@
 import pytest
 
 from groundset.corpus.chunks import chunk_document
-from groundset.corpus.listings import text_spans
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import parse
+from groundset.corpus.parts import text_spans
 from programs.types import Chunk, Document, PageStart
 
 PROSE = "The ferry Henn crosses the sound of Tollvik every hour, and it carries forty cars on its lower deck. " * 3

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundset.corpus.chunkers import Tools, split
+from groundset.corpus.chunkers import Span, Tools, split
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import parse
-from groundset.corpus.structure import Span
-from groundset.corpus.tables import Table, tables_of
+from groundset.corpus.parts import Table, tables_of
 from programs.types import Chunk, Document
 
 NAMES: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]

@@ -14,10 +14,8 @@ from model_server import serving
 from groundset.bounded import BoundedProcess
 from groundset.files import data_path
 from groundset.models import open as opening
-from groundset.models import weight_check
 from groundset.models.journal import MemoryJournal
-from groundset.models.open import Spec, open_model, parse_spec
-from groundset.models.weight_check import check_weights
+from groundset.models.open import Spec, check_weights, open_model, parse_spec
 from programs.adapter import PlainTextAdapter
 from programs.errors import UnknownModelError
 
@@ -101,7 +99,6 @@ def test_trained_weights_are_loaded_under_the_name_of_their_step(
     shipped.write_bytes(b"GGUF")
     loaded: list[dict[str, Path]] = []
     monkeypatch.setattr(opening, "data_path", lambda *parts: tmp_path.joinpath(*parts))
-    monkeypatch.setattr(weight_check, "data_path", lambda *parts: tmp_path.joinpath(*parts))
     monkeypatch.setattr("groundset.models.llama.LlamaModel", lambda path, adapters, **_: loaded.append(adapters))
     open_model("smollm2-135m")
     open_model("smollm2-135m", adapters=False)
@@ -130,7 +127,7 @@ def crafted(smollm2: Path, tmp_path: Path, home: Path) -> Callable[[str], Path]:
 def test_weights_of_strangers_are_tested_first(
     crafted: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(weight_check, "_BASE_SECONDS", 3)
+    monkeypatch.setattr(opening, "_BASE_SECONDS", 3)
     loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     endless = crafted(loops + "{% endfor %}" * 3 + "x")
     with pytest.raises(UnknownModelError, match=r"crafted\.gguf: llama\.cpp cannot use this file: ") as caught:

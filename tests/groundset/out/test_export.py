@@ -139,7 +139,7 @@ def test_failed_export_changes_no_format(run: Run, tmp_path: Path, monkeypatch: 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(formats, "EXPORTS", exports := {**formats.EXPORTS, "beir": Export(full_disk, ("a",))})
-    monkeypatch.setattr("groundset.out.export.EXPORTS", exports)
+    monkeypatch.setattr("groundset.out.formats.EXPORTS", exports)
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
     with pytest.raises(InputError, match="No space left on device"):
         groundset.export(less, format="csv,adk,beir", out=out)

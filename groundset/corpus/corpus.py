@@ -137,7 +137,7 @@ def read_corpus(
     Raises:
         InputError: there is no chunk, or an option is wrong.
     """
-    from groundset.corpus.copies import find_copies
+    from groundset.corpus.chunks import find_copies
     from groundset.corpus.own import read_own_chunks
 
     if not options.documents and options.chunks is None:

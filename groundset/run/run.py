@@ -1,18 +1,25 @@
-"""A run: its samples and everything that is kept with them, read from its folder part by part."""
+"""A run: its samples and everything that is kept with them, read from its folder part by part, and `groundset show`."""
 
+import html
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from html import escape
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
 
-from groundset.files import whole_file, whole_folder
-from groundset.run.record import accepted, counts, question_row, run_record, write_files
+from groundset.files import json_text, whole_file, whole_folder
+from groundset.options import Options, option
+from groundset.printing import printable, say, say_lines
+from groundset.run.record import accepted, account, counts, question_row, run_record, sample_row, write_files
 from groundset.run.store import DATABASE, VECTORS, Attempt, Result, Review, Store, check_new, damaged
-from programs.errors import RunError
+from programs.errors import InputError, RunError
+from programs.text import plain
 from programs.types import Chunk, Document, Reject, Sample
 
 if TYPE_CHECKING:
@@ -160,10 +167,10 @@ class Run(Sequence[Sample]):
     def _repr_html_(self) -> str:
         """Return the first samples as a table for notebooks."""
         cells = ((each.question, each.answer, each.evolution) for each in self.samples[:_SHOWN])
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in cells)
+        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells)
         more = f"<p>{len(self) - _SHOWN} more.</p>" if len(self) > _SHOWN else ""
         head = "<tr><th>Question</th><th>Answer</th><th>Evolution</th></tr>"
-        return f"<p>{escape(repr(self)[1:-1])}</p><table>{head}{rows}</table>{more}"
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{head}{rows}</table>{more}"
 
     def _read(self, part: Callable[[Store], _Value]) -> _Value:
         with Store.read(self.folder) as store:
@@ -262,3 +269,85 @@ def _finished(samples: Iterable[Sample], rejects: Iterable[Reject]) -> Iterator[
         yield Attempt(next(numbers), ids, (sample.evolution,), "accepted", Result(sample=sample))
     for reject in rejects:
         yield Attempt(next(numbers), (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
+
+
+class ShowOptions(Options):
+    """Show the samples of a run with their passages, or what was refused and why."""
+
+    run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
+    rejects: bool = option(False, "Show what was refused.")
+    step: tuple[str, ...] = option((), "With --rejects: only those of this step. Repeatable.", metavar="STEP")
+    id: str | None = option(None, "Show the samples whose id begins with this.", metavar="ID")
+    limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
+    trail: bool = option(False, "Also show what each step said.")
+    as_json: bool = option(False, "Print JSON.", command_only=True)
+
+
+def show(options: ShowOptions) -> None:
+    """Print samples or rejects.
+
+    Raises:
+        InputError: an option is wrong, or the folder holds no run.
+    """
+    if options.id and options.rejects:
+        raise InputError("--id: not together with --rejects")
+    if options.step and not options.rejects:
+        raise InputError("--step: only with --rejects")
+    run = open_run(options.run)
+    samples = [each for each in run.samples if each.id.startswith(options.id or "")][: options.limit]
+    if options.id and not samples:
+        raise InputError(f"--id {options.id}: no sample of {options.run} has an id that begins with this")
+    steps = {reject.step for reject in run.rejects}
+    if unknown := [step for step in options.step if step not in steps]:
+        known = ", ".join(sorted(steps)) or "none"
+        raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
+    rejects = [each for each in run.rejects if each.step in (options.step or steps)][: options.limit]
+    if options.as_json:
+        what, rows = "samples", list(map(sample_row, samples))
+        if options.rejects:
+            chunks = [run.chunks.get(each.chunk_id) for each in rejects]
+            passages = [plain(chunk.text) if chunk else "" for chunk in chunks]
+            found = zip(rejects, passages, strict=True)
+            what, rows = "rejects", [{**each.model_dump(mode="json"), "passage": passage} for each, passage in found]
+        say_lines(json_text({"run": str(run.folder), what: rows}, indent=2))
+        return
+    console = Console(highlight=False, emoji=False)
+    for reject in rejects if options.rejects else ():
+        _print_reject(console, reject, run.chunks.get(reject.chunk_id))
+    for sample in () if options.rejects else samples:
+        _print_sample(console, sample, trail=options.trail)
+    if not options.id:
+        for line in account(run):
+            say(line)
+
+
+def _print_sample(console: Console, sample: Sample, *, trail: bool) -> None:
+    rank = sample.retrieval.rank
+    found = "no chunk answers it" if not sample.retrieval_gt else f"rank {rank}" if rank else "not found again"
+    score = "" if sample.probability is None else f", {sample.probability:.2f}"
+    console.rule(f"[bold]{_safe(sample.id)}[/bold]  {_safe(sample.evolution)}, {found}{score}", align="left")
+    console.print(f"[bold]{_safe(sample.question)}[/bold]\n{_safe(sample.answer)}")
+    _print_chunks(console, sample.contexts)
+    for record in sample.trail if trail else ():
+        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(json.dumps(record.output, ensure_ascii=False))}")
+    console.print()
+
+
+def _print_reject(console: Console, reject: Reject, chunk: Chunk | None) -> None:
+    score = "" if reject.probability is None else f" ({reject.probability:.2f})"
+    console.print(f"[bold]{_safe(reject.step)}[/bold]  {_safe(reject.reason)}{score}")
+    if reject.question:
+        console.print(Padding(_safe(reject.question), (0, 0, 0, 2)))
+    if chunk is not None:
+        _print_chunks(console, [chunk])
+    console.print()
+
+
+def _print_chunks(console: Console, chunks: Sequence[Chunk]) -> None:
+    for chunk in chunks:
+        console.print(Padding(f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})", (0, 0, 0, 2)))
+        console.print(Padding(_safe(plain(chunk.text), lines=True), (0, 0, 0, 4)))
+
+
+def _safe(text: str, *, lines: bool = False) -> str:
+    return escape(printable(text, lines=lines))

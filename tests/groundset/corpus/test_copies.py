@@ -3,7 +3,7 @@
 import random
 from time import process_time
 
-from groundset.corpus.copies import find_copies
+from groundset.corpus.chunks import find_copies
 from programs.types import Chunk
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ne", "pu") for b in ("ra", "st", "ve", "zo", "qui", "ban")]

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from run_parts import CHUNKS, DOCUMENT, sample
 
-from groundset.run.run import Run, save_run
-from groundset.run.show import ShowOptions, show
+from groundset.run.run import Run, ShowOptions, save_run, show
 from programs.errors import InputError
 from programs.types import Reject
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin
 
 import dspy
-from dspy.lm15 import Config, Message, Request
+from dspy.lm15 import Config, Message, Request, Response
 from dspy.signatures import Signature
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
@@ -28,7 +28,8 @@ class PlainTextAdapter(dspy.Adapter):
     A single text output is the whole completion, several outputs are labelled lines, and a list of records is blocks of
     labelled lines. The static text (instructions, the form of the outputs, demos) comes first, so that servers can
     cache the prefix. Texts are read from any completion, at worst as empty; a number, a yes or no, or an option that
-    cannot be read raises ``AdapterParseError``. The LM option ``adapter`` names trained weights of the embedded engine.
+    cannot be read raises ``AdapterParseError``. The LM option ``adapter`` names trained weights of the embedded engine;
+    with ``logprobs`` beside it, ``probability`` is how likely all outputs that are yes or no are yes.
     """
 
     def format(
@@ -67,7 +68,16 @@ class PlainTextAdapter(dspy.Adapter):
         requests = (
             [replace(request, config=replace(config, seed=seed)) for seed in seeds] if len(seeds) > 1 else [request]
         )
-        return [self.parse(signature, lm(each).message.text or "") for each in requests]
+        return [self._read(signature, lm(each)) for each in requests]
+
+    def _read(self, signature: type[Signature], response: Response) -> dict[str, Any]:
+        """Return the outputs in a response, and the probability of yes if it has log-probabilities."""
+        outputs = self.parse(signature, response.message.text or "")
+        decisions = [name for name, field in signature.output_fields.items() if field.annotation is bool]
+        if response.logprobs and decisions:
+            shares = [share_of_yes(response, _label(name)) for name in decisions]
+            outputs["probability"] = math.prod(shares)
+        return outputs
 
     def parse(self, signature: type[Signature], completion: str) -> dict[str, Any]:
         """Return a value for every output.
@@ -159,6 +169,26 @@ class PlainTextAdapter(dspy.Adapter):
 
 
 PLAIN_TEXT = PlainTextAdapter()
+
+
+def share_of_yes(response: Response, label: str = "") -> float:
+    """Return the probability of "yes" against "no" as the first token, or as the one that follows a label.
+
+    A half if the response has no such token.
+    """
+    text, masses = "", {"yes": 0.0, "no": 0.0}
+    before = re.compile(rf"^{re.escape(label)}: *\Z" if label else r"\A\Z", re.IGNORECASE | re.MULTILINE)
+    for token in response.logprobs or ():
+        if token.token.strip() and before.search(text):
+            for top in token.top:
+                word = top.token.strip().casefold()
+                for each in masses:
+                    if word == each or (len(word) > 1 and each.startswith(word)):
+                        masses[each] += math.exp(top.logprob)
+            break
+        text += token.token
+    total = sum(masses.values())
+    return masses["yes"] / total if total else 0.5
 
 
 def _label(name: str) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import dspy
-from dspy.lm15 import Config, Message, Request, Response
+from dspy.lm15 import Config, Message, Request
 
+from programs.adapter import share_of_yes
 from programs.checks import find_quote, tidy_question
 from programs.english import Fact, Parse, easy_facts, without_answer
 from programs.errors import ModelError
@@ -62,22 +63,10 @@ class Sound(Step):
         options = Config(max_tokens=1, temperature=0.0, logprobs=20, extensions={"adapter": self.config["adapter"]})
         messages = (Message.user(self.prompt(inputs)),)
         response = lm(Request(model=lm.model, system=self.signature.instructions, messages=messages, config=options))
-        probability = _share_of_yes(response, lm.model)
+        if not response.logprobs:
+            raise ModelError(f"{lm.model} returns no log-probabilities, so it cannot decide the step sound")
+        probability = share_of_yes(response)
         return dspy.Prediction(sound=probability >= _SOUND, probability=probability)
-
-
-def _share_of_yes(response: Response, model: str) -> float:
-    """Return the probability of "yes" against "no" as the next token."""
-    if not response.logprobs:
-        raise ModelError(f"{model} returns no log-probabilities, so it cannot decide the step sound")
-    masses = {"yes": 0.0, "no": 0.0}
-    for top in response.logprobs[0].top:
-        word = top.token.strip().casefold()
-        for label in masses:
-            if word == label or (len(word) > 1 and label.startswith(word)):
-                masses[label] += math.exp(top.logprob)
-    total = sum(masses.values())
-    return masses["yes"] / total if total else 0.5
 
 
 class _Candidate(NamedTuple):

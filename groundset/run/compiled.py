@@ -23,7 +23,7 @@ from programs.untrusted import small_text
 SHIPPED, NONE = "shipped", "none"
 _MOST = 8 << 20  # bytes of a file
 # Options of calls that a state may set. Others could send texts to another server.
-_LIMITS = frozenset({"max_tokens", "temperature", "stop", "adapter", "top_p", "n", "rollout_id"})
+_LIMITS = frozenset({"max_tokens", "temperature", "stop", "adapter", "logprobs", "top_p", "n", "rollout_id"})
 
 
 class _Field(BaseModel):
@@ -51,7 +51,15 @@ class State(BaseModel):
     train: list[Any] = []
 
     def apply(self, predictor: dspy.Predict) -> None:
-        """Load the state into a predictor, which keeps its own limits where the state has none."""
+        """Load the state into a predictor, which keeps its own limits where the state has none.
+
+        A state may have fewer outputs than the step, in another order: those that its weights were trained to write.
+        """
+        fields = {_prefix(field): (name, field) for name, field in predictor.signature.fields.items()}
+        chosen = [fields[field.prefix] for field in self.signature.fields]
+        if chosen != list(fields.values()):
+            typed = {name: (field.annotation, field) for name, field in chosen}
+            predictor.signature = dspy.Signature(typed, predictor.signature.instructions)
         config = {**predictor.config, **self.config}
         predictor.load_state({**self.model_dump(), "config": config, "lm": None})
 
@@ -150,10 +158,16 @@ def _state(file: Path, step: str, value: Any) -> State:
     if others := sorted(state.config.keys() - _LIMITS):
         raise StateError(f"{file}: a state cannot set {others[0]} of a call")
     signature = STEPS[step].signature
-    if [field.prefix for field in state.signature.fields] != [
-        row["prefix"] for row in signature.dump_state()["fields"]
-    ]:
+    known, saved = list(map(_prefix, signature.fields.values())), [field.prefix for field in state.signature.fields]
+    count = len(signature.input_fields)
+    outputs = set(saved[count:])
+    is_known = saved[:count] == known[:count] and outputs and outputs <= {*known[count:]}
+    if not is_known or len(saved) > count + len(outputs):
         raise StateError(f"{file}: its fields are not those of the step {step} ({', '.join(signature.fields)})")
     # Stock optimizers put whole examples into the demos, with what labels hold beside the fields of the step.
     demos = [{name: value for name, value in demo.items() if name in signature.fields} for demo in state.demos]
     return state.model_copy(update={"demos": demos})
+
+
+def _prefix(field: Any) -> str:
+    return str(field.json_schema_extra["prefix"])

@@ -1,13 +1,15 @@
 """The plain-text adapter: what models are shown, and what is read from what they write."""
 
+import math
 from typing import Literal
 
 import dspy
 import pytest
+from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob, Usage
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
-from programs.adapter import PLAIN_TEXT
+from programs.adapter import PLAIN_TEXT, share_of_yes
 
 
 class Item(BaseModel):
@@ -111,3 +113,19 @@ def test_trained_weights_are_named_in_the_request() -> None:
         dspy.Predict("passage -> fit: bool")(passage="P")
     assert seen[0].extensions == {"adapter": "sound"}
     assert (seen[0].max_tokens, seen[1].max_tokens, seen[1].extensions) == (4, 256, None)
+
+
+def test_probability_of_yes_after_a_label() -> None:
+    def token(text: str, **top: float) -> TokenLogprob:
+        shares = tuple(TopLogprob(f" {word}", math.log(share)) for word, share in top.items())
+        return TokenLogprob(text, -0.1, top=shares)
+
+    tokens = (token("Independent"), token(":"), token(" yes", yes=0.6, no=0.2, Yes=0.1), token("\n"), token("Clear"))
+    tokens += (token(":"), token(" no", yes=0.1, no=0.9))
+    text = "".join(each.token for each in tokens)
+    usage = Usage(input_tokens=1, output_tokens=7, total_tokens=8)
+    message = Message.assistant(text)
+    response = Response(id=None, model="m", message=message, finish_reason="stop", usage=usage, logprobs=tokens)
+    assert share_of_yes(response, "Independent") == pytest.approx(0.7 / 0.9)
+    assert share_of_yes(response, "Clear") == pytest.approx(0.1)
+    assert share_of_yes(response, "Answerable") == 0.5

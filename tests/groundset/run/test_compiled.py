@@ -44,6 +44,23 @@ def test_a_plain_predictor_and_a_program_are_taken(saved: Path, tmp_path: Path) 
     assert again.ask.config["temperature"] == 0.7
 
 
+def test_a_state_may_write_fewer_outputs(saved: Path) -> None:
+    state = json.loads(saved.read_text())
+    *inputs, _, answer, independent, clear, answerable, _ = state["signature"]["fields"]
+    state["signature"]["fields"] = [*inputs, independent, clear, answerable, answer]
+    state["config"] = {"adapter": "judge", "logprobs": 5}
+    saved.write_text(json.dumps(state))
+    program = OneChunk()
+    Compiled(read_states(saved.parent), {}, {}).apply([program])
+    assert list(program.judge.signature.output_fields) == ["independent", "clear", "answerable", "answer"]
+    assert program.judge.signature.fields["clear"].annotation is bool
+    assert program.judge.config["logprobs"] == 5
+    state["signature"]["fields"] = [*inputs, clear, clear]
+    saved.write_text(json.dumps(state))
+    with pytest.raises(StateError, match="not those of the step judge"):
+        read_states(saved.parent)
+
+
 def change(**values: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda state: state | values
 

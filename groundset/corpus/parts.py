@@ -12,7 +12,6 @@ number.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from groundset.corpus.chunkers import FENCE, Span, blocks, heading_end, line_spans
@@ -39,6 +38,9 @@ _MIN_SENTENCE = 40  # characters; shorter lines may be titles or names
 _LOWER_CASE = 0.5  # of the words of a sentence: it has 8 in 10 in English, 6 in 10 in German
 _MAX_SENTENCES = 0.2  # of the characters of a list
 _MIN_LEADERS = 3  # lines of a table of contents
+_LABELS = "|".join(language.table_label for language in LANGUAGES.values())
+_LABEL = re.compile(rf"(?i:{_LABELS})\s?(?:(?>{_NUMBER})(?:{_AFTER})|:)")
+_NAMES = frozenset().union(*(language.listings for language in LANGUAGES.values()))
 
 
 class Table(NamedTuple):
@@ -132,7 +134,7 @@ class _Captions:
         before, gap, _ = self._text[first:end].rpartition("\n\n")
         first += len(before + gap)
         for line in reversed(list(line_spans(self._text, Span(first, end)))):
-            if _label().match(self._text[slice(*line)].lstrip(_MARKUP)):
+            if _LABEL.match(self._text[slice(*line)].lstrip(_MARKUP)):
                 return Span(line.start, end) if len(_shown(self._text[line.start : end])) <= _MAX_CAPTION else None
         return Span(first, end) if _shown(self._text[first:end]) in self._marked else None
 
@@ -143,18 +145,12 @@ class _Captions:
         start = end + len(content) - len(content.lstrip("\n"))
         paragraph, _, _ = content.lstrip("\n").partition("\n\n")
         shown = _shown(paragraph)
-        is_caption = _label().match(paragraph.lstrip(_MARKUP)) or shown in self._marked
+        is_caption = _LABEL.match(paragraph.lstrip(_MARKUP)) or shown in self._marked
         return Span(start, start + len(paragraph)) if is_caption and 0 < len(shown) <= _MAX_CAPTION else None
 
 
 def _shown(text: str) -> str:
     return " ".join(plain(text).split()).lstrip("# ")
-
-
-@cache
-def _label() -> re.Pattern[str]:
-    labels = "|".join(language.table_label for language in LANGUAGES.values())
-    return re.compile(rf"(?i:{labels})\s?(?:(?>{_NUMBER})(?:{_AFTER})|:)")
 
 
 def text_spans(document: Document) -> list[Span]:
@@ -194,12 +190,7 @@ def _named_sections(document: Document) -> Iterator[Span]:
 
 
 def _names_list(heading: str) -> bool:
-    return len(heading) <= _MAX_NAME and _EDGES.sub("", heading.strip().removesuffix("[edit]")).lower() in _names()
-
-
-@cache
-def _names() -> frozenset[str]:
-    return frozenset().union(*(language.listings for language in LANGUAGES.values()))
+    return len(heading) <= _MAX_NAME and _EDGES.sub("", heading.strip().removesuffix("[edit]")).lower() in _NAMES
 
 
 def _sentence_share(text: str, start: int, end: int) -> float:

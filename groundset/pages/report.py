@@ -4,7 +4,6 @@ An estimate is ``{"value", "low", "high", "of"}``: a share or a mean with its 95
 quartiles, and the number of values. It is None where there are none.
 """
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -304,7 +303,7 @@ def _conclusion(rows: Sequence[Figures]) -> str:
 
 
 def _documents_in_common(run: Run, against: Run) -> str:
-    new, old = ({_digest(document.text) for document in each.documents.values()} for each in (run, against))
+    new, old = ({document.text for document in each.documents.values()} for each in (run, against))
     if new == old:
         same = "the same" if _chunk_texts(run) == _chunk_texts(against) else "different"
         return f"Both runs have the same documents, with {same} chunks."
@@ -318,23 +317,14 @@ def _search(run: Run) -> Any:
     return (sha256, _chunk_texts(run)) if sha256 else None
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _chunk_texts(run: Run) -> frozenset[str]:
-    return frozenset(_digest(chunk.text) for chunk in run.chunks.values())
+    return frozenset(chunk.text for chunk in run.chunks.values())
 
 
 def _attempts(run: Run) -> tuple[int, int]:
     """Count the good questions of attempts, also those that were more than asked for."""
     kept, attempts = len(run) + (run.record.get("surplus") or 0), run.record.get("attempts") or 0
     return (kept, attempts) if attempts >= kept else (0, 0)  # imports have samples without attempts
-
-
-def _signed(run: Run) -> tuple[int, int]:
-    verdicts = signed(run)
-    return sum(verdicts.values()), len(verdicts)
 
 
 def _found(rank: int, run: Run) -> tuple[int, int]:
@@ -349,7 +339,7 @@ def _documents(run: Run) -> tuple[int, int]:
 
 MEASURES = (
     Measure("attempts with a sample", _attempts),
-    Measure("signed of reviewed", _signed),
+    Measure("signed of reviewed", lambda run: (sum(signed(run).values()), len(signed(run)))),
     Measure("source found first", partial(_found, 1), search=True),
     Measure(f"source among the first {EARLY}", partial(_found, EARLY), search=True),
     Measure("documents covered", _documents),

@@ -16,6 +16,7 @@ from programs.types import Heading
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _PARSER = MarkdownIt("commonmark").enable("table")
+_SHOWN = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
 _MAX_HEADING = 1_000  # characters; longer ones are paragraphs above a line of dashes
 
 
@@ -85,15 +86,11 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
         if token.type == "heading_open" and token.level == 0 and token.map and len(inline.content) <= _MAX_HEADING:
             # Inline parsing can be slow, so only headings are parsed further.
             [inline_token] = _PARSER.parseInline(inline.content, links)
-            title = " ".join(_plain(inline_token.children or []).split())
+            shown = (each.content or " " for each in inline_token.children or () if each.type in _SHOWN)
+            title = " ".join("".join(shown).split())
             if title:
                 found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
     return found
-
-
-def _plain(tokens: Sequence[Token]) -> str:
-    shown = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
-    return "".join(token.content or " " for token in tokens if token.type in shown)
 
 
 def _without_empty_html(text: str, tokens: Sequence[Token]) -> str:

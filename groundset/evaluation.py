@@ -60,10 +60,6 @@ def _recall(most: int) -> Callable[[Ranks], float]:
     return lambda ranks: sum(rank is not None and rank <= most for rank in ranks) / len(ranks)
 
 
-def _reciprocal(ranks: Ranks) -> float:
-    return max(1 / rank if rank else 0.0 for rank in ranks)
-
-
 def _gain(ranks: Ranks) -> float:
     gained = sum(1 / np.log2(1 + rank) for rank in ranks if rank and rank <= 10)
     return float(min(1.0, gained / sum(1 / np.log2(1 + rank) for rank in range(1, min(len(ranks), 10) + 1))))
@@ -73,7 +69,7 @@ MEASURES: Mapping[str, Callable[[Ranks], float]] = {
     "recall@1": _recall(1),
     "recall@5": _recall(5),
     "recall@10": _recall(10),
-    "MRR": _reciprocal,
+    "MRR": lambda ranks: max(1 / rank if rank else 0.0 for rank in ranks),
     "nDCG@10": _gain,
 }
 _TESTED = "nDCG@10"
@@ -159,9 +155,8 @@ class Comparison(NamedTuple):
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each question and retriever; ``rank`` is that of the last group, empty if one is missing."""
         for result in self.results:
-            for number, (sample, ranking, ranks) in enumerate(
-                zip(self.samples, result.rankings, result.ranks, strict=True)
-            ):
+            searched = zip(self.samples, result.rankings, result.ranks, strict=True)
+            for number, (sample, ranking, ranks) in enumerate(searched):
                 found = [rank for rank in ranks if rank is not None]
                 yield {
                     "id": sample.id,

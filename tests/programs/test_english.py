@@ -13,7 +13,7 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module")
 def facts() -> Facts:
-    from groundset.models.parser import open_parser
+    from groundset.models.open import open_parser
 
     parser = open_parser("en-core-web-sm")
 

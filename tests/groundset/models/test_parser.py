@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from groundset.models import parser as parsing
+from groundset.models import open as opening
 from groundset.models.fetch import ListOptions, PullOptions, list_models, pull_models
-from groundset.models.parser import Parser, open_parser
+from groundset.models.open import Parser, open_parser
 from programs.errors import UnknownModelError
 
 SENTENCES = [
@@ -44,8 +44,8 @@ def test_read_ahead_gives_the_same_results(opened: Parser, parser: Parser, monke
 
 @pytest.mark.model
 def test_limits(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "_CACHE_SIZE", 2)
-    monkeypatch.setattr(parsing, "_MAX_LENGTH", 10)
+    monkeypatch.setattr(opening, "_CACHE_SIZE", 2)
+    monkeypatch.setattr(opening, "_MAX_LENGTH", 10)
     first, second = parser("One."), parser("Two.")
     assert parser("One.") is first
     assert parser("The bridge was opened.").text == "The bridge"

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from optimizers.tasks import Task
 
-LABELS = {"chunks": "chunk", "questions": "judge", "strong": "judge"}  # shipped labels, and what they are examples of
+# Shipped labels, and what they are examples of.
+LABELS = {"chunks": "chunk", "company-chunks": "chunk", "questions": "judge", "strong": "judge", "company": "judge"}
 _SHOWN = 50  # problems of files
 
 

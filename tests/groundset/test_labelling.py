@@ -26,7 +26,7 @@ def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path: Path) -> None:
 
 
 def test_names_that_do_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="labels nosuch: name a file, or one of chunks, questions, strong, chunk"):
+    with pytest.raises(InputError, match="labels nosuch: name a file, or one of chunks, company-chunks, questions"):
         groundset.labels("nosuch")
     with pytest.raises(InputError, match="STEP nosuch: there is no such step"):
         groundset.step("nosuch")

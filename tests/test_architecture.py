@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 400
-# The aim is 17,000 lines, and 20,000 at most; this is what was reached, to be lowered with what goes.
-MOST_LINES, MOST_TEST_LINES, MOST_FILES, MOST_MARKDOWN = 20_400, 14_000, 150, 3_000
+# The aim is 17,000 lines; these are to be lowered with what goes.
+MOST_LINES, MOST_TEST_LINES, MOST_FILES, MOST_MARKDOWN = 20_000, 13_200, 130, 3_000
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
 

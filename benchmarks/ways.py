@@ -25,7 +25,7 @@ from groundset.files import data_path
 
 _ROOT = str(Path(__file__).parents[1])
 _BESIDE = (
-    "groundset/progress.py",
+    "groundset/printing.py",
     "groundset/run/preparing.py",
     "groundset/retrieval/embed.py",
     "groundset/tracking.py",

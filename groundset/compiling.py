@@ -18,8 +18,7 @@ from groundset import __version__
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
 from groundset.labelling import LABELS, with_own
 from groundset.options import DEFAULT_EMBEDDER, Options, option
-from groundset.printing import say
-from groundset.progress import Progress, counted
+from groundset.printing import Progress, counted, say
 from groundset.run.compiled import SHIPPED, load_compiled
 from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
 from programs.errors import InputError, TrackingError

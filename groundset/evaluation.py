@@ -211,7 +211,7 @@ def _searched(
     options: RoundtripOptions, run: "Run", samples: Sequence[Sample]
 ) -> "Iterator[tuple[str, list[Ranking]]]":
     """Yield name and rankings of each retriever."""
-    from groundset.progress import Progress
+    from groundset.printing import Progress
     from groundset.retrieval.retrievers import RETRIEVERS, bm25, fuse, read_ranking
 
     names = list(dict.fromkeys(["dense", *filter(None, map(str.strip, options.retriever.split(",")))]))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from groundset.files import data_path
 from groundset.options import Options, for_python, option
-from groundset.printing import say
-from groundset.progress import counted
+from groundset.printing import counted, say
 from programs.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,14 +1,30 @@
-"""Safe printing: texts from files and models cannot control the terminal or forge lines."""
+"""Printing: texts from files and models cannot control the terminal or forge lines; and the progress of a run.
+
+Progress is live on a terminal, one line that is rewritten in a notebook, plain lines anywhere else, all on standard
+error. A thread draws, so that a wait is shown while nothing happens.
+"""
 
 import json
 import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from textwrap import shorten
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from programs.types import Reject, StepRecord
 
 # Control, bidirectional, zero-width and tag characters, and surrogates. The two joiners and the soft hyphen stay: words
 # of several scripts, and emoji, need them.
@@ -17,6 +33,9 @@ _UNSEEN = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _UNSEEN_IN_LINES = re.compile(f"(?![\n\t]){_UNSEEN.pattern}")
+PATIENCE_SECONDS = 0.8  # a phase that takes longer is announced
+LINE_EVERY_SECONDS = 10.0  # after the first minute three times as long
+_TICK_SECONDS = 0.25
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -63,3 +82,162 @@ def say_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def _escaped(found: re.Match[str]) -> str:
     return json.dumps(found[0])[1:-1]
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """Shows what a run is doing: phases before the attempts, then accepted and refused questions with an estimate.
+
+    Safe to call from any thread. Use it as a context manager, or call :meth:`close`.
+    """
+
+    def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
+        """Write to ``console``, by default standard error; with ``quiet`` nowhere."""
+        self._console = console or Console(stderr=True, quiet=quiet)
+        self._guard = threading.RLock()
+        self._closed = threading.Event()
+        self._phase, self._done, self._total, self._since = "", 0, 0, time.monotonic()
+        self._is_running = False
+        self._size = self._accepted = self._attempts = self._new = 0
+        self._has_answered = False
+        self._refused: Counter[str] = Counter()
+        self._reason = ""
+        self._answers_from = ""
+        self._usage: Callable[[], Mapping[str, float]] = dict
+        self._shown = 0.0  # when a plain line was last printed
+        self._is_notebook = self._console.is_jupyter
+        self._live: Live | None = None
+        if self._console.quiet:
+            return
+        if self._console.is_terminal and not self._is_notebook:
+            self._live = Live(get_renderable=self._render, console=self._console, refresh_per_second=4, transient=True)
+            self._live.start()
+        else:
+            threading.Thread(target=self._print_lines, daemon=True).start()
+
+    def phase(self, doing: str, total: int | None = None) -> None:
+        """Begin a phase such as ``"Reading documents"``, of ``total`` items; it ends with the next one."""
+        with self._guard:
+            self._phase, self._done, self._total, self._since = doing, 0, total or 0, time.monotonic()
+            self._is_running, self._shown = False, 0.0
+
+    def advance(self, count: int = 1) -> None:
+        """Count finished items of the phase."""
+        with self._guard:
+            self._done += count
+
+    def start(
+        self, size: int, *, accepted: int = 0, answers_from: str = "", usage: Callable[[], Mapping[str, float]] = dict
+    ) -> None:
+        """Begin the attempts.
+
+        Args:
+            size: the number of samples that are wanted.
+            accepted: the number that an earlier call made.
+            answers_from: the host or model whose first answer is awaited.
+            usage: returns ``calls``, ``prompt_tokens`` and ``generated_tokens`` of the run.
+        """
+        self.phase("")
+        with self._guard:
+            self._is_running, self._size, self._accepted = True, size, accepted
+            self._answers_from, self._usage = answers_from, usage
+
+    def step(self, record: "StepRecord") -> None:  # noqa: ARG002 - what it said is not shown yet
+        """Hear that a step has answered."""
+        self._has_answered = True
+
+    def attempt(self, accepted: int, rejects: Sequence["Reject"] = ()) -> None:
+        """Count a finished attempt: its accepted questions, and what was refused."""
+        with self._guard:
+            self._attempts += 1
+            self._accepted += accepted
+            self._new += accepted
+            for reject in rejects:
+                self._refused[reject.step] += 1
+                self._reason = reject.reason
+
+    def note(self, line: str) -> None:
+        """Print one line that stays."""
+        with self._guard:
+            self._rewrite("")
+            print_above(self._console, line)
+
+    def close(self) -> None:
+        """Stop drawing and restore the terminal."""
+        self._closed.set()
+        if self._live is not None:
+            self._live.stop()
+        with self._guard:
+            self._rewrite("")
+
+    def __exit__(self, *error: object) -> None:
+        """Close it."""
+        self.close()
+
+    def _state(self) -> str:
+        """Return what is going on as one line; empty between phases."""
+        waited = time.monotonic() - self._since
+        if not self._is_running:
+            done = f": {self._done:,} of {self._total:,}" if self._total else ""
+            return f"{self._phase}{done}{f' since {duration(waited)}' if waited >= 2 else ''}" if self._phase else ""
+        if not self._has_answered and not self._attempts:
+            return f"Waiting for the first answer of {self._answers_from or 'the model'} since {duration(waited)}"
+        usage = self._usage()
+        parts = [f"{self._accepted} of {self._size} samples, {counted(self._attempts, 'attempt')}"]
+        if self._refused:
+            counts = ", ".join(f"{step} {count}" for step, count in self._refused.most_common())
+            parts.append(f"refused: {counts} (last: {shorten(self._reason, 100)})")
+        if usage:
+            tokens = usage.get("prompt_tokens", 0) + usage.get("generated_tokens", 0)
+            parts.append(f"{counted(round(usage.get('calls', 0)), 'call')}, {tokens:,.0f} tokens")
+        parts.append(duration(waited) + self._left(waited))
+        return "; ".join(parts)
+
+    def _left(self, waited: float) -> str:
+        """Estimate the time left from the attempts so far, as if one more had been accepted and one refused."""
+        missing = self._size - self._accepted
+        if not self._attempts or missing <= 0:
+            return ""
+        share = (self._new + 1) / (self._attempts + 2)
+        seconds = waited / self._attempts / share * missing
+        rounded = max(10, round(seconds, -1)) if seconds < 55 else 60 * round(seconds / 60)
+        return f", about {duration(rounded).removesuffix(' 00 s')} left"
+
+    def _render(self) -> RenderableType:
+        with self._guard:
+            state = printable(self._state())
+            done, total = (self._accepted, self._size) if self._is_running else (self._done, self._total)
+        if not state:
+            return Text("")
+        return Group(Text(state), ProgressBar(total=total, completed=done, width=40)) if total else Text(state)
+
+    def _print_lines(self) -> None:
+        """Print or rewrite the line of state until the progress is closed."""
+        while not self._closed.wait(_TICK_SECONDS):
+            with self._guard:
+                state, now = self._state(), time.monotonic()
+                if not state or now - self._since < PATIENCE_SECONDS:
+                    continue
+                if self._is_notebook:
+                    self._rewrite(state)
+                elif now - self._shown >= LINE_EVERY_SECONDS * (1 if now - self._since < 60 else 3):
+                    self._shown = now
+                    print_above(self._console, state)
+
+    def _rewrite(self, line: str) -> None:
+        """Rewrite the line of a notebook's cell."""
+        if self._is_notebook and not self._console.quiet:
+            print(f"\r{printable(line)}\x1b[K", end="", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def counted(count: int, noun: str) -> str:
+    """Format a count with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Format a time in hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

@@ -96,9 +96,7 @@ def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
     paths: list[tuple[int, ...]] = []
     path: tuple[int, ...] = ()
     for index, heading in enumerate(headings):
-        while path and headings[path[-1]].level >= heading.level:
-            path = path[:-1]
-        path = (*path, index)
+        path = (*(above for above in path if headings[above].level < heading.level), index)
         paths.append(path)
     return paths
 

@@ -18,8 +18,7 @@ from groundset.corpus.own import chunk_of
 from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.out.autorag import OFFSETS, OWN
-from groundset.printing import say
-from groundset.progress import Progress
+from groundset.printing import Progress, say
 from groundset.rows import is_missing, jsonl_rows, metadata_of, optional, parquet_rows, required
 from groundset.run.run import save_run
 from groundset.run.store import check_new

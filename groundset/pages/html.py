@@ -17,8 +17,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from groundset.files import encodable
-from groundset.printing import printable
-from groundset.progress import counted
+from groundset.printing import counted, printable
 from programs.types import Sample
 
 _FOLDER = Path(__file__).parent / "templates"

@@ -16,8 +16,7 @@ from groundset import __version__, stats
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
 from groundset.pages.html import evidence_of, excerpt, marked, render
-from groundset.printing import say, say_lines
-from groundset.progress import counted
+from groundset.printing import counted, say, say_lines
 from groundset.run.record import latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from groundset.files import check_target, is_stream, write_rows
 from groundset.options import Options, option
-from groundset.printing import say
-from groundset.progress import counted
+from groundset.printing import counted, say
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review

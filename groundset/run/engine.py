@@ -17,7 +17,7 @@ import numpy as np
 from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalidRequestError, LMUnsupportedModelError
 from numpy.typing import NDArray
 
-from groundset.progress import Progress
+from groundset.printing import Progress
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Result, State, Store
 from programs.errors import GroundsetError

@@ -16,8 +16,7 @@ from groundset.corpus.find import find_documents
 from groundset.models.cache import file_sha256
 from groundset.models.open import Model, Parser, open_model, open_parser
 from groundset.options import option_name
-from groundset.printing import say
-from groundset.progress import Progress
+from groundset.printing import Progress, say
 from groundset.retrieval.embed import Embedder, open_embedder
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled

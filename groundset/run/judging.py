@@ -92,7 +92,7 @@ def judge_rows(kind: Kind, rows: Iterable[Mapping[str, Any]], options: CriticOpt
 
 def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iterator[Row]:
     """Load the judge, and yield each row with what it decided."""
-    from groundset.progress import Progress
+    from groundset.printing import Progress
 
     given, inputs = list(rows.values()), [_inputs(kind, where, row) for where, row in rows.items()]
     if not given:

@@ -8,7 +8,7 @@ import numpy as np
 
 from groundset.corpus.corpus import Corpus
 from groundset.corpus.prepare import prepare_batches
-from groundset.progress import Progress
+from groundset.printing import Progress
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.index import Index
 from groundset.run.run import read_vectors, write_vectors

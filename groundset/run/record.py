@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from groundset import __version__
 from groundset.files import json_text, write_rows, write_text
-from groundset.progress import counted, duration
+from groundset.printing import counted, duration
 from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, Store
 from programs.types import Reject, Sample
 

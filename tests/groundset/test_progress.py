@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from groundset import progress as module
-from groundset.progress import Progress, duration
+from groundset import printing as module
+from groundset.printing import Progress, duration
 from programs.types import Reject, StepRecord
 
 REFUSED = Reject(step="judge", reason="not clear: two things are asked", chunk_id="c")

@@ -14,7 +14,7 @@ import pytest
 from dspy.utils.exceptions import ContextWindowExceededError
 from run_parts import CHUNKS, Scripted, sample
 
-from groundset.progress import Progress
+from groundset.printing import Progress
 from groundset.run.engine import Engine, Gate, Made, RunStoppedError
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Result, Store

@@ -7,6 +7,7 @@ A head is a logistic regression on features and on the embedding of the judged t
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple, Protocol, Self
 
 import dspy
@@ -194,7 +195,7 @@ class StepHeads(BaseModel):
             raise ValueError(f"the step {self.step} has no output {unknown[0]!r}")
         if outputs[0] not in self.heads:
             raise ValueError(f"it has no head of {outputs[0]!r}")
-        known = HEAD_STEPS[self.step].features([_EXAMPLE], _NoVectors())[0].keys()
+        known = HEAD_STEPS[self.step].features([_EXAMPLE], _NO_VECTORS)[0].keys()
         for name, head in self.heads.items():
             if unknown := sorted(head.weights.keys() - known - {VECTOR}):
                 raise ValueError(f"{name}: there is no feature {unknown[0]!r}")
@@ -220,15 +221,7 @@ class StepHeads(BaseModel):
 
 
 _EXAMPLE = dict.fromkeys(("passage", "question", "answer"), "Ebbing lies on a river.")
-
-
-class _NoVectors:
-    """An encoder that returns zeros."""
-
-    sha256 = ""
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        return np.zeros((len(texts), 1), dtype=np.float32)
+_NO_VECTORS: Any = SimpleNamespace(encode=lambda texts: np.zeros((len(texts), 1), dtype=np.float32))
 
 
 def load_heads(file: Path) -> StepHeads:

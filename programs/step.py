@@ -3,10 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dspy
 
@@ -21,8 +20,7 @@ from signatures.question import AnswerQuestion, AskFact, AskForProfile, AskPassa
 _PARAGRAPH = re.compile(r"\n(?!\n|[-*•]|\d+\. |[A-Z][a-z ]{2,20}: )(?<!\n\n)")
 
 
-@dataclass(frozen=True)
-class StepSpec:
+class StepSpec(NamedTuple):
     """One row of the table of steps.
 
     Attributes:
@@ -32,7 +30,7 @@ class StepSpec:
     """
 
     signature: type[dspy.Signature]
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Any]
     judges: bool = False
 
 

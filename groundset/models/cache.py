@@ -62,11 +62,9 @@ def model_lock(name: str, on_wait: Callable[[], object]) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / f"{name}.lock", poll_interval=0.2)
     try:
-        lock.acquire(timeout=0)
+        held = lock.acquire(timeout=0)
     except Timeout:
         on_wait()
-        lock.acquire()
-    try:
+        held = lock.acquire()
+    with held:
         yield
-    finally:
-        lock.release()

@@ -15,13 +15,12 @@ some file headers, and evaluates the chat template of a file without a time limi
 are recorded by the hash of the file.
 """
 
-import contextlib
 import hashlib
 import logging
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -150,18 +149,14 @@ def open_model(
     sha256 = file_sha256(path)
     entry = next((entry for entry in CATALOGUE.values() if entry.sha256 == sha256), None)
     name = entry.name if entry else found.name
-    files = shipped_adapters(name) if adapters is True else dict(adapters or {})
+    shipped = sorted(data_path("compiled", name).glob("*.gguf")) if name in CATALOGUE else []
+    files = {file.stem: file for file in shipped} if adapters is True else dict(adapters or {})
     for adapter in (None, *files.values()):
         check_weights(path, adapter, notify)
     hashes = {step: file_sha256(file) for step, file in files.items()}
     model = LlamaModel(path, workers=workers, adapters=files, verbose=verbose)
     guided = entry.guided if entry else path.stat().st_size < _GUIDED_BELOW
     return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", name, sha256, guided=guided)
-
-
-def shipped_adapters(name: str) -> dict[str, Path]:
-    """Return the trained weights that are shipped for a model, by step."""
-    return {file.stem: file for file in sorted(data_path("compiled", name).glob("*.gguf"))} if name in CATALOGUE else {}
 
 
 def parse_spec(text: str) -> Spec:
@@ -236,7 +231,7 @@ def check_weights(model: Path, adapter: Path | None, notify: Callable[[str], obj
         child.end()
     if reason:
         raise UnknownModelError(f"{file}: llama.cpp cannot use this file: {' '.join(reason.split())[:_MAX_REASON]}")
-    with contextlib.suppress(InputError):  # without a writable cache it is tested again next time
+    with suppress(InputError):  # without a writable cache it is tested again next time
         write_text(passed, "")
 
 

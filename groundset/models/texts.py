@@ -78,7 +78,13 @@ class ControlTokens:
         if not seen:
             return complete(request)
         response = complete(replace(request, system=system, messages=messages))
-        return replace(response, message=_rewrite(response.message, lambda text: _restore(text, seen)))
+
+        def restored(text: str) -> str:
+            for escaped, token in reversed(seen.items()):  # the last first, because one may be part of another
+                text = text.replace(escaped, token)
+            return text
+
+        return replace(response, message=_rewrite(response.message, restored))
 
 
 def _rewrite(message: Message, rewrite: Callable[[str], str]) -> Message:
@@ -86,13 +92,6 @@ def _rewrite(message: Message, rewrite: Callable[[str], str]) -> Message:
     return replace(
         message, parts=tuple(replace(part, text=rewrite(part.text)) if part.type == "text" else part for part in parts)
     )
-
-
-def _restore(text: str, seen: dict[str, str]) -> str:
-    """Restore escaped tokens in a completion, the last first, because one may be part of another."""
-    for escaped, token in reversed(seen.items()):
-        text = text.replace(escaped, token)
-    return text
 
 
 def special_tokens(path: Path) -> tuple[str, ...]:

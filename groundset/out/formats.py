@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,8 +37,7 @@ _GOLDEN_METADATA = (
 _RAGAS_ROLES = {"user": "human", "assistant": "ai"}
 
 
-@dataclass(frozen=True)
-class Export:
+class Export(NamedTuple):
     """An export format.
 
     Attributes:

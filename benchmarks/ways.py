@@ -14,14 +14,17 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from groundset.files import data_path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from model_server import serving
 
 _ROOT = str(Path(__file__).parents[1])
 _BESIDE = (
@@ -41,7 +44,6 @@ _COMPLETIONS = {
     f"Evidence: - a new one costs {_ANSWER}",
     "Decide whether a careful editor": f"Reason: It names the pump.\nAnswer: {_ANSWER}\nIndependent: yes\nClear: yes\n"
     "Answerable: yes\nConfidence: 95",
-    "": "none",
 }
 Function = tuple[str, str]
 
@@ -119,39 +121,13 @@ def _holds(value: Any) -> bool:
     return bool(getattr(sample, "question", None) == _QUESTION)
 
 
-@contextmanager
-def scripted_server(asked: threading.Event) -> Iterator[str]:
-    """Serve the completions of one good question, and set an event when the question is sent."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.reply({"object": "list", "data": [{"id": "scripted"}]})
-
-        def do_POST(self) -> None:
-            text = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            opening = next(opening for opening in _COMPLETIONS if opening in text)
-            message = {"role": "assistant", "content": _COMPLETIONS[opening]}
-            if opening == next(iter(_COMPLETIONS)):
-                asked.set()
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
-            self.reply({"id": "1", "object": "chat.completion", "created": 1, "choices": [choice], "usage": usage})
-
-        def reply(self, body: dict[str, Any]) -> None:
-            content = json.dumps({**body, "model": "scripted"}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: object) -> None:
-            del format, args
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"openai/scripted@http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
+def answer(begun: threading.Event, body: dict[str, Any]) -> str:
+    """Return the completion of a request, and set an event when it is the question."""
+    text = json.dumps(body)
+    opening = next((opening for opening in _COMPLETIONS if opening in text), "")
+    if opening == next(iter(_COMPLETIONS)):
+        begun.set()
+    return _COMPLETIONS.get(opening, "none")
 
 
 def show(what: str, functions: set[Function]) -> None:
@@ -177,10 +153,10 @@ def main() -> None:
 
     os.environ.setdefault("GROUNDSET_API_KEY", "none")
     asked = threading.Event()
-    with tempfile.TemporaryDirectory() as place, scripted_server(asked) as lm:
+    with tempfile.TemporaryDirectory() as place, serving(partial(answer, asked)) as server:
         document, out = Path(place, "orrin.md"), Path(place, "run")
         document.write_text(f"# Orrin pumps\n\n{_PASSAGE}\n", encoding="utf-8")
-        arguments = ["generate", str(document), "--out", str(out), "--lm", lm, "--size", "1"]
+        arguments = ["generate", str(document), "--out", str(out), "--lm", server.spec, "--size", "1"]
 
         def run() -> None:
             with suppress(SystemExit):

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from groundset import __version__
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
-from groundset.labelling import LABELS, with_own
+from groundset.labelling import LABELS, fitted_judge, with_own
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, counted, say
 from groundset.run.compiled import SHIPPED, load_compiled
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 HEADS, FINETUNE = "heads", "finetune"
 _MEASURED = 60  # held-out rows of trained weights
 _LIBRARIES = ("dspy", "gepa", "optuna", "xllamacpp")
-_TO_WRITE = ("ask", "combine", "ask_profiled", "fact", "revise")  # steps whose questions a judge decides about
 
 
 class CompileOptions(Options):
@@ -180,7 +179,7 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
 def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report:
     """Compile a prompt, or train weights, and write what is better than what is served."""
     from groundset.models.open import open_model
-    from optimizers.tasks import PROGRAMS, task
+    from optimizers.tasks import PROGRAMS, task, writes
 
     if name not in PROGRAMS and options.out.suffix == ".json":
         raise InputError(f"--out {options.out}: the state of a step goes to a folder, as {name}.json")
@@ -193,11 +192,10 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             if spec not in opened:
                 opened[spec] = stack.enter_context(open_model(spec, journal=journal, workers=options.workers))
         model = opened[str(options.lm)]
-        judged = name in PROGRAMS or name in _TO_WRITE
-        judge = _judge(opened.get(options.critic_lm or ""), options) if judged else None
+        judge = _judge(opened.get(options.critic_lm or ""), options) if writes(name) else None
         progress.phase("Reading labels")
         most = None if options.optimizer == FINETUNE else options.rows
-        found = task(name, with_own(options.labels), judge=judge, rows=most, seed=options.seed)
+        found = task(name, with_own(options.labels), own=options.labels, judge=judge, rows=most, seed=options.seed)
         for where in (SHIPPED, str(options.out)) if options.out.exists() else (SHIPPED,):
             load_compiled(where, model.name).apply([found.program])
         if options.optimizer == FINETUNE:
@@ -211,12 +209,10 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
 
 def _judge(critic: "Model | None", options: CompileOptions) -> Any:
     """Return what judges written questions: a model that reads, or the fitted head."""
-    from groundset.retrieval.embed import open_embedder
-    from programs.heads import HeadJudge
     from programs.step import step
 
     if critic is None:
-        return HeadJudge("judge", load_compiled(SHIPPED, "").heads["judge"], open_embedder(options.embedder))
+        return fitted_judge(options.embedder)
     judge = step("judge")
     load_compiled(SHIPPED, critic.name).apply([judge])
     judge.lm = critic.lm

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset.files import data_path
-from groundset.options import Options, for_python, option
+from groundset.options import DEFAULT_EMBEDDER, Options, for_python, option
 from groundset.printing import counted, say
 from programs.errors import InputError
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import dspy
 
     from optimizers.tasks import Task
+    from programs.heads import HeadJudge
 
 # Shipped labels, and what they are examples of.
 LABELS = {"chunks": "chunk", "company-chunks": "chunk", "questions": "judge", "strong": "judge", "company": "judge"}
@@ -25,15 +26,26 @@ def step(name: str, labels: Sequence[str | Path] = (), **options: Any) -> "Task"
 
     Args:
         name: a step, such as ``answer``, or a recipe, such as ``evolved``.
-        labels: files of labels or gold rows beside the shipped ones.
-        **options: ``rows`` (the most of each split), ``seed``, ``judge``; see :func:`optimizers.tasks.task`.
+        labels: files of labels or gold rows beside the shipped ones; in each split, their rows come first.
+        **options: ``rows`` (the most of each split), ``seed``, ``judge`` (of what is written; by default the fitted
+            head); see :func:`optimizers.tasks.task`.
 
     Raises:
         InputError: there is no such step, or a file is wrong.
     """
-    from optimizers.tasks import task
+    from optimizers.tasks import task, writes
 
-    return task(name, with_own(labels), **options)
+    if writes(name) and "judge" not in options:
+        options["judge"] = fitted_judge()
+    return task(name, with_own(labels), own=[Path(file).expanduser() for file in labels], **options)
+
+
+def fitted_judge(embedder: str = DEFAULT_EMBEDDER) -> "HeadJudge":
+    """Return the shipped head of the judge."""
+    from groundset.retrieval.embed import open_embedder
+    from programs.heads import HeadJudge, load_heads
+
+    return HeadJudge("judge", load_heads(data_path("compiled", "head", "judge.json")), open_embedder(embedder))
 
 
 @for_python
@@ -41,7 +53,8 @@ def labels(which: str | Path = "questions", *, split: str | None = None, of: str
     """Return labels or gold rows as examples, with the inputs set.
 
     Args:
-        which: ``chunks``, ``questions``, ``strong``, a step for all rows that are examples of it, or a file.
+        which: ``chunks``, ``company-chunks``, ``questions``, ``strong``, ``company``, a step for all rows that are
+            examples of it, or a file.
         split: ``train``, ``dev`` or ``test``; all by default.
         of: the step whose examples the rows of a file become.
 

@@ -36,7 +36,16 @@ _REASONS = {  # of kinds of gold rows that have no explanation, as a judge would
     "unclear": "nobody can tell what is asked", "conjoined": "it asks two things",
     "gives_away": "the question gives its answer away", "useless": "nobody would ask this",
 }  # fmt: skip
+# Of labels without an explanation.
 _KEPT = "It names its subject, asks one clear thing, and the passage answers it."
+_REFUSED = {
+    "context_reference": "It points at the passage.", "vague": "A word in it says nothing without the passage.",
+    "unanswerable": "The passage does not say it.", "wrong_premise": "The passage does not state what it presupposes.",
+    "malformed": "It is not well formed.", "conjoined": "It asks two things.", "gives_away": "It holds its own answer.",
+    "citation": "There are only references.", "metadata": "There is only data about the document.",
+    "boilerplate": "It is what every page has.", "too_thin": "It says too little.",
+    "not_self_contained": "Nobody can tell what it is about.",
+}  # fmt: skip
 # From the kinds of questions about one fact to those of the step `ask`.
 _KINDS = {**dict.fromkeys(("amount", "place", "time", "person", "what"), "fact"), "what_if": "consequence"}
 _SHORTER = "Say it in fewer words, as somebody would type it, and keep every name, number and condition."
@@ -127,7 +136,8 @@ def _labelled(row: Any, parts: Sequence[str]) -> dict[str, Any]:
     """Return the decisions of a label."""
     fault = FAULTS.get(row.reason, "")
     confidence = _SURE if row.good else _UNSURE
-    facts = {"reason": row.explanation or _KEPT, "good": row.good, "fault": fault, "group": row.reason}
+    reason = row.explanation or _REFUSED.get(row.reason, _KEPT)
+    facts = {"reason": reason, "good": row.good, "fault": fault, "group": row.reason}
     return {"topic": _topic(row.topic), **facts, **{name: name != fault for name in parts}, "confidence": confidence}
 
 

@@ -21,6 +21,7 @@ PROGRAMS: dict[str, tuple[Callable[[], dspy.Module], bool]] = {
     "single": (OneChunk, False),
     "multi": (SeveralChunks, True),
 }
+_WRITE = ("ask", "combine", "ask_profiled", "fact", "revise")  # steps whose questions a judge decides about
 _FEWEST = 8  # complete examples; with fewer, examples without all outputs are trained on, too
 
 
@@ -45,14 +46,26 @@ class Task:
     metric: Callable[..., Any]
 
 
+def writes(name: str) -> bool:
+    """Return whether a judge decides about what a step or a recipe writes."""
+    return name in PROGRAMS or name in _WRITE
+
+
 def task(
-    name: str, files: Sequence[Path], *, judge: Judge | None = None, rows: int | None = None, seed: int = 0
+    name: str,
+    files: Sequence[Path],
+    *,
+    own: Sequence[Path] = (),
+    judge: Judge | None = None,
+    rows: int | None = None,
+    seed: int = 0,
 ) -> Task:
     """Return the task of a step or a recipe.
 
     Args:
         name: a key of ``STEPS`` or ``PROGRAMS``.
         files: labels and gold rows.
+        own: those of them whose rows come first in each split, so that ``rows`` does not leave them out.
         judge: decides about what is written; see :meth:`optimizers.metrics.Metric.using`.
         rows: the most examples of each split; all by default.
         seed: of their order.
@@ -65,11 +78,13 @@ def task(
     if name not in STEPS and name not in PROGRAMS:
         raise InputError(f"STEP {name}: there is no such step or recipe; choose from {', '.join((*STEPS, *PROGRAMS))}")
     found = examples(name, read_rows(files)) if name in STEPS else _passages(name, files)
+    first = {row.id for row in read_rows(own)}
     splits: dict[Split, list[dspy.Example]] = {}
     for split in SPLITS:
         of_split = [example for example in found if example.split == split]
         complete = [example for example in of_split if name not in STEPS or is_complete(name, example)]
-        splits[split] = spread(complete if split == "train" and len(complete) >= _FEWEST else of_split, seed=seed)
+        shuffled = spread(complete if split == "train" and len(complete) >= _FEWEST else of_split, seed=seed)
+        splits[split] = sorted(shuffled, key=lambda example: example.id not in first)
     if missing := [split for split, of_split in splits.items() if not of_split]:
         raise CompileError(f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels")
     metric = METRICS[name if name in STEPS else "program"]

@@ -16,7 +16,7 @@ _INNER = r"\?[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ][^?]*(?=\?)"
 _FIRST = re.compile(rf"[^?]*(?:{_INNER})*\??")
 _LABEL = re.compile(r"^(?:new )?(?:question|frage|q)\s*\d*\s*[:.]\s*", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
-_NONE = frozenset({"", "none", "n/a"})
+_NONE = frozenset({"", "-", "none", "n/a"})
 _SHORT_ANSWER = 2  # words; so short an answer may occur in its question by chance
 _LEAST_BARE = 2  # words that must be left when names are taken out, for the language to be told
 _CHECKED_ANSWER = 5  # words; the language of shorter answers is not told reliably

@@ -30,6 +30,7 @@ VIEWPOINTS = {
     "thing without giving the answer away, and the answer is worth knowing",
     "use": "practical use: somebody who works with such documents would ask this question, and the answer helps them",
 }
+_LIKELY = 0.5
 _PARTS = ("content", "self_contained", "independent", "clear", "answerable", "grounded", "sound", "approved", "holds")
 
 
@@ -44,8 +45,9 @@ class Verdict(NamedTuple):
 def verdict(judged: dspy.Prediction, *, unanswerable: bool = False) -> Verdict:
     """Return the decision in the outputs of a judge.
 
-    A fitted head decides by its output ``fit``, a language model by all of its parts. Its ``confidence`` is that of
-    an editor keeping the question, so it does not exceed a half where a part is no.
+    A fitted head decides by its output ``fit``, a language model by all of its parts; with log-probabilities, they must
+    be yes together more likely than not. Its ``confidence`` is that of an editor keeping the question, so it does not
+    exceed a half where a part is no.
 
     Args:
         judged: the outputs.
@@ -55,8 +57,10 @@ def verdict(judged: dspy.Prediction, *, unanswerable: bool = False) -> Verdict:
     if unanswerable:
         parts["unanswerable"] = not parts.pop("answerable")
     failed = [name for name, value in parts.items() if not value]
-    good = bool(judged["fit"]) if "fit" in judged and not unanswerable else not failed
     probability = float(judged["probability"]) if "probability" in judged else None
+    if probability is not None and probability < _LIKELY and not (failed or unanswerable or "fit" in judged):
+        failed = ["certain"]
+    good = bool(judged["fit"]) if "fit" in judged and not unanswerable else not failed
     if probability is None and "confidence" in judged and not unanswerable:
         share = min(100, max(0, int(judged["confidence"]))) / 100
         probability = max(0.5, share) if good else min(0.5, share)

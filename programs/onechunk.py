@@ -160,7 +160,8 @@ class OneChunk(Recipe):
         code = language or language_of(read.text)
         if fault := written_fault(question, answer, LANGUAGES[code], EVOLUTIONS[form].max_words):
             raise RefusedError("ask", fault, question=question or None)
-        quotes = located([read.text], written.evidence)
+        # Small models leave the evidence out; an answer in the words of the passage is its own.
+        quotes = located([read.text], written.evidence or [answer])
         if quotes is None:
             raise RefusedError(
                 "ask", f"its evidence is not in the passage: {written.evidence!r:.120}", question=question

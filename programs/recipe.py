@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import dspy
 
-from programs.checks import agree, language_fault, tidy_question, written_fault
+from programs.checks import agree, is_none, language_fault, tidy_question, written_fault
 from programs.judges import AGREE, VIEWPOINTS, Verdict, holds, verdict
 from programs.languages import LANGUAGES, language_of, name_of
 from programs.outcome import RefusedError, call
@@ -71,7 +71,8 @@ class Recipe(dspy.Module):
             passage=passage.text,
             question=draft.question,
         )
-        return verdict(judged, unanswerable=unanswerable), " ".join(str(judged.get("answer", "")).split())
+        found = " ".join(str(judged.get("answer", "")).split())
+        return verdict(judged, unanswerable=unanswerable), "" if is_none(found) else found
 
     def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
         """Return a question that the judge keeps and answers as expected; a badly worded one may be rewritten once.

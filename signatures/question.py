@@ -47,8 +47,8 @@ class CombinePassages(dspy.Signature):
     about them; years between two events, or two figures, only where the one bears on the other. The question does not
     give its answer away and adds nothing that the passages do not say. The answer is right, complete and stated in the
     passages, or counted or concluded from nothing but what they state. The evidence is copied word for word, a piece of
-    each passage. If one passage says it all, or they have too little to do with each other, write "none" as the
-    question, and why as the answer.
+    each passage. If one passage says it all, or nobody who works with these documents would have a question that needs
+    them together, write "none" as the question, and why as the answer.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")

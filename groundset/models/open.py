@@ -113,7 +113,8 @@ def open_model(
     workers: int = 1,
     timeout: float = 600.0,
     retries: int = 2,
-    adapters: bool | Mapping[str, Path] = True,
+    adapters: Mapping[str, Path] | None = None,
+    shipped: bool = True,
     verbose: bool = False,
     notify: Notify = say_err,
 ) -> Model:
@@ -125,8 +126,8 @@ def open_model(
         workers: the maximum number of concurrent calls.
         timeout: how many seconds to wait for an answer of a server.
         retries: how often to ask a server again.
-        adapters: trained weights by the name that the LM option ``adapter`` selects them by; with True those that are
-            shipped for this model.
+        adapters: trained weights by the name that the LM option ``adapter`` selects them by.
+        shipped: whether those that are shipped for this model are there, too.
         verbose: print the log of llama.cpp.
         notify: called with a line about downloads, receivers of texts, pauses, what a server refuses and what is
             waited for.
@@ -149,8 +150,8 @@ def open_model(
     sha256 = file_sha256(path)
     entry = next((entry for entry in CATALOGUE.values() if entry.sha256 == sha256), None)
     name = entry.name if entry else found.name
-    shipped = sorted(data_path("compiled", name).glob("*.gguf")) if name in CATALOGUE else []
-    files = {file.stem: file for file in shipped} if adapters is True else dict(adapters or {})
+    ours = sorted(data_path("compiled", name).glob("*.gguf")) if shipped and name in CATALOGUE else []
+    files = {**{file.stem: file for file in ours}, **(adapters or {})}
     for adapter in (None, *files.values()):
         check_weights(path, adapter, notify)
     hashes = {step: file_sha256(file) for step, file in files.items()}

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from groundset.files import data_path
 from programs.errors import InputError, StateError
 from programs.heads import HEAD_STEPS, StepHeads, load_heads
-from programs.step import STEPS
+from programs.step import STEPS, step
 from programs.untrusted import small_text
 
 SHIPPED, NONE = "shipped", "none"
@@ -87,26 +87,34 @@ class Compiled(NamedTuple):
                     state.apply(predictor)
 
 
-def load_compiled(which: str, model: str) -> Compiled:
+def load_compiled(which: str, model: str, critic: str = "") -> Compiled:
     """Return the states that a run uses.
 
     Args:
-        which: ``shipped``, ``none`` (only the shipped heads), or a folder or a file.
+        which: ``shipped``, ``none`` (only the shipped heads), or a folder or a file, whose states replace shipped ones.
         model: the name of the language model, for shipped states.
+        critic: the name of the model that judges, if that is another one.
 
     Raises:
         StateError: a file cannot be used, or does not exist; the message names it and why.
     """
-    shipped = data_path("compiled")
-    where = shipped / model.replace("/", "-") if which == SHIPPED else Path(which).expanduser()
-    if which not in (SHIPPED, NONE) and not where.exists():
+    root, own = data_path("compiled"), Path(which).expanduser()
+    if which not in (SHIPPED, NONE) and not own.exists():
         raise StateError(f"--compiled {which}: there is no such folder or file, and it is neither shipped nor none")
-    folders = [shipped / "head"] if which == NONE else [shipped / "head", where / "head"]
+    shipped = {judges: root / name.replace("/", "-") for judges, name in ((False, model), (True, critic or model))}
+    states: dict[str, State] = {}
+    adapters: dict[str, Path] = {}
+    for judges, where in shipped.items() if which != NONE else ():
+        states |= {name: state for name, state in read_states(where).items() if STEPS[name].judges == judges}
+        adapters |= {each.stem: each for each in sorted(where.glob("*.gguf")) if STEPS[each.stem].judges == judges}
+    folders = [root / "head"]
+    if which not in (SHIPPED, NONE):
+        # A program that was saved whole has the states of all its steps; those as they come change nothing.
+        states |= {name: state for name, state in read_states(own).items() if state != _unchanged(name)}
+        adapters |= {file.stem: file for file in sorted(own.glob("*.gguf"))}
+        folders.append(own / "head")
     files = {step: file for folder in folders for step in HEAD_STEPS if (file := folder / f"{step}.json").exists()}
-    heads = {step: load_heads(file) for step, file in files.items()}
-    if which == NONE:
-        return Compiled({}, {}, heads)
-    return Compiled(read_states(where), {file.stem: file for file in sorted(where.glob("*.gguf"))}, heads)
+    return Compiled(states, adapters, {step: load_heads(file) for step, file in files.items()})
 
 
 def read_states(where: Path) -> dict[str, State]:
@@ -118,13 +126,25 @@ def read_states(where: Path) -> dict[str, State]:
     found: dict[str, State] = {}
     for file in sorted(where.glob("*.json")) if where.is_dir() else [where] if where.exists() else []:
         for name, value in _saved(file).items():
-            step = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else file.stem
-            if step not in STEPS:
+            known = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else file.stem
+            if known not in STEPS:
                 raise StateError(f"{file}: there is no step {name}; there are {', '.join(STEPS)}")
-            state = _state(file, step, value)
-            if found.setdefault(step, state) != state:
-                raise StateError(f"{file}: holds another state of the step {step} than one before it")
+            state = _state(file, known, value)
+            if found.setdefault(known, state) != state:
+                raise StateError(f"{file}: holds another state of the step {known} than one before it")
     return found
+
+
+def _unchanged(name: str) -> State:
+    """Return the state of a step that nobody compiled."""
+    state = State.model_validate(step(name).dump_state())
+    return state.model_copy(update={"demos": _of_step(name, state.demos)})
+
+
+def _of_step(name: str, demos: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return demos without the fields that their step does not have."""
+    fields = STEPS[name].signature.fields
+    return [{key: value for key, value in demo.items() if key in fields} for demo in demos]
 
 
 def _saved(file: Path) -> Mapping[str, Any]:
@@ -143,7 +163,7 @@ def _saved(file: Path) -> Mapping[str, Any]:
     return {file.stem: value} if "signature" in value else value
 
 
-def _state(file: Path, step: str, value: Any) -> State:
+def _state(file: Path, name: str, value: Any) -> State:
     """Return the state of a step.
 
     Raises:
@@ -157,16 +177,15 @@ def _state(file: Path, step: str, value: Any) -> State:
         raise StateError(f"{file}: not a state that DSPy saves ({where}: {first['msg']})") from error
     if others := sorted(state.config.keys() - _LIMITS):
         raise StateError(f"{file}: a state cannot set {others[0]} of a call")
-    signature = STEPS[step].signature
+    signature = STEPS[name].signature
     known, saved = list(map(_prefix, signature.fields.values())), [field.prefix for field in state.signature.fields]
     count = len(signature.input_fields)
     outputs = set(saved[count:])
     is_known = saved[:count] == known[:count] and outputs and outputs <= {*known[count:]}
     if not is_known or len(saved) > count + len(outputs):
-        raise StateError(f"{file}: its fields are not those of the step {step} ({', '.join(signature.fields)})")
+        raise StateError(f"{file}: its fields are not those of the step {name} ({', '.join(signature.fields)})")
     # Stock optimizers put whole examples into the demos, with what labels hold beside the fields of the step.
-    demos = [{name: value for name, value in demo.items() if name in signature.fields} for demo in state.demos]
-    return state.model_copy(update={"demos": demos})
+    return state.model_copy(update={"demos": _of_step(name, state.demos)})
 
 
 def _prefix(field: Any) -> str:

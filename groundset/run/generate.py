@@ -127,18 +127,20 @@ def _open_models(options: GenerateOptions, progress: Progress, stack: ExitStack)
     """Open the models of a run, and resolve the options that the language model decides."""
     gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
     own = Path(options.compiled).expanduser()
-    adapters: bool | dict[str, Path] = options.compiled == SHIPPED
-    if options.compiled not in (SHIPPED, NONE) and own.is_dir():
-        adapters = {file.stem: file for file in own.glob("*.gguf")}
+    is_own = options.compiled not in (SHIPPED, NONE) and own.is_dir()
+    adapters = {file.stem: file for file in own.glob("*.gguf")} if is_own else {}
     progress.phase(f"Opening {options.lm}")
     shared: dict[str, Any] = {name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")}
-    shared |= {"journal": gate, "notify": progress.note}
+    shared |= {"journal": gate, "notify": progress.note, "shipped": options.compiled != NONE}
     lm = stack.enter_context(open_model(options.lm, adapters=adapters, **shared))
-    options = options.resolved(lm.guided if options.guided is None else options.guided)
-    critic = stack.enter_context(open_model(options.critic_lm, adapters=False, **shared)) if options.critic_lm else None
+    critic = stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
+    compiled = load_compiled(options.compiled, lm.name, critic.name if critic else "")
+    guided = lm.guided if options.guided is None else options.guided
+    # A judge that was compiled for the model serves, also where a head would by default.
+    reads = options.critic is None and "judge" in compiled.states
+    options = options.resolved(guided).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     embedder = open_embedder(options.embedder, notify=progress.note)
-    compiled = load_compiled(options.compiled, lm.name)
     return _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)
 
 
@@ -264,8 +266,7 @@ def _reading(setup: _Setup) -> Callable[[Chunk], Verdict]:
 def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     """Return the programs of the recipe with their compiled states, judges and critic."""
     options, parser = setup.options, setup.parser
-    # A judge that was compiled for the model serves, also where a head would by default.
-    judge = setup.head("judge") if options.critic == "head" and "judge" not in setup.compiled.states else None
+    judge = setup.head("judge") if options.critic == "head" else None
     if parser is None:
         programs: dict[str, Any] = options.row.build(options, search)
     else:
@@ -281,7 +282,8 @@ def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
         if judge is not None:
             program.judge = judge
         for _, predictor in program.named_predictors():
-            if setup.critic is not None and predictor.name in STEPS and STEPS[predictor.name].judges:
+            known = STEPS.get(getattr(predictor, "name", ""))
+            if setup.critic is not None and known is not None and known.judges:
                 predictor.lm = setup.critic.lm
     return programs
 

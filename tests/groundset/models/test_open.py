@@ -101,9 +101,9 @@ def test_trained_weights_are_loaded_under_the_name_of_their_step(
     monkeypatch.setattr(opening, "data_path", lambda *parts: tmp_path.joinpath(*parts))
     monkeypatch.setattr("groundset.models.llama.LlamaModel", lambda path, adapters, **_: loaded.append(adapters))
     open_model("smollm2-135m")
-    open_model("smollm2-135m", adapters=False)
+    open_model("smollm2-135m", shipped=False)
     open_model("smollm2-135m", adapters={"judge": shipped})
-    assert loaded == [{"sound": shipped}, {}, {"judge": shipped}]
+    assert loaded == [{"sound": shipped}, {}, {"sound": shipped, "judge": shipped}]
 
 
 @pytest.fixture

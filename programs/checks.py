@@ -53,6 +53,19 @@ def located(passages: Sequence[str], evidence: Sequence[str]) -> list[tuple[int,
     return found or None
 
 
+def stating(passage: str, answer: str, language: Language) -> str | None:
+    """Return the words of a passage that state an answer; None if no sentence has all its content words.
+
+    Small models leave their evidence out, or copy it with slips.
+    """
+    if quote := find_quote(passage, answer):
+        return quote
+    wanted = set(language.content_words(answer))
+    sentences = language.sentences(passage)
+    found = next((each for each in sentences if wanted and wanted <= set(language.content_words(each))), None)
+    return find_quote(passage, found) if found else None
+
+
 def written_fault(question: str, answer: str, language: Language, max_words: int = 0) -> str | None:
     """Return why a written question or its answer cannot be used; None if they can.
 

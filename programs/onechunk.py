@@ -10,7 +10,7 @@ from typing import Any
 
 import dspy
 
-from programs.checks import is_none, located, tidy_question, written_fault
+from programs.checks import is_none, located, stating, tidy_question, written_fault
 from programs.forms import (
     CONVERSATION,
     EVOLUTIONS,
@@ -25,7 +25,7 @@ from programs.forms import (
     wording_fault,
 )
 from programs.judges import PREMISE, RESOLVES, SAME_QUESTION, holds
-from programs.languages import LANGUAGES, language_of
+from programs.languages import ENGLISH, LANGUAGES, language_of
 from programs.outcome import RefusedError, call, outcome
 from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, language_line
 from programs.step import step
@@ -138,6 +138,7 @@ class OneChunk(Recipe):
             forms = [UNANSWERABLE]
         forms = [name for name in forms if name != UNANSWERABLE or name == wanted[0]] or [SIMPLE]
         offered = [name for name in forms if EVOLUTIONS[name].applies(read.text)]
+        code = language or language_of(read.text)
         if not offered:
             raise RefusedError("ask", f"the passage carries no {' or '.join(forms)}")
         written = call(
@@ -151,18 +152,18 @@ class OneChunk(Recipe):
             forms=[f"{name}: {EVOLUTIONS[name].form}" for name in offered],
             kinds=", ".join(kinds),
             answers=LENGTHS[answers],
-            language=language_line(language),
+            # Small models fall back into the language of their instructions.
+            language=language_line(language or ("" if code == ENGLISH.code else code)),
         )
         question, answer = tidy_question(written.question), " ".join(str(written.answer).split())
         if is_none(question):
             raise RefusedError("ask", f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
         form = _named(str(written.form), offered)
-        code = language or language_of(read.text)
         if fault := written_fault(question, answer, LANGUAGES[code], EVOLUTIONS[form].max_words):
             raise RefusedError("ask", fault, question=question or None)
-        # Small models leave the evidence out; an answer in the words of the passage is its own.
-        quotes = located([read.text], written.evidence or [answer])
-        if quotes is None:
+        quotes = [quote for _, quote in located([read.text], written.evidence) or ()]
+        quotes = quotes or list(filter(None, [stating(read.text, answer, LANGUAGES[code])]))
+        if not quotes:
             raise RefusedError(
                 "ask", f"its evidence is not in the passage: {written.evidence!r:.120}", question=question
             )
@@ -170,7 +171,7 @@ class OneChunk(Recipe):
             form,
             _named(str(written.kind), list(kinds) or [""]),
             Draft(question, answer),
-            [text for _, text in quotes],
+            quotes,
         )
 
     def _subject(self, read: Passage, asked: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Labels and gold rows: as examples and tasks of DSPy, and `groundset labels check`."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,7 +93,7 @@ def check_labels(options: LabelsOptions) -> None:
     Raises:
         InputError: there are problems.
     """
-    from optimizers.labels import checked
+    from optimizers.labels import SPLITS, checked
 
     rows, problems = checked(options.files)
     for problem in problems[:_SHOWN]:
@@ -100,7 +101,11 @@ def check_labels(options: LabelsOptions) -> None:
     where = counted(len(options.files), "file")
     if problems:
         raise InputError(f"{counted(len(problems), 'problem')} in {where}; fix the rows named above")
-    say(f"{counted(len(rows), 'row')} in {where}: no problems.")
+    splits = Counter(row.split for row in rows)
+    by_split = ", ".join(f"{name} {splits[name]}" for name in SPLITS)
+    say(f"{counted(len(rows), 'row')} in {where}: no problems; {by_split}.")
+    if missing := [name for name in SPLITS if not splits[name]]:
+        say(f"Without {' and '.join(missing)} rows: rows about one document lie in one split, which `split` can set.")
 
 
 def shipped_files() -> list[Path]:

@@ -35,7 +35,7 @@ def test_names_that_do_not_exist(tmp_path: Path) -> None:
 def test_check_names_all_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = write(tmp_path / "good.jsonl", questions(2))
     check_labels(LabelsOptions(files=(good,)))
-    assert capsys.readouterr().out == "6 rows in 1 file: no problems.\n"
+    assert capsys.readouterr().out == "6 rows in 1 file: no problems; train 2, dev 2, test 2.\n"
     bad = write(tmp_path / "bad.jsonl", [{**question(7, good=True, split="dev"), "label": "?"}, {"id": "x"}])
     with pytest.raises(SystemExit) as leaving:
         cli.main(["labels", "check", str(good), str(bad)])

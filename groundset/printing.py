@@ -36,6 +36,7 @@ _UNSEEN_IN_LINES = re.compile(f"(?![\n\t]){_UNSEEN.pattern}")
 PATIENCE_SECONDS = 0.8  # a phase that takes longer is announced
 LINE_EVERY_SECONDS = 10.0  # after the first minute three times as long
 _TICK_SECONDS = 0.25
+_TRIED, _FEW = 20, 0.2  # after so many attempts, a smaller share of samples is worth a word
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -100,6 +101,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._size = self._accepted = self._attempts = self._new = 0
         self._has_answered = False
         self._refused: Counter[str] = Counter()
+        self._refusal: dict[str, Reject] = {}  # the last one of each step
         self._reason = ""
         self._answers_from = ""
         self._usage: Callable[[], Mapping[str, float]] = dict
@@ -154,6 +156,19 @@ class Progress(AbstractContextManager["Progress"]):
             for reject in rejects:
                 self._refused[reject.step] += 1
                 self._reason = reject.reason
+                self._refusal[reject.step] = reject
+            if self._attempts == _TRIED and self._refused and self._new < _FEW * _TRIED:
+                self.note(self._advice())
+
+    def _advice(self) -> str:
+        """Return what refuses most, with an example, and what to do about it."""
+        last = self._refusal[self._refused.most_common(1)[0][0]]
+        asked = f" ({last.question})" if last.question else ""
+        return (
+            f"only {self._new} of {self._attempts} attempts gave a sample; the step {last.step} refuses most, such as: "
+            f"{shorten(last.reason, 100)}{asked}. Say what the documents are and who asks (--about), or take a larger "
+            "--lm or another --critic-lm; `groundset show RUN --rejects` shows what was refused"
+        )
 
     def note(self, line: str) -> None:
         """Print one line that stays."""

@@ -93,6 +93,18 @@ def test_terminal(stream: io.StringIO) -> None:
     assert "[red]as it is[/red]" in stream.getvalue()
 
 
+def test_a_run_that_fails_says_what_refuses_most(stream: io.StringIO) -> None:
+    refused = Reject(step="judge", reason="not clear", question="What of it?", chunk_id="c")
+    with Progress(console=Console(file=stream, width=300)) as progress:
+        progress.start(8)
+        for number in range(25):
+            progress.attempt(int(number < 3), [refused, REFUSED] if number % 5 == 0 else [refused])
+    found = [line for line in stream.getvalue().splitlines() if line.startswith("only")]
+    assert len(found) == 1
+    assert "only 3 of 20 attempts gave a sample; the step judge refuses most" in found[0]
+    assert "not clear (What of it?)" in found[0]
+
+
 def test_notebook_rewrites_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     console = Console(force_jupyter=True, width=100)
     with Progress(console=console) as progress:

@@ -15,7 +15,6 @@ from groundset.corpus.parts import described, tables_of, text_spans
 from programs.types import Chunk, Document
 
 NO_TOOLS = Tools()
-_MIN_LENGTH = 200
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
 _SHINGLE = 3  # words
@@ -28,7 +27,6 @@ _MAX_CANDIDATES = 25  # for each key; with more (form letters), only exact copie
 def chunk_document(document: Document, options: CorpusOptions, tools: Tools = NO_TOOLS) -> tuple[list[Chunk], int]:
     """Split a document into chunks, except its listings; also return how many were dropped as too short."""
     size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge or 1
-    min_length = _MIN_LENGTH if options.min_length is None else options.min_length
     joined: list[tuple[Span, tuple[int, ...]]] = []
     starts, paths = [heading.start for heading in document.headings], heading_paths(document.headings)
     for part in text_spans(document):
@@ -38,8 +36,8 @@ def chunk_document(document: Document, options: CorpusOptions, tools: Tools = NO
         spans = [span for span in spans if span.start < span.end]
         spans = [Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)]
         placed = [(span, _path(document.text, starts, paths, span)) for span in spans]
-        joined += _join_short(document, placed, min_length, by_section=options.chunker in BY_SECTION)
-    left = [(span, path) for span, path in joined if span.end - span.start >= min_length]
+        joined += _join_short(document, placed, options.min_length, by_section=options.chunker in BY_SECTION)
+    left = [(span, path) for span, path in joined if span.end - span.start >= options.min_length]
     tables = tables_of(document)
     chunks = [
         Chunk(

@@ -38,7 +38,7 @@ class CorpusOptions(Options):
     )
     chunk_overlap: int = option(0, "Overlap of neighbouring chunks, in the same unit.", ge=0)
     merge: int | None = option(None, "Join this many consecutive chunks.", shown="1; profiled: 3", ge=1)
-    min_length: int | None = option(None, "Drop shorter chunks, in characters.", shown="200; roundtrip: 100", ge=0)
+    min_length: int = option(100, "Drop shorter chunks, in characters.", ge=0)
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:

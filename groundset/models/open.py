@@ -40,7 +40,7 @@ from programs.errors import GroundsetError, InputError, ModelError, UnknownModel
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
 _HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
 _MAX_FILE_NAME = 256  # Path.exists fails for longer names on some systems
-_GUIDED_BELOW = 1_300_000_000  # bytes: two billion weights with four and a half bits each
+_SMALL = 1_300_000_000  # bytes: two billion weights with four and a half bits each
 _LOG = logging.getLogger("dspy.clients.lm")
 # The context takes the most memory, relative to the weights most in the smallest models (98 MB of weights: 1.4 GB,
 # measured); half a gigabyte of weights takes three seconds of processor time.
@@ -77,16 +77,19 @@ class Model(AbstractContextManager["Model"]):
             contain the engine.
         name: the name of the catalogue or of the file, or the specification without the server's address.
         sha256: the hash of the weights, None for a model on a server.
+        small: whether it has less than two billion weights, and is asked for direct questions unless the mix says more.
         guided: whether it is too small to write on its own, and needs the guided recipe.
     """
 
-    def __init__(self, engine: Engine, lm_name: str, name: str, sha256: str | None, *, guided: bool) -> None:
+    def __init__(
+        self, engine: Engine, lm_name: str, name: str, sha256: str | None, *, small: bool = False, guided: bool = False
+    ) -> None:
         """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
         self._engine = engine
         # The journal is the cache, and the engine repeats what may succeed the second time.
         once = {"cache": False, "num_retries": 0, "callbacks": [Variants()]}
         self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, async_engine=AsyncEngine(engine), **once)
-        self.name, self.sha256, self.guided = name, sha256, guided
+        self.name, self.sha256, self.small, self.guided = name, sha256, small, guided
         _LOG.setLevel(logging.ERROR)  # DSPy warns about every completion that reaches its limit
 
     def usage(self) -> dict[str, float]:
@@ -143,7 +146,7 @@ def open_model(
 
         server = Server(found.served, found.base_url, timeout=timeout, retries=retries, notify=notify)
         server.check()
-        return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None, guided=False)
+        return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None)
     from groundset.models.llama import LlamaModel
 
     path = found.path or pull(found.name, notify=notify)
@@ -156,8 +159,8 @@ def open_model(
         check_weights(path, adapter, notify)
     hashes = {step: file_sha256(file) for step, file in files.items()}
     model = LlamaModel(path, workers=workers, adapters=files, verbose=verbose)
-    guided = entry.guided if entry else path.stat().st_size < _GUIDED_BELOW
-    return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", name, sha256, guided=guided)
+    size = {"small": path.stat().st_size < _SMALL, "guided": entry.guided if entry else path.stat().st_size < _SMALL}
+    return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", name, sha256, **size)
 
 
 def parse_spec(text: str) -> Spec:

@@ -138,7 +138,7 @@ def _open_models(options: GenerateOptions, progress: Progress, stack: ExitStack)
     guided = lm.guided if options.guided is None else options.guided
     # A judge that was compiled for the model serves, also where a head would by default.
     reads = options.critic is None and "judge" in compiled.states
-    options = options.resolved(guided).model_copy(update={"critic": "lm"} if reads else {})
+    options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     embedder = open_embedder(options.embedder, notify=progress.note)
     return _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)
@@ -179,7 +179,7 @@ def _run(setup: _Setup, corpus: Corpus, store: Store, started: float) -> tuple[E
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
     asked = [corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata]
     if row.size is None:  # your own chunks may be shorter
-        asked = [chunk for chunk in asked if len(chunk.text) >= (options.min_length or 0)]
+        asked = [chunk for chunk in asked if len(chunk.text) >= options.min_length]
     size = options.size or row.size or len(asked)
     pairs = Pairs(
         {chunk.chunk_id: chunk for chunk in corpus.chunks},

@@ -132,7 +132,8 @@ class GenerateOptions(CorpusOptions):
         {},
         f"Forms of question by weight: {', '.join((*EVOLUTIONS, *STYLES))}.",
         metavar="FORM=WEIGHT,...",
-        shown=",".join(f"{name}={weight}" for name, weight in RECIPES["evolved"].mix.items()) + "; guided: simple",
+        shown=",".join(f"{name}={weight}" for name, weight in RECIPES["evolved"].mix.items())
+        + "; models under 2B: simple",
     )
     kinds: _Weights = option(
         {},
@@ -236,8 +237,8 @@ class GenerateOptions(CorpusOptions):
         """Return the recipe."""
         return RECIPES[self.recipe]
 
-    def resolved(self, guided: bool) -> Self:
-        """Return the options with the defaults of the recipe and of a model, which may be guided.
+    def resolved(self, guided: bool, *, small: bool = False) -> Self:
+        """Return the options with the defaults of the recipe and of a model, which may be small, or guided.
 
         Raises:
             InputError: a guided model cannot do what an option wants, or options do not go together.
@@ -252,7 +253,8 @@ class GenerateOptions(CorpusOptions):
         if others := [name for name, weight in self.mix.items() if weight and name not in known]:
             raise InputError(f"--mix {others[0]}: there is only {', '.join(known)}{' for a guided model' * guided}")
         used = {name: _SHARE for name, texts in ((PERSONA, self.personas), (LIKE, self.like)) if texts}
-        mix = self.mix or ({SIMPLE: 1} if guided else {**self.row.mix, **used})
+        is_direct = guided or (small and SIMPLE in self.row.mix)
+        mix = self.mix or {**({SIMPLE: 1} if is_direct else self.row.mix), **used}
         for name, spelling in ((PERSONA, "--personas"), (LIKE, "--like")):
             if name in used and not mix.get(name):
                 raise InputError(f"{spelling}: add {name}=WEIGHT to --mix, or leave one of both out")
@@ -267,7 +269,6 @@ class GenerateOptions(CorpusOptions):
                 "critic": self.critic or ("head" if guided else "lm"),
                 "max_rank": rank if self.max_rank is None else self.max_rank,
                 "merge": self.row.merge if self.merge is None else self.merge,
-                "min_length": self.row.min_length if self.min_length is None else self.min_length,
             }
         )
 

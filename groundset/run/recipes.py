@@ -28,7 +28,6 @@ class Recipe(NamedTuple):
     rounds: int = 6  # how often a chunk is visited at most
     once: bool = False  # a chunk with a good question is not visited again
     size: int | None = 20  # the default of --size; None for one sample of each chunk
-    min_length: int = 200  # the default of --min-length
     merge: int = 1  # the default of --merge
     judges_chunks: bool = True
     keeps: bool = False  # a question is kept at the last visit though the judge refuses it
@@ -64,7 +63,5 @@ RECIPES: Mapping[str, Recipe] = {
     "single": Recipe(_one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
     "multi": Recipe(_several, (MULTI,), {MULTI: 1}),
     PROFILED: Recipe(_profiled, (PROFILED,), {PROFILED: 1}, rounds=5, merge=3),
-    "roundtrip": Recipe(
-        _one, (SIMPLE,), {SIMPLE: 1}, rounds=3, once=True, size=None, min_length=100, judges_chunks=False, keeps=True
-    ),
+    "roundtrip": Recipe(_one, (SIMPLE,), {SIMPLE: 1}, rounds=3, once=True, size=None, judges_chunks=False, keeps=True),
 }

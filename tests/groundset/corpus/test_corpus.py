@@ -36,7 +36,7 @@ class TestSamples:
         assert len(samples.documents) == len(list(data_path("samples").iterdir()))
         assert len(samples.chunks) > 100
         assert all(samples.documents[c.doc_id].text[c.start : c.end] == c.text for c in samples.chunks)
-        assert all(200 <= len(chunk.text) <= 1200 for chunk in samples.chunks)
+        assert all(100 <= len(chunk.text) <= 1200 for chunk in samples.chunks)
 
     @pytest.mark.parametrize(
         ("start", "title", "heading"),

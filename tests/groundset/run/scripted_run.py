@@ -138,10 +138,10 @@ class Opened:
 
     def _open_model(self, spec: str, *, journal: Any, **options: Any) -> Model:
         if spec == "changed":
-            return Model(Engine(spec, self.script, journal), "local/b", "scripted", "cd" * 32, guided=False)
+            return Model(Engine(spec, self.script, journal), "local/b", "scripted", "cd" * 32)
         if spec == "critic":
-            return Model(Engine(spec, self.critic, journal), "local/c", "critic", "ef" * 32, guided=False)
-        return Model(Engine(spec, self.script, journal), "local/a", "scripted", SHA256, guided=False)
+            return Model(Engine(spec, self.critic, journal), "local/c", "critic", "ef" * 32)
+        return Model(Engine(spec, self.script, journal), "local/a", "scripted", SHA256)
 
     def options(self, **options: Any) -> GenerateOptions:
         """Return options of a small run."""

@@ -7,6 +7,7 @@ import sys
 import zipfile
 from pathlib import PurePosixPath
 from types import ModuleType
+from typing import Any
 
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
 from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_tree, to_markdown
@@ -16,6 +17,7 @@ _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the 
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _TEXTS = frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx", ".html", ".htm", ".xhtml"})
+_INTEGRAL = '<m:naryPr><m:chr m:val="∫"/>'.encode()  # the sign unless another one follows; markitdown knows no default
 _DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
 
@@ -32,8 +34,7 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
         elif suffix == ".docx":
             markdown, captions = _word(_texts_only(data, suffix))
         else:
-            is_text = suffix == ".ipynb"
-            stream = io.BytesIO(clean(decode(data)).encode()) if is_text else _texts_only(data, suffix)
+            stream = io.BytesIO(clean(decode(data)).encode()) if suffix == ".ipynb" else _texts_only(data, suffix)
             markdown = _converted(stream, suffix)
     except (UnparsableError, MemoryError, RecursionError):
         raise
@@ -58,7 +59,7 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(slim, "w") as copy:
         for entry in archive.infolist():
             kind = PurePosixPath(entry.filename).suffix.lower()
-            content = archive.read(entry) if kind in _TEXTS else b""
+            content = archive.read(entry).replace(b"<m:naryPr>", _INTEGRAL) if kind in _TEXTS else b""
             if suffix != ".epub" and _DOCUMENT_TYPE.search(content):
                 raise UnparsableError("declares an XML document type")
             copy.writestr(entry.filename, content)
@@ -68,8 +69,17 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
 def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
     _markitdown()
     import mammoth
+    from markitdown.converter_utils.docx.math.omml import Tag2Method, oMath2Latex
     from markitdown.converter_utils.docx.pre_process import pre_process_docx
 
+    def latex(self: Any, part: Any, stag: str) -> Any:
+        try:
+            return Tag2Method.call_method(self, part, stag)
+        except Exception:  # noqa: BLE001 - as above; it would take all equations of the document with it
+            return " ".join(part.itertext())
+
+    oMath2Latex.call_method = latex  # what cannot be converted leaves its characters
+    oMath2Latex.tag2meth |= dict.fromkeys(("sPre", "borderBox", "phant"), oMath2Latex.process_children)
     html = mammoth.convert_to_html(pre_process_docx(stream), style_map=_TITLE_STYLE).value  # formulas become LaTeX
     return to_markdown(parse_tree(html))
 

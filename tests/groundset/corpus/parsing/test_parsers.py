@@ -7,6 +7,7 @@ from foreign_files import archive, docx
 
 from groundset.corpus.parsing import Parsed, UnparsableError, parse
 
+MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 PROSE = "This paragraph is long enough to count as prose, since it has more than eighty characters in it."
 
 
@@ -196,6 +197,12 @@ class TestOffice:
         found = parse(docx(paragraph(text) + raised + table, one=bytes(9 << 20)), ".docx")
         assert found.text.startswith("It says <!DOCTYPE html> here.\n\n10⁶\n\n| Region | Product |")
         assert "| EU | Hub |" in found.text
+
+    def test_word_equations(self) -> None:
+        names, inner = ("rad", "limLow", "borderBox", "nary"), "<m:sub/><m:e><m:r><m:t>x</m:t></m:r></m:e>"
+        parts = (f"<m:{name}><m:{name}Pr></m:{name}Pr>{inner}</m:{name}>" for name in names)
+        math = "".join(f'<m:oMath xmlns:m="{MATH}">{part}</m:oMath>' for part in parts)
+        assert parse(docx(f"<w:p>{math}</w:p>"), ".docx").text == r"$\sqrt{x}$$x$$_{}x$$\int_{}x$"
 
     def test_table_of_values(self) -> None:
         found = parse("Name,Größe\nKöln,5\nBonn\n".encode("latin-1"), ".csv")

@@ -36,6 +36,10 @@ _BROKEN_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
 _BROKEN_PLAIN_WORD = re.compile(r"(?:^|\s)[^\W\d_]+-$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+# Hebrew, Arabic and their kin are written from right to left, but not the numbers and foreign words within them.
+_LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_RIGHTWARDS = re.compile(rf"[^\W\d_{_LEFTWARD}](?:[^{_LEFTWARD}]*[^\W_{_LEFTWARD}])?|[$€£₪%]?\d(?:[.,:/+-]?\d)*%?")
+_MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 _MARGIN = 0.12  # of the page's height, for running heads and page numbers
 _HEADING_SCALE = 1.12  # of the size of the text
 _MAX_HEADING, _MAX_BOLD_HEADING = 120, 70  # characters
@@ -43,12 +47,9 @@ _HYPHENATED = 0.02  # of the lines end in a broken word, in a document that hyph
 _MAX_BETWEEN = 4  # blocks between the halves of a broken paragraph
 _LONGEST_WORD = 200  # characters
 _MIN_FILLED = 0.5
-# Pages with more text boxes are read from top to bottom: finding their order takes cubic time.
-_MAX_BOXES = 300
-# Pages with more lines are drawings, not tables.
-_MAX_EDGES = 20_000
-# Table rows times characters of a page: pdfplumber compares each pair.
-_MAX_LOOKUPS = 2_000_000
+_MAX_BOXES = 300  # of a page; one with more is read from top to bottom: finding the order takes cubic time
+_MAX_EDGES = 20_000  # of a page; one with more is a drawing
+_MAX_LOOKUPS = 2_000_000  # table rows times characters of a page: pdfplumber compares each pair
 
 
 class Line(NamedTuple):
@@ -114,9 +115,7 @@ def pages_to_markdown(pages: Sequence[Page]) -> str:
     """Convert the pages of a document to one Markdown text, with a mark wherever the page changes."""
     pages = _without_running_heads(pages)
     lines = [line for page in pages for line in page.lines]
-    sizes: Counter[float] = Counter()
-    for line in lines:
-        sizes[line.size] += len(line.text)
+    sizes = Counter(line.size for line in lines for _ in line.text)
     body = max(sizes, key=lambda size: sizes[size], default=0.0)
     join = _Joiner(lines)
     blocks = [block for number, page in enumerate(pages, 1) for block in _page_blocks(page, number, body, join)]
@@ -154,15 +153,13 @@ def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Itera
         while tables and tables[0].bottom >= box[0].top:
             yield _Block("table", table_of(tables.pop(0).rows), 0.0, number, number)
         sizes = Counter(line.size for line in box)
-        groups: list[list[Line]] = []  # headings and paragraphs
-        kinds: list[str] = []
+        groups: list[tuple[str, list[Line]]] = []  # headings and paragraphs
         for line in box:
             kind = "heading" if _is_heading(line, sizes, body) else "text"
-            if not groups or kind != kinds[-1] or _begins(kind, line, groups[-1], min(each.x0 for each in box)):
-                groups.append([])
-                kinds.append(kind)
-            groups[-1].append(line)
-        for kind, group in zip(kinds, groups, strict=True):
+            if not groups or kind != groups[-1][0] or _begins(kind, line, groups[-1][1], min(each.x0 for each in box)):
+                groups.append((kind, []))
+            groups[-1][1].append(line)
+        for kind, group in groups:
             text = join([line.text for line in group])
             yield _Block(kind, text if kind == "heading" else _BULLET.sub("- ", text), group[0].size, number, number)
     for table in tables:
@@ -240,10 +237,8 @@ class _Joiner:
         return "".join(pieces)
 
     def _is_compound(self, head: str, tail: str) -> bool:
-        if f"{head}-{tail}" in self._words:
-            return True
-        if head + tail in self._words:
-            return False
+        if {f"{head}-{tail}", head + tail} & self._words:
+            return f"{head}-{tail}" in self._words
         return not self._hyphenates or (len(head) > 2 and {head, tail} <= self._words)
 
 
@@ -286,12 +281,11 @@ def parse_pdf(data: bytes) -> Parsed:
 
 def _read_page(page: Any) -> Page:
     tables = list(_read_tables(page))
-    lines = []
-    for number, box in enumerate(_boxes_in_order(page.layout)):
-        for item in box:
-            line = _read_line(item, number)
-            if line is not None and not any(table.holds(line) for table in tables):
-                lines.append(line)
+    is_leftward = _is_leftward("".join(c["text"] for c in page.chars))
+    boxes = enumerate(_boxes_in_order(page.layout, is_leftward))
+    found = (_read_line(item, number) for number, box in boxes for item in box)
+    lines = [line for line in found if line is not None and not any(table.holds(line) for table in tables)]
+    lines = [line._replace(x0=-line.x1, x1=-line.x0) for line in lines] if is_leftward else lines
     page.close()
     return Page(float(page.height), lines, tables)
 
@@ -303,16 +297,18 @@ def _read_tables(page: Any) -> Iterator[Table]:
     if sum(len(table.rows) for table in found) * len(page.chars) > _MAX_LOOKUPS:
         return
     for table in found:
-        rows = [[plain_line(cell or "") for cell in row] for row in table.extract()]
+        rows = [[plain_line("\n".join(map(_as_read, (c or "").splitlines()))) for c in row] for row in table.extract()]
         cells = [cell for row in rows for cell in row]
         if sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
             x0, top, x1, bottom = table.bbox
             yield Table(x0, page.height - top, x1, page.height - bottom, rows)
 
 
-def _boxes_in_order(layout: LTPage) -> list[LTTextBox]:
+def _boxes_in_order(layout: LTPage, is_leftward: bool) -> list[LTTextBox]:
     """Return the text boxes of a page in reading order, column by column."""
     boxes = [item for item in layout if isinstance(item, LTTextBox)]
+    for box in boxes if is_leftward else ():  # the order is that of the mirrored page
+        box.set_bbox((layout.width - box.x1, box.y0, layout.width - box.x0, box.y1))
     if len(boxes) <= _MAX_BOXES:
         options = LAParams()
         assigner = IndexAssigner()
@@ -335,9 +331,19 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
         return text.translate(RAISED) if is_raised and text.isdigit() else text
 
     text = plain_line("".join(map(shown, item)))
+    text = _as_read(text) if characters[0].x0 < characters[-1].x0 else text
     bold = sum("bold" in c.fontname.lower() or "black" in c.fontname.lower() for c in characters)
-    is_bold = bold > 0.9 * len(characters)
-    return Line(text, box, item.x0, item.x1, item.y1, item.y0, size, is_bold) if text else None
+    return Line(text, box, item.x0, item.x1, item.y1, item.y0, size, bold > 0.9 * len(characters)) if text else None
+
+
+def _is_leftward(text: str) -> bool:
+    return 2 * len(re.findall(f"[{_LEFTWARD}]", text)) > sum(map(str.isalpha, text))
+
+
+def _as_read(seen: str) -> str:
+    """Return a line as it is read; PDFs hold lines from right to left as they are seen, with the last letter first."""
+    read = _RIGHTWARDS.sub(lambda found: found[0][::-1].translate(_MIRRORED), seen)[::-1].translate(_MIRRORED)
+    return read if _is_leftward(seen) else seen
 
 
 def _metadata_title(metadata: dict[str, Any]) -> str | None:

@@ -16,18 +16,9 @@ def page(*lines: Line, tables: list[Table] | None = None) -> Page:
 
 
 def test_lines_become_paragraphs_and_hyphenated_words_are_rejoined() -> None:
-    text = pages_to_markdown(
-        [
-            page(
-                line("The trans-", 500),
-                line("former was bro-", 488),
-                line("ken, a fact about every", 476),
-                line("transformer of 2019-", 464),
-                line("2020.", 452),
-                line("Next paragraph here.", 425),
-            )
-        ]
-    )
+    texts = ("The trans-", "former was bro-", "ken, a fact about every", "transformer of 2019-", "2020.")
+    lines = [line(text, 500 - 12 * n) for n, text in enumerate(texts)]
+    text = pages_to_markdown([page(*lines, line("Next paragraph here.", 425))])
     assert text == ("The transformer was broken, a fact about every transformer of 2019-2020.\n\nNext paragraph here.")
 
 
@@ -50,23 +41,16 @@ def test_indentation_starts_a_paragraph_but_not_in_list_items() -> None:
 
 
 def test_headings_by_font_size_and_bold_text() -> None:
-    text = pages_to_markdown(
-        [
-            page(
-                line("The title of", 600, size=20.0),
-                line("this paper", 576, size=20.0),
-                line("Introduction", 540, box=1, size=14.0),
-                line("Text that is long enough to set the size of the body text.", 500, box=2),
-                line("A bold heading", 480, box=3, bold=True),
-                line("A bold sentence is no heading.", 460, box=4, bold=True),
-            )
-        ]
-    )
-    assert [part for part in text.split("\n\n") if part.startswith("#")] == [
-        "# The title of this paper",
-        "## Introduction",
-        "### A bold heading",
+    lines = [
+        line("The title of", 600, size=20.0),
+        line("this paper", 576, size=20.0),
+        line("Introduction", 540, box=1, size=14.0),
+        line("Text that is long enough to set the size of the body text.", 500, box=2),
+        line("A bold heading", 480, box=3, bold=True),
+        line("A bold sentence is no heading.", 460, box=4, bold=True),
     ]
+    headings = [part for part in pages_to_markdown([page(*lines)]).split("\n\n") if part.startswith("#")]
+    assert headings == ["# The title of this paper", "## Introduction", "### A bold heading"]
 
 
 def test_running_heads_and_page_numbers_are_dropped() -> None:
@@ -141,3 +125,11 @@ def test_page_with_many_text_boxes_is_read_from_top_to_bottom() -> None:
 def test_raised_digits_stay_apart_from_the_number_before() -> None:
     raised = b"BT /F1 12 Tf 50 700 Td (There are 10) Tj /F1 7 Tf 5 Ts (6) Tj 0 Ts /F1 12 Tf ( stars in it.) Tj ET"
     assert "There are 10⁶ stars in it." in parse_pdf(pdf(TEXT + raised)).text
+
+
+def test_lines_from_right_to_left_are_read_from_the_right() -> None:
+    letters = b"/Own/FirstChar 0/LastChar 255/Widths[%s]/Encoding<</Differences[97/uni05E9/uni05DC/uni05D5/uni05DD]>>"
+    shown = b"BT /F1 18 Tf 464 700 Td (dcba) Tj ET BT /F1 12 Tf 200 670 Td (.\\(A 1\\) dcba 4.5%% %s) Tj ET"
+    drawing = shown % b" ".join([b"dcba"] * 10)
+    text = parse_pdf(pdf(drawing).replace(b"/Helvetica", letters % (b"500 " * 256))).text
+    assert text == f"# שלום\n\n{'שלום ' * 10}4.5% שלום (A 1)."

@@ -134,8 +134,7 @@ def blocks(text: str, start: int, end: int) -> Iterator[Span]:
     first: int | None = None
     for line in line_spans(text, Span(start, end)):
         content = text[slice(*line)]
-        mark = FENCE.match(content)
-        if mark and (not fence or mark[1].startswith(fence)):
+        if (mark := FENCE.match(content)) and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         if content.strip() or (fence and first is not None):
             first = line.start if first is None else first
@@ -249,10 +248,8 @@ def _groups(units: Sequence[Span], kept: Kept, size: int) -> Iterator[Span]:
     """Yield ranges of units: the kept parts, or their rows if they are too long, and single units between them."""
     position = 0
     for rows in kept:
-        edges = [
-            bisect_left(units, each, key=lambda unit: unit.start)
-            for each in (*(row.start for row in rows), rows[-1].end)
-        ]
+        offsets = (*(row.start for row in rows), rows[-1].end)
+        edges = [bisect_left(units, each, key=lambda unit: unit.start) for each in offsets]
         for part in pairwise(edges if edges[-1] - edges[0] > size else (edges[0], edges[-1])):
             if position <= part[0] < part[1] <= part[0] + size:
                 yield from (Span(n, n + 1) for n in range(position, part[0]))
@@ -272,13 +269,9 @@ def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
         ranges.append(Span(first, after))
         if after == len(parts):
             break
-        end, following, first = parts[after - 1].end, parts[after].end, after
         # Repeat no more than leaves room for the next part.
-        while (
-            first - 1 > ranges[-1].start
-            and end - parts[first - 1].start <= overlap
-            and following - parts[first - 1].start <= size
-        ):
+        earliest, first = max(parts[after - 1].end - overlap, parts[after].end - size), after
+        while first - 1 > ranges[-1].start and parts[first - 1].start >= earliest:
             first -= 1
     return ranges
 
@@ -334,10 +327,8 @@ def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[Sequen
 def _overlapping(groups: Sequence[Sequence[Atom]], size: int, overlap: int) -> list[Span]:
     """Turn groups into spans of at most ``size`` that repeat the last atoms of the group before, up to ``overlap``."""
     spans: list[Span] = []
-    previous: Sequence[Atom] = ()
-    for group in groups:
+    for previous, group in pairwise([(), *groups]):
         start, end = group[0].start, group[-1].end
         earlier = [atom.start for atom in previous if start - atom.start <= overlap and end - atom.start <= size]
         spans.append(Span(min([start, *earlier]), end))
-        previous = group
     return spans

@@ -156,11 +156,9 @@ def read_corpus(
                 raise InputError(f"--chunks {options.chunks}: the id {name!r} is also in DOCS; rename it")
         copies = find_copies(chunks)
         corpus.documents |= {document.doc_id: document for document in documents}
-        marks = ({"copy_of": copies[chunk.chunk_id]} if chunk.chunk_id in copies else {} for chunk in chunks)
-        corpus.chunks += [
-            chunk.model_copy(update={"metadata": chunk.metadata | mark})
-            for chunk, mark in zip(chunks, marks, strict=True)
-        ]
+        for chunk in chunks:
+            mark = {"copy_of": copies[chunk.chunk_id]} if chunk.chunk_id in copies else {}
+            corpus.chunks.append(chunk.model_copy(update={"metadata": chunk.metadata | mark}))
     if not corpus.chunks:
         raise InputError(_why_empty(corpus))
     return corpus

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NamedTuple
 
@@ -79,12 +80,9 @@ def decode(data: bytes, declared: str | None = None) -> str:
         return _decode_as(data, "utf-32" if is_32 else "utf-16")
     if b"\x00" in data[:_SAMPLE]:
         raise UnparsableError("binary")
-    for likely in ("utf-8-sig", declared):
-        if likely is not None:
-            try:
-                return data.decode(likely)
-            except (UnicodeError, LookupError):  # a page may declare any codec
-                continue
+    for likely in filter(None, ("utf-8-sig", declared)):
+        with suppress(UnicodeError, LookupError):  # a page may declare any codec
+            return data.decode(likely)
     escaped = data.decode("utf-8", "surrogateescape")
     strays = len(_ESCAPED.findall(escaped))
     if sum(character > "\x7f" for character in escaped) >= 2 * strays:
@@ -116,8 +114,7 @@ def clean(text: str) -> str:
 
 def file_stem(path: str) -> str:
     r"""Return the name of a file without its folders, also those of Windows (``C:\docs``), and its suffix."""
-    name = re.split(r"[/\\]", path)[-1]
-    return re.sub(r"(?<=.)\.\w*$", "", name)
+    return re.sub(r"(?<=.)\.\w*$", "", re.split(r"[/\\]", path)[-1])
 
 
 def name_title(path: str) -> str:

@@ -87,8 +87,7 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
             # Inline parsing can be slow, so only headings are parsed further.
             [inline_token] = _PARSER.parseInline(inline.content, links)
             shown = (each.content or " " for each in inline_token.children or () if each.type in _SHOWN)
-            title = " ".join("".join(shown).split())
-            if title:
+            if title := " ".join("".join(shown).split()):
                 found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
     return found
 

@@ -104,14 +104,13 @@ def _unmarked(lines: Sequence[_Line]) -> Iterator[Heading]:
         numbered = _NUMBERED.match(line.text)
         number = int(numbered[1].split(".")[0]) if numbered else 0
         leads = (below.is_bare(_MAX_NESTED_WORDS) and len(below.next) >= _MIN_PROSE) or _BULLET.match(below.text)
+        most = _MAX_WORDS if len(below.text) >= _MIN_PROSE else _MAX_NESTED_WORDS * bool(leads)
         level = 0
         if numbered and section <= number <= section + 1 and is_short:
             section, level = number, 2 + numbered[1].count(".")
         elif line.text.isupper() and sum(map(str.isalpha, line.text)) >= 4 and is_short:
             level = 2
-        elif prose_seen and line.is_bare(
-            _MAX_WORDS if len(below.text) >= _MIN_PROSE else _MAX_NESTED_WORDS * bool(leads)
-        ):
+        elif prose_seen and line.is_bare(most):
             level = _BARE_LEVEL
         if level:
             yield Heading(level=level, text=line.text, start=line.start)

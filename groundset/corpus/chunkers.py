@@ -234,8 +234,7 @@ def split(document: Document, chunker: ChunkerName, size: int, overlap: int, kep
 
 def _units(text: str, chunker: ChunkerName, tokenizer: Tokenizer | None) -> list[Span]:
     if chunker == "word" or tokenizer is None:
-        pattern = _WORD if chunker == "word" else _TOKEN
-        return [Span(*found.span()) for found in pattern.finditer(text)]
+        return [Span(*found.span()) for found in (_WORD if chunker == "word" else _TOKEN).finditer(text)]
     # An embedder's tokenizer truncates texts to the model's length, so use a copy without limits.
     tokenizer = Tokenizer.from_str(tokenizer.to_str())
     tokenizer.no_truncation()

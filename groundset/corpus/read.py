@@ -30,7 +30,6 @@ MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
 _MAX_PROCESSES = 8  # each may use the memory above
 _SLUG_LENGTH = 40
-_CUT = {"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"}
 
 
 class ReadFile(BaseModel):
@@ -60,7 +59,7 @@ def read_files(files: Sequence[FoundFile], options: CorpusOptions | None, engine
     Raises:
         InputError: the cluster does not answer.
     """
-    cut = options and options.model_dump(include=_CUT)
+    cut = options and options.model_dump(include={"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"})
     requests = [{"path": str(file.absolute()), "name": name, "cut": cut} for file, name in files]
     if engine != "local":
         from groundset.corpus.ray import mapped

@@ -139,8 +139,7 @@ def parse(data: bytes, suffix: str) -> Parsed:
     if not data.strip():
         raise UnparsableError("empty")
     kind = "pdf" if data.startswith(b"%PDF-") else SUFFIXES[suffix]
-    module = import_module(f"groundset.corpus.parsing.{kind}")  # on demand: some parsers take a second to import
-    parser = getattr(module, f"parse_{kind}")
+    parser = getattr(import_module(f"groundset.corpus.parsing.{kind}"), f"parse_{kind}")  # some take a second
     content = clean(decode(data)) if kind in ("markdown", "plain") else data
     if isinstance(content, str):
         _refuse_long(content)

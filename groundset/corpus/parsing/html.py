@@ -30,6 +30,7 @@ _NOISE_CLASS = re.compile(
     re.IGNORECASE,
 )
 _CONTENT = {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
+_OPENING = re.compile(r"h\d|summary|dt")  # the headings of accordions, which show what is below
 _BLANKS = re.compile(r"[ \t]{1000,}")  # collapsed, because patterns of the converter take quadratic time on them
 _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentieth
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
@@ -101,7 +102,7 @@ def _drop_noise(root: Tag) -> None:
     for part in (*root.find_all(string=lambda text: isinstance(text, Comment)), *root.select(_NEVER_SHOWN)):
         part.extract()
     for button in root.find_all("button"):
-        if button.find_parent(re.compile(r"h\d|summary|dt")):  # the headings of accordions
+        if button.find_parent(_OPENING):
             button.unwrap()
         else:
             button.decompose()
@@ -119,11 +120,15 @@ def _is_noise(element: Tag) -> bool:
     classes = " ".join(filter(None, element.get_attribute_list("class")))
     style = str(element.get("style") or "").replace(" ", "").lower()
     is_hidden = element.has_attr("hidden") or element.get("aria-hidden") == "true" or "display:none" in style
+    above = element.find_previous_sibling() if is_hidden else None
+    is_hidden &= element.get("role") != "tabpanel" and not (above and _OPENING.match(above.name))
     is_banner = bool(_BANNER.search(classes))
     if element.name in _CONTENT or not (is_banner or is_hidden or _NOISE_CLASS.search(classes)):
         return False
-    texts = (text for text in element.find_all(string=True) if not text.find_parent("a"))
-    return is_banner or all(len(text.strip()) < _MIN_PROSE for text in texts)
+    texts = [text.strip() for text in element.find_all(string=True) if not text.find_parent("a")]
+    linked = sum(len(link.get_text()) for link in element.find_all("a"))
+    has_dishes = not is_hidden and "menu" in classes.lower() and sum(map(len, texts)) > linked
+    return is_banner or not (has_dishes or any(len(text) >= _MIN_PROSE for text in texts))
 
 
 def _main_content(root: Tag) -> Tag:
@@ -152,7 +157,7 @@ def _set_script(raised: Tag) -> None:
 
 def _straighten(table: Tag) -> None:
     """Repeat cells that span rows, and turn tables that lay out a page into paragraphs."""
-    if table.find("table") or table.get("role") in ("presentation", "none"):
+    if table.find("table") or len(table.find_all("tr", limit=2)) < 2 or table.get("role") in ("presentation", "none"):
         for part in table.find_all(["tbody", "thead", "tr", "td", "th"]):
             part.name = "div" if part.find_parent("table") is table else part.name
         table.name = "div"

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from groundset.corpus.parsing import Parsed
 from programs.types import Heading
 
-_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?!\s*\n)(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SHOWN = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}

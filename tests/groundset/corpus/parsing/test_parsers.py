@@ -47,8 +47,8 @@ class TestMarkdown:
         assert (found.title, found.text) == (title, "Text.\n\n# Part")
 
     def test_rule_at_the_start_is_not_front_matter(self) -> None:
-        text = "---\n\nThe depot counts its stock.\n\n---\n\nThe end"
-        assert parsed(text, ".md").text == text
+        for text in ("---\n\nNote: stock is counted.\n\n---\n\nEnd", "---\nStock is counted.\n\n---\n\nEnd"):
+            assert parsed(text, ".md").text == text
 
     def test_html_without_text_is_removed(self) -> None:
         found = parsed("<!-- image -->\n\n# A\n\n<p align=center><img src=x></p>\n\n<div>kept</div>\n\n## B", ".md")
@@ -116,12 +116,15 @@ class TestHtml:
             f"<body><div class='sidebar'>{PROSE}</div></body>",
             f"<main><h2><button>{PROSE}</button></h2><p>{PROSE * 2}</p></main>",
             f"<main><p>{PROSE * 2}</p><div hidden><p>{PROSE}</p></div></main>",
+            f"<main><p>{PROSE * 2}</p><div class='menu-item'>Soup. At nine.</div></main>",
+            f"<main><p>{PROSE * 2}</p><h2><button>When?</button></h2><div hidden>At nine.</div></main>",
             f"<body><form><input value=x><p>{PROSE}</p></form></body>",
             f"<main><p>{PROSE * 2}</p><ul class='menu-items'><li>{PROSE}</li></ul></main>",
         ],
     )
     def test_running_text_is_content(self, page: str) -> None:
         assert parsed(page, ".html").text.count(PROSE) == page.count(PROSE)
+        assert parsed(page, ".html").text.count("At nine.") == page.count("At nine.")
 
     def test_raised_and_lowered_text(self) -> None:
         page = (
@@ -149,6 +152,7 @@ class TestHtml:
         inner = "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
         text = parsed(f"<table><tr><td>Menu</td><td><p>{PROSE}</p>{inner}</td></tr></table>", ".html").text
         assert f"Menu\n\n{PROSE}" in text
+        assert parsed(f"<table><tr><td>Menu<td><p>{PROSE}</table>", ".html").text == f"Menu\n\n{PROSE}"
         assert "| A | B |\n| --- | --- |" in text
 
     def test_encoding_and_oddities(self) -> None:

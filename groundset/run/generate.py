@@ -136,8 +136,10 @@ def _open_models(options: GenerateOptions, progress: Progress, stack: ExitStack)
     critic = stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
     compiled = load_compiled(options.compiled, lm.name, critic.name if critic else "")
     guided = lm.guided if options.guided is None else options.guided
-    # A judge that was compiled for the model serves, also where a head would by default.
-    reads = options.critic is None and "judge" in compiled.states
+    # A judge that was compiled for the model serves; a guided one has its head, which knows its questions better than
+    # the shipped weights do, unless the user compiled another.
+    is_compiled = "judge" in compiled.states and not (guided and options.compiled == SHIPPED)
+    reads = options.critic is None and is_compiled
     options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     embedder = open_embedder(options.embedder, notify=progress.note)

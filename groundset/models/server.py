@@ -107,7 +107,7 @@ class Server:
                 response = self._answered(request, self._retries)
             return without_thoughts(response, request.config.stop)
         except exceptions.LMInvalidRequestError as error:
-            raise (self._failure(error) if error.status == 404 else error) from error
+            raise (self._failure(error) if error.status == 404 else error) from error.__cause__  # no circle
         except exceptions.LMError as error:
             raise self._failure(error) from error
 

@@ -179,8 +179,9 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
     ]
     with pytest.raises(NoAnswerError, match="limits the rate"):
         ask(after_check((429, ERROR)), retries=0)
-    with pytest.raises(LMInvalidRequestError):  # only this request is refused
+    with pytest.raises(LMInvalidRequestError) as refused:  # only this request is
         ask(after_check((400, ERROR)))
+    assert refused.value.__cause__ is not refused.value  # the run follows the causes to their end
 
 
 def test_a_slow_server() -> None:

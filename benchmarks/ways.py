@@ -5,8 +5,7 @@
 Counted with ``sys.setprofile`` over the project's own files: the functions that are on the stack when the chunker is
 entered with `--chunk-size` (in the process of the command, and in that which reads a file); and those that run between
 the completion of a question and its row in samples.jsonl, in a run of one sample. Functions that show progress, and the
-preparing of chunks beside it, are left out. The language model is a scripted
-server.
+preparing of chunks beside it, are left out. The language model is a scripted server.
 """
 
 import json
@@ -14,8 +13,8 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -27,12 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from model_server import serving
 
 _ROOT = str(Path(__file__).parents[1])
-_BESIDE = (
-    "groundset/printing.py",
-    "groundset/run/preparing.py",
-    "groundset/retrieval/embed.py",
-    "groundset/tracking.py",
-)
+_BESIDE = ("groundset/printing.py", "groundset/run/preparing.py", "groundset/retrieval/embed.py")
 _PASSAGE = (
     "The Orrin 5 pump lifts 40 litres a minute from a well of nine metres. Its seal is a part that wears: it lasts "
     "about two years, and a new one costs 34 crowns and is fitted by the dealer within a week. Before winter the pump "
@@ -68,15 +62,22 @@ def on_stack(entered: Function, call: Callable[[], object]) -> set[Function]:
                     found.add(function)
                 here = here.f_back
 
+    with profiling(profile):
+        call()
+    return found
+
+
+@contextmanager
+def profiling(profile: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
+    """Call a function at each call and return of a block, in all threads."""
     threading.setprofile(profile)
     sys.setprofile(profile)
     try:
         with suppress(SystemExit):
-            call()
+            yield
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return found
 
 
 def entered_after(
@@ -102,13 +103,8 @@ def entered_after(
             if ended():
                 is_over.set()
 
-    threading.setprofile(profile)
-    sys.setprofile(profile)
-    try:
+    with profiling(profile):
         call()
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
     return found, holding
 
 
@@ -157,12 +153,8 @@ def main() -> None:
         document, out = Path(place, "orrin.md"), Path(place, "run")
         document.write_text(f"# Orrin pumps\n\n{_PASSAGE}\n", encoding="utf-8")
         arguments = ["generate", str(document), "--out", str(out), "--lm", server.spec, "--size", "1"]
-
-        def run() -> None:
-            with suppress(SystemExit):
-                command([*arguments, "--mix", "simple=1", "--quiet", "--no-track"])
-
-        entered, holding = entered_after(asked, (out / "samples.jsonl").exists, run)
+        arguments += ["--mix", "simple=1", "--quiet", "--no-track"]
+        entered, holding = entered_after(asked, (out / "samples.jsonl").exists, lambda: command(arguments))
         if not (out / "samples.jsonl").read_text(encoding="utf-8"):
             sys.exit("no question was accepted")
     show("all that runs from the completion of a question to samples.jsonl", entered)

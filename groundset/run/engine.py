@@ -249,11 +249,13 @@ class Engine:
         Raises:
             GroundsetError: every attempt would fail like it.
         """
-        cause: BaseException | None = error
-        while cause is not None:  # DSPy wraps errors
-            if isinstance(cause, GroundsetError):
-                raise cause
+        cause, seen = error.__cause__, {error}  # DSPy wraps errors; what is raised from itself is a circle
+        while cause is not None and cause not in seen:
+            seen.add(cause)
             cause = cause.__cause__
+        for each in seen:
+            if isinstance(each, GroundsetError):
+                raise each
         kind, first = type(error).__name__, (str(error).strip() or "no message").splitlines()[0]
         if isinstance(error, ContextWindowExceededError):
             reason = f"longer than the context of the model: {first}"

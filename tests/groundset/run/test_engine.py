@@ -114,7 +114,8 @@ def test_repeated_questions_are_refused(store: Store) -> None:
 
 def test_five_failures_of_a_kind_in_a_row_end_the_run(store: Store) -> None:
     def attempt(task: Task) -> Made:
-        raise KeyError("passage")
+        error = KeyError("passage")
+        raise error from error  # a circle of causes has an end
 
     with pytest.raises(GroundsetError, match="5 attempts in a row failed with KeyError: 'passage'"):
         engine(store, attempt, Gate()).run()

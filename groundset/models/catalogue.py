@@ -91,6 +91,7 @@ cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046 1117320768 qwen
             for n in range(1, 23)
         ),
         download=1_092_845_809,
+        guided=True,
     ),
     ModelEntry(
         name="smollm2-135m",

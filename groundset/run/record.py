@@ -207,7 +207,8 @@ def account(run: "Run") -> list[str]:
 def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:
     """Return why a run ended with fewer samples than were asked for."""
     missing = {name: share - made.get(name, 0) for name, share in quotas.items() if share > made.get(name, 0)}
-    return f"nothing is left to ask in these chunks, missing{_counts(missing)}; add documents, take a larger --lm, or lower --size"
+    mend = "add documents, take a larger --lm, or lower --size"
+    return f"nothing is left to ask in these chunks, missing{_counts(missing)}; {mend}"
 
 
 def _counts(counts: Mapping[str, Any]) -> str:

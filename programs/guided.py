@@ -148,7 +148,7 @@ class Guided(dspy.Module):
                     metadata={"fact": best.fact.sentence},
                 )
         if not rejects:
-            rejects.append(Reject(step="fact", reason="no further sentence can carry a question"))
+            rejects.append(Reject(step="fact", reason="no sentence states an easy fact that was not asked about"))
         return outcome(rejects=rejects, exhausted=True)
 
     def _judged(

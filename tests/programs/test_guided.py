@@ -170,7 +170,7 @@ def test_passages_that_cannot_be_asked_about(ask: Any) -> None:
     assert (made.exhausted, made.rejects[0].step, engine.steps()) == (True, "fact", [])
     assert "another language" in made.rejects[0].reason
     made, _ = ask()
-    assert [each.reason for each in made.rejects] == ["no further sentence can carry a question"]
+    assert [each.reason for each in made.rejects] == ["no sentence states an easy fact that was not asked about"]
 
 
 def test_predictors_have_the_names_of_their_steps() -> None:

@@ -114,8 +114,12 @@ class PlainTextAdapter(dspy.Adapter):
         return "\n".join([instructions, "", "Write these lines, and nothing else:", *lines])
 
     def _inputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
-        """Return the inputs that have a value as labelled lines; a list of several texts is a line for each."""
-        lines = []
+        """Return the inputs that have a value as labelled lines; a list of several texts is a line for each.
+
+        Lines of a text that begin like a label of the prompt lose their colon, so that no document writes a verdict.
+        """
+        lines, labels = [], "|".join(re.escape(_label(name)) for name in signature.fields)
+        false_label = re.compile(rf"^([^\w\n]*(?:{labels})\W*?)[:∶：]", re.IGNORECASE | re.MULTILINE)
         for name in signature.input_fields:
             value = values.get(name)
             if isinstance(value, list | tuple) and len(value) > 1:
@@ -124,7 +128,7 @@ class PlainTextAdapter(dspy.Adapter):
                 text = _clean(value[0]) if value else ""
             else:
                 text = "" if value is None else _clean(value)
-            if text:
+            if text := false_label.sub(r"\1 -", text):
                 lines.append(f"{_label(name)}:{'' if text.startswith(chr(10)) else ' '}{text}")
         return "\n".join(lines)
 

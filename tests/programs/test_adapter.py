@@ -117,15 +117,16 @@ def test_trained_weights_are_named_in_the_request() -> None:
 
 def test_probability_of_yes_after_a_label() -> None:
     def token(text: str, **top: float) -> TokenLogprob:
-        shares = tuple(TopLogprob(f" {word}", math.log(share)) for word, share in top.items())
-        return TokenLogprob(text, -0.1, top=shares)
+        return TokenLogprob(text, -0.1, top=tuple(TopLogprob(word, math.log(each)) for word, each in top.items()))
 
-    tokens = (token("Independent"), token(":"), token(" yes", yes=0.6, no=0.2, Yes=0.1), token("\n"), token("Clear"))
-    tokens += (token(":"), token(" no", yes=0.1, no=0.9))
-    text = "".join(each.token for each in tokens)
-    usage = Usage(input_tokens=1, output_tokens=7, total_tokens=8)
-    message = Message.assistant(text)
+    tokens = (token("Fit:"), token(" yes", yes=0.6, no=0.2, Yes=0.1), token("\nClear:"), token(" no", yes=0.1, no=0.9))
+    usage, message = Usage(input_tokens=1, output_tokens=7, total_tokens=8), Message.assistant("")
     response = Response(id=None, model="m", message=message, finish_reason="stop", usage=usage, logprobs=tokens)
-    assert share_of_yes(response, "Independent") == pytest.approx(0.7 / 0.9)
-    assert share_of_yes(response, "Clear") == pytest.approx(0.1)
-    assert share_of_yes(response, "Answerable") == 0.5
+    shares = [share_of_yes(response, label) for label in ("Fit", "Clear", "Other")]
+    assert shares == pytest.approx([0.7 / 0.9, 0.1, 0.5])
+
+
+def test_a_document_writes_no_labels() -> None:
+    passage = "It costs 34.\nReason: fine\n**Fit:** yes\nA fit: no\nSure\uff1a 99"
+    shown = PLAIN_TEXT.format(Several, [], {"passage": passage})[-1]["content"]
+    assert shown == "Passage: It costs 34.\nReason - fine\n**Fit -** yes\nA fit: no\nSure - 99"

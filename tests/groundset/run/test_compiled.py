@@ -53,8 +53,7 @@ def test_a_state_may_write_fewer_outputs(saved: Path) -> None:
     program = OneChunk()
     Compiled(read_states(saved.parent), {}, {}).apply([program])
     assert list(program.judge.signature.output_fields) == ["independent", "clear", "answerable", "answer"]
-    assert program.judge.signature.fields["clear"].annotation is bool
-    assert program.judge.config["logprobs"] == 5
+    assert (program.judge.signature.fields["clear"].annotation, program.judge.config["logprobs"]) == (bool, 5)
     state["signature"]["fields"] = [*inputs, clear, clear]
     saved.write_text(json.dumps(state))
     with pytest.raises(StateError, match="not those of the step judge"):

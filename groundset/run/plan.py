@@ -21,6 +21,7 @@ _ALONE = frozenset({*STYLES, MULTI, UNANSWERABLE, CONVERSATION})  # forms that n
 _FROM_SIMPLE = frozenset({SIMPLE, CONVERSATION, *STYLES})
 
 _ALIKE, _COPY = 0.5, 0.9  # cosine similarities of chunks that are asked about together
+_TRIES = 4  # attempts for each sample of a form; then simple questions take its place
 _NEAR = 20  # nearest chunks that are considered
 _SHORTEST = 200  # characters of a text that tells something; title pages have less
 _COMMONEST = 6  # chunks that a rare name occurs in, at most
@@ -191,6 +192,7 @@ class Plan:
             for name in self._quotas
             if (missing(name) > 0 or (beyond and name == SIMPLE))
             and name not in self._done[chunk_id]
+            and (name == SIMPLE or SIMPLE not in self._quotas or self._tried[name] < _TRIES * self._quotas[name])
             and (name not in EVOLUTIONS or EVOLUTIONS[name].applies(self._passages[chunk_id]))
         ]
         return sorted(names, key=lambda name: missing(name) / (1 + self._tried[name]), reverse=True)

@@ -10,9 +10,8 @@ from groundset.run.plan import Plan, Task, quotas
 from groundset.run.store import Attempt, Result
 from programs.types import Chunk, Reject, Retrieval, Sample
 
-PASSAGES = {
-    f"c{n}": f"If it rains, mill {n} stands still. It has two wheels. It was built long ago." for n in range(12)
-}
+TEXT = "If it rains, mill {} stands still. It has two wheels. It was built long ago."
+PASSAGES = {f"c{n}": TEXT.format(n) for n in range(12)}
 MIX = {"simple": 0.5, "reasoning": 0.25, "conditional": 0.25}
 
 
@@ -23,17 +22,10 @@ def finished(task: Task, evolution: str | None, plan: Plan, *, exhausted: bool =
         result = Result(rejects=(reject,), exhausted=exhausted)
         return Attempt(task.number, task.chunks, task.wanted, "refused", result)
     contexts = tuple(Chunk(chunk_id=c, doc_id="d", path="d", title="", start=0, end=1, text="x") for c in task.chunks)
-    sample = Sample(
-        id=f"s{task.number}",
-        question=f"question {task.number}?",
-        answer="a",
-        evolution=evolution,
-        language="en",
-        contexts=contexts,
-        retrieval_gt=((task.chunks[0],),),
-        retrieval=Retrieval(rank=1, retrieved_id="c0", retrieved_content="x", score=1),
-        metadata={"kind": task.kinds[0]} if task.kinds else {},
-    )
+    found = Retrieval(rank=1, retrieved_id="c0", retrieved_content="x", score=1)
+    given = {"language": "en", "contexts": contexts, "retrieval_gt": ((task.chunks[0],),), "retrieval": found}
+    given["metadata"] = {"kind": task.kinds[0]} if task.kinds else {}
+    sample = Sample(id=f"s{task.number}", question=f"q {task.number}?", answer="a", evolution=evolution, **given)
     state = plan.state_of(evolution, beyond=task.beyond)
     return Attempt(task.number, task.chunks, task.wanted, state, Result(sample=sample))
 
@@ -66,6 +58,13 @@ def test_what_documents_do_not_yield_is_made_simple_in_later_rounds() -> None:
     attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
     assert plan.accepted == {"simple": 8}
     assert [attempt for attempt in attempts if attempt.state == "accepted"][-1].number > len(PASSAGES)
+
+
+def test_a_form_that_is_hardly_ever_made_is_given_up_for_simple() -> None:
+    many, mix = {f"c{n}": "text" for n in range(60)}, {"simple": 3, "multi_context": 1}
+    plan = Plan(many, size=8, mix=mix, partners=lambda chunk: [[f"c{int(chunk[1:]) ^ 1}"]])
+    attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
+    assert Counter(attempt.wanted[0] for attempt in attempts) == {"simple": 8, "multi_context": 8}
 
 
 def test_a_mix_without_simple_is_never_made_of_something_else() -> None:
@@ -107,7 +106,7 @@ def test_a_chunk_in_flight_is_not_asked_again() -> None:
     plan.record(finished(first, "simple", plan))
     again = plan.next()
     assert again is not None
-    assert (again.chunks, again.turn, again.asked) == (first.chunks, 1, ("question 1?",))
+    assert (again.chunks, again.turn, again.asked) == (first.chunks, 1, ("q 1?",))
 
 
 def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:

@@ -99,6 +99,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         location(options.tracking)  # a wrong address is refused before anything is made
     if options.profile_file:
         read_profiles(options.profile_file)  # likewise
+    load_compiled(options.compiled, "")  # likewise
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(quiet=options.quiet))
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None

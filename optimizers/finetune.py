@@ -23,7 +23,7 @@ import dspy
 import numpy as np
 
 from programs.adapter import PLAIN_TEXT
-from programs.errors import InputError
+from programs.errors import CompileError, InputError
 from programs.guided import Sound
 
 _PADDED = 32  # tokens; with arbitrary lengths memory kept growing
@@ -180,7 +180,8 @@ class _Trainer:
             for step, batch in enumerate(plan[len(self.losses) :], len(self.losses) + 1):
                 for group in optimizer.param_groups:
                     group["lr"] = options.rate * _rate_factor(step, len(plan))
-                loss = self._backward([rows[number] for number in batch])
+                if not math.isfinite(loss := self._backward([rows[number] for number in batch])):
+                    raise CompileError(f"the loss is no number at step {step}; the training was given up")
                 torch.nn.utils.clip_grad_norm_(self._learning, _CLIP)
                 optimizer.step()
                 optimizer.zero_grad()
@@ -268,17 +269,15 @@ def _load(weights: Path, options: Training) -> tuple[Any, Any]:
         warnings.simplefilter("ignore")
         source = {"pretrained_model_name_or_path": weights.parent, "gguf_file": weights.name}
         tokenizer = AutoTokenizer.from_pretrained(**source)
+        # On a GPU, fused attention made the loss of padded rows no number.
+        plain = {"attn_implementation": "eager"} if torch.cuda.is_available() else {}
         base = AutoModelForCausalLM.from_pretrained(
-            **source, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
+            **source, **plain, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
         )
-        layers = base.config.num_hidden_layers
-        config = LoraConfig(
-            r=options.rank,
-            lora_alpha=options.alpha,
-            target_modules=[name.partition(".")[2] for name in _NAMES],
-            layers_to_transform=list(range(layers - round(layers * options.layers), layers)),
-            task_type="CAUSAL_LM",
-        )
+        modules, layers = [name.partition(".")[2] for name in _NAMES], base.config.num_hidden_layers
+        trained = list(range(layers - round(layers * options.layers), layers))
+        shape = {"r": options.rank, "lora_alpha": options.alpha, "target_modules": modules}
+        config = LoraConfig(**shape, layers_to_transform=trained, task_type="CAUSAL_LM")
         return tokenizer, get_peft_model(base, config)
 
 

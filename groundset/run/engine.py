@@ -249,9 +249,9 @@ class Engine:
         Raises:
             GroundsetError: every attempt would fail like it.
         """
-        cause, seen = error.__cause__, {error}  # DSPy wraps errors; what is raised from itself is a circle
+        cause, seen = error.__cause__, [error]  # DSPy wraps errors; what is raised from itself is a circle
         while cause is not None and cause not in seen:
-            seen.add(cause)
+            seen.append(cause)
             cause = cause.__cause__
         for each in seen:
             if isinstance(each, GroundsetError):

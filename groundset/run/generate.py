@@ -135,12 +135,12 @@ def _open_models(options: GenerateOptions, progress: Progress, stack: ExitStack)
     shared |= {"journal": gate, "notify": progress.note, "shipped": options.compiled != NONE}
     lm = stack.enter_context(open_model(options.lm, adapters=adapters, **shared))
     critic = stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
-    compiled = load_compiled(options.compiled, lm.name, critic.name if critic else "")
-    guided = lm.guided if options.guided is None else options.guided
+    names = (lm.name, critic.name if critic else "")
+    compiled, guided = load_compiled(options.compiled, *names), lm.guided if options.guided is None else options.guided
     # A judge that was compiled for the model serves; a guided one has its head, which knows its questions better than
     # the shipped weights do, unless the user compiled another.
-    is_compiled = "judge" in compiled.states and not (guided and options.compiled == SHIPPED)
-    reads = options.critic is None and is_compiled
+    shipped = load_compiled(SHIPPED, *names).states.get("judge") if guided else None
+    reads = options.critic is None and compiled.states.get("judge", shipped) != shipped
     options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     embedder = open_embedder(options.embedder, notify=progress.note)

@@ -38,8 +38,8 @@ class CompileOptions(Options):
 
     The prompt of a step, or of all steps of a recipe at once, is compiled by an optimizer of DSPy; `heads` fits the
     classifiers of chunk, judge or grounding, `finetune` trains weights for a step of a local model. Demos come from
-    train rows, dev rows decide, test rows report. What is not better on dev rows than what --out has, or else than what
-    is shipped, is not written. `groundset generate --compiled DIR` uses the result. Repeat the command after Ctrl-C to
+    train rows, dev rows choose, test rows confirm once. What is not better on dev rows than what --out has, or else
+    than what is shipped, or is worse on test rows, is not written. `groundset generate --compiled DIR` uses the result. Repeat the command after Ctrl-C to
     continue without repeating calls.
     """
 
@@ -126,7 +126,7 @@ class Report:
         if self.ending != "complete":
             why = "--budget-calls is used up" if self.ending == "budget" else "interrupted"
             lines.append(f"{why}: this is the best candidate so far")
-        no = "not written: it is not better on dev rows than what is served; --keep writes it anyway"
+        no = "not written: not better on dev rows than what is served, or worse on test rows; --keep writes it"
         lines.append(f"written: {', '.join(map(str, self.files))}" if self.files else no)
         return "\n  ".join(lines)
 
@@ -202,7 +202,8 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             report = _trained(found, model.name, options, progress)
         else:
             report = _prompted(found, model, opened.get(options.prompt_lm or ""), options, progress)
-        if report.figures["gain_dev"] > 0 or options.keep:
+        # Dev rows chose it; test rows only confirm it, once.
+        if (report.figures["gain_dev"] > 0 and report.figures.get("gain_test", 0.0) >= 0) or options.keep:
             report.files += _written(report, found, options, model.sha256)
         return report
 

@@ -158,7 +158,7 @@ class OneChunk(Recipe):
         question, answer = tidy_question(written.question), " ".join(str(written.answer).split())
         if is_none(question):
             raise RefusedError("ask", f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
-        form = _named(str(written.form), offered)
+        form = _named(str(written.get("form", "")), offered)
         if fault := written_fault(question, answer, LANGUAGES[code], EVOLUTIONS[form].max_words):
             raise RefusedError("ask", fault, question=question or None)
         quotes = [quote for _, quote in located([read.text], written.evidence) or ()]
@@ -169,7 +169,7 @@ class OneChunk(Recipe):
             )
         return (
             form,
-            _named(str(written.kind), list(kinds) or [""]),
+            _named(str(written.get("kind", "")), list(kinds) or [""]),
             Draft(question, answer),
             quotes,
         )

@@ -112,10 +112,23 @@ def test_what_is_not_better_is_not_written(server: ModelServer, capsys: pytest.C
     assert (first.figures["gain_dev"], again.figures["gain_dev"]) == (0.5, 0)
     assert again.figures["before_dev"] == 1, "what was compiled before is what must be beaten"
     assert not again.files
-    assert "not written: it is not better on dev rows than what is served; --keep" in capsys.readouterr().out
+    assert (
+        "not written: not better on dev rows than what is served, or worse on test rows; --keep"
+        in capsys.readouterr().out
+    )
     assert Path("out/judge.json").read_bytes() == before
     assert compiled(server, seed=1, keep=True).files == [Path("out/judge.json")]
     assert Path("out/judge.json").read_bytes() != before
+
+
+def test_what_is_worse_on_test_rows_is_not_written(server: ModelServer, labels: Path) -> None:
+    swapped = [
+        {**row, "question": other["question"]} for row, other in zip(questions()[24:], questions()[25:], strict=False)
+    ]
+    write(labels, [*questions()[:24], *swapped])
+    report = compiled(server)
+    assert (report.figures["gain_dev"] > 0, report.figures["gain_test"] < 0) == (True, True)
+    assert not report.files
 
 
 def test_no_call_is_made_twice(server: ModelServer) -> None:

@@ -44,25 +44,15 @@ _INTERLEAVED = {"llama": ("attn_q", "attn_k")}
 
 @dataclass(frozen=True)
 class Training:
-    """How an adapter is trained; tuned on two cores with a 0.5B model.
+    """How an adapter is trained; tuned on two cores with a 0.5B model."""
 
-    Attributes:
-        rank: of the factors; their product is scaled by ``alpha / rank``.
-        alpha: see ``rank``.
-        layers: the share of the layers that is trained, from the top: two thirds save a third of the backward pass.
-        rate: the highest learning rate, after a linear warm-up and before a cosine decay.
-        epochs: passes over the rows.
-        batch: rows of a step.
-        seed: of the initial weights and the order of the rows.
-    """
-
-    rank: int = 12
+    rank: int = 12  # of the factors; their product is scaled by ``alpha / rank``
     alpha: int = 24
-    layers: float = 2 / 3
-    rate: float = 3e-4
+    layers: float = 2 / 3  # of all that are trained, from the top: this share saves a third of the backward pass
+    rate: float = 3e-4  # the highest, after a linear warm-up and before a cosine decay
     epochs: int = 1
-    batch: int = 16
-    seed: int = 0
+    batch: int = 16  # rows of a step
+    seed: int = 0  # of the initial weights and the order of the rows
 
 
 class Turn(NamedTuple):
@@ -73,7 +63,7 @@ class Turn(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A trained adapter: its file, and for each measured row the likelihood before and after; seconds of training."""
+    """A trained adapter, with the likelihood of each measured row before and after."""
 
     file: Path
     before: list[float]
@@ -98,25 +88,16 @@ def turns_of(predictor: dspy.Predict, rows: Sequence[dspy.Example], *, demos: bo
 
 
 def finetune(
-    weights: Path,
+    weights: Path,  # a GGUF file
     train: Sequence[Turn],
-    measured: Sequence[tuple[Turn, Turn]],
-    folder: Path,
+    measured: Sequence[tuple[Turn, Turn]],  # held-out rows, each as it is served now and as the trained model sees it
+    folder: Path,  # for the checkpoint and ``adapter.gguf``
     options: Training,
-    progress: Callable[[int, int, float], object] = lambda *_: None,
+    progress: Callable[[int, int, float], object] = lambda *_: None,  # gets step, steps and loss in nats per token
 ) -> Trained:
-    """Train an adapter for the weights of a GGUF file.
+    """Train an adapter for a base model, and measure it by the geometric mean of the completions' token probabilities.
 
     Ctrl-C saves a checkpoint in ``folder``; the same call continues from it.
-
-    Args:
-        weights: the file of the base model.
-        train: the rows to train on.
-        measured: held-out rows, each as it is served now and as the trained model sees it: the measure is the geometric
-            mean of the token probabilities of the completion.
-        folder: for the checkpoint and ``adapter.gguf``.
-        options: see :class:`Training`.
-        progress: called after each step with its number, the number of steps and the loss in nats per token.
 
     Raises:
         InputError: the extra ``finetune`` is missing, or a layer of the model has no name in GGUF.

@@ -7,6 +7,7 @@ step ``judge``, which should not be the one that is compiled.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import dspy
@@ -38,33 +39,27 @@ class Score(NamedTuple):
     feedback: str = ""
 
 
+@dataclass(frozen=True, eq=False)
 class Metric:
-    """A metric for ``dspy.Evaluate`` and every optimizer of DSPy.
+    """A metric for ``dspy.Evaluate`` and every optimizer of DSPy."""
 
-    Attributes:
-        name: the step, or ``program``.
-        judge: decides about questions that were written; None if checks by code are enough.
-    """
-
-    def __init__(
-        self, name: str, score: Callable[[dspy.Example, Any, Judge | None], Score], judge: Judge | None = None
-    ) -> None:
-        """Build a metric from a function of example, prediction and judge."""
-        self.name, self.judge, self._score = name, judge, score
+    name: str  # the step, or ``program``
+    score: Callable[[dspy.Example, Any, Judge | None], Score]
+    judge: Judge | None = None  # decides about questions that were written; None if checks by code are enough
 
     def __call__(
         self, example: dspy.Example, prediction: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
     ) -> Any:
         """Return the score; with a ``trace``, whether it may be a demo; with ``pred_name``, the feedback, too."""
         del pred_trace
-        value, feedback = self._score(example, prediction, self.judge)
+        value, feedback = self.score(example, prediction, self.judge)
         if pred_name is not None:
             return dspy.Prediction(score=value, feedback=feedback or "It is right.")
         return value >= _GOOD_ENOUGH if trace is not None else value
 
     def using(self, judge: Judge) -> Self:
         """Return the metric with a judge."""
-        return type(self)(self.name, self._score, judge)
+        return replace(self, judge=judge)
 
 
 def _language(example: dspy.Example) -> Language:

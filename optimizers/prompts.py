@@ -34,10 +34,7 @@ Ending = Literal["complete", "budget", "interrupted"]
 
 
 class Settings(NamedTuple):
-    """What an optimizer is built from: see :func:`compile_program`.
-
-    ``labelled`` is how many rows of the train set may be demos, ``rounds`` how many candidates the calls allow.
-    """
+    """What an optimizer is built from: see :func:`compile_program`."""
 
     task: Task
     lm: dspy.LM
@@ -45,8 +42,8 @@ class Settings(NamedTuple):
     calls: int
     seed: int
     threads: int
-    labelled: int
-    rounds: int
+    labelled: int  # how many rows of the train set may be demos
+    rounds: int  # how many candidates the calls allow
 
 
 def _random_search(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
@@ -111,20 +108,12 @@ class Candidate:
 
 
 class Compiled(NamedTuple):
-    """What :func:`compile_program` returns.
+    """What :func:`compile_program` returns."""
 
-    Attributes:
-        program: the compiled program; the original one if the optimizer was ended before it compared any.
-        chosen: its candidate.
-        candidates: all variants that were scored, the original first, and the chosen one.
-        calls: how many calls the optimizer made, those of the proposer and repeated ones included.
-        ending: ``complete``, ``budget`` or ``interrupted``.
-    """
-
-    program: dspy.Module
+    program: dspy.Module  # the original one if the optimizer was ended before it compared any
     chosen: Candidate
-    candidates: list[Candidate]
-    calls: int
+    candidates: list[Candidate]  # all variants that were scored, the original first, and the chosen one
+    calls: int  # of the optimizer, those of the proposer and repeated ones included
     ending: Ending
 
 
@@ -138,26 +127,14 @@ def compile_program(
     optimizer: str | Teleprompter,
     *,
     lm: dspy.LM,
-    prompt_lm: dspy.LM | None = None,
-    calls: int = 1200,
+    prompt_lm: dspy.LM | None = None,  # writes instructions; by default ``lm``
+    calls: int = 1200,  # of the optimizer; it is ended where it would make more
     seed: int = 0,
-    threads: int = 1,
-    verbose: bool = False,
-    progress: Callable[[], object] = lambda: None,
+    threads: int = 1,  # rows at the same time
+    verbose: bool = False,  # whether to show what the optimizer prints
+    progress: Callable[[], object] = lambda: None,  # is called for each call
 ) -> Compiled:
-    """Compile a predictor or a whole program with an optimizer of DSPy.
-
-    Args:
-        program: what to compile; it is not changed.
-        task: its train and dev rows and its metric.
-        optimizer: a key of :data:`OPTIMIZERS`, or any optimizer.
-        lm: the model to compile for.
-        prompt_lm: the model that writes instructions; by default ``lm``.
-        calls: the most calls of the optimizer; it is ended where it would make more.
-        seed: of what is random.
-        threads: rows at the same time.
-        verbose: whether to show what the optimizer prints.
-        progress: is called for each call.
+    """Return a predictor or a whole program compiled with a key of :data:`OPTIMIZERS`, or any optimizer of DSPy.
 
     Raises:
         CompileError: the model cannot write the instructions that the optimizer wants.
@@ -205,12 +182,9 @@ def measure(
     *,
     lm: dspy.LM,
     threads: int = 1,
-    progress: Callable[[], object] = lambda: None,
+    progress: Callable[[], object] = lambda: None,  # is called for each row
 ) -> list[float]:
-    """Return the score of a program on each row; a row whose completion cannot be read scores 0.
-
-    ``progress`` is called for each row.
-    """
+    """Return the score of a program on each row; a row whose completion cannot be read scores 0."""
 
     def counting(example: dspy.Example, prediction: Any) -> Any:
         progress()

@@ -27,22 +27,13 @@ _FEWEST = 8  # complete examples; with fewer, examples without all outputs are t
 
 @dataclass(frozen=True)
 class Task:
-    """A program with the examples and the metric to compile it with.
-
-    Attributes:
-        name: a step or a recipe.
-        program: the predictor of the step, or the program of the recipe.
-        trainset: what demos and instructions come from; as far as possible with all outputs of the step.
-        devset: what decides between candidates.
-        testset: what is reported, and never decides.
-        metric: see :mod:`optimizers.metrics`.
-    """
+    """The predictor of a step, or the program of a recipe, with the examples and the metric to compile it with."""
 
     name: str
     program: dspy.Module
-    trainset: list[dspy.Example]
-    devset: list[dspy.Example]
-    testset: list[dspy.Example]
+    trainset: list[dspy.Example]  # what demos come from; as far as possible with all outputs of the step
+    devset: list[dspy.Example]  # decides between candidates
+    testset: list[dspy.Example]  # is reported, and never decides
     metric: Callable[..., Any]
 
 
@@ -55,20 +46,12 @@ def task(
     name: str,
     files: Sequence[Path],
     *,
-    own: Sequence[Path] = (),
-    judge: Judge | None = None,
-    rows: int | None = None,
-    seed: int = 0,
+    own: Sequence[Path] = (),  # those whose rows come first in each split, so that ``rows`` does not leave them out
+    judge: Judge | None = None,  # decides about what is written
+    rows: int | None = None,  # the most of each split
+    seed: int = 0,  # of their order
 ) -> Task:
-    """Return the task of a step or a recipe.
-
-    Args:
-        name: a key of ``STEPS`` or ``PROGRAMS``.
-        files: labels and gold rows.
-        own: those of them whose rows come first in each split, so that ``rows`` does not leave them out.
-        judge: decides about what is written; see :meth:`optimizers.metrics.Metric.using`.
-        rows: the most examples of each split; all by default.
-        seed: of their order.
+    """Return the task of a step or a recipe, with the examples in files of labels and gold rows.
 
     Raises:
         InputError: there is no such step or recipe.

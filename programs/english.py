@@ -7,8 +7,8 @@ were set by hand on data/samples and 16 articles.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from programs import english_syntax as syntax
 from programs.languages import ENGLISH
@@ -51,28 +51,17 @@ _LOOSE = frozenset({"no", "same", "such", "other", "another", "own", "few", "man
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
-class Parse(Protocol):
-    """Parses English sentences with tags, dependencies and entities."""
-
-    def __call__(self, sentences: Sequence[str]) -> Sequence[Any]:
-        """Return the spaCy document of each sentence; a batch takes half the time."""
-        ...
+# Returns the spaCy document of each sentence, with tags, dependencies and entities; a batch takes half the time.
+Parse = Callable[[Sequence[str]], Sequence[Any]]
 
 
 class Fact(NamedTuple):
-    """An answer in a sentence, with the beginning of its question.
-
-    Attributes:
-        sentence: the sentence.
-        answer: the answer, words of the sentence.
-        opening: the words of the question, as far as the sentence determines them.
-        defines: whether the question asks for a definition.
-    """
+    """An answer in a sentence, with the beginning of its question."""
 
     sentence: str
-    answer: str
-    opening: str
-    defines: bool = False
+    answer: str  # words of the sentence
+    opening: str  # the words of the question, as far as the sentence determines them
+    defines: bool = False  # whether the question asks for a definition
 
 
 class _Asked(NamedTuple):
@@ -87,13 +76,7 @@ class _Asked(NamedTuple):
 
 
 def easy_facts(passage: str, topic: str, parse: Parse) -> list[Fact]:
-    """Return the facts of a passage whose question can be understood alone, the most promising first.
-
-    Args:
-        passage: an English text.
-        topic: its title and headings, joined as in :class:`programs.types.Chunk`.
-        parse: parses sentences.
-    """
+    """Return the facts of an English passage whose question can be understood alone, the most promising first."""
     scored = ((sentence, _sentence_score(sentence, topic)) for sentence in ENGLISH.sentences(passage))
     usable = [(sentence, score) for sentence, score in scored if score]
     parsed = parse([without_brackets(sentence) for sentence, _ in usable])

@@ -39,19 +39,12 @@ def _has(pattern: re.Pattern[str], least: int = 1) -> Callable[[str], bool]:
 
 
 class Evolution(NamedTuple):
-    """One row of the table.
+    """One row of the table of evolutions."""
 
-    Attributes:
-        about: one sentence for the help.
-        form: what the writer is told; empty for a question about several passages.
-        applies: whether a passage, with its markup, can carry it.
-        max_words: the most words of the question.
-    """
-
-    about: str
-    form: str = ""
-    applies: Callable[[str], bool] = bool
-    max_words: int = 30
+    about: str  # one sentence for the help
+    form: str = ""  # what the writer is told; empty for a question about several passages
+    applies: Callable[[str], bool] = bool  # whether a passage, with its markup, can carry it
+    max_words: int = 30  # of the question
 
 
 SIMPLE, MULTI, UNANSWERABLE, CONVERSATION = "simple", "multi_context", "unanswerable", "conversation"
@@ -147,19 +140,12 @@ KINDS: Mapping[str, float] = {
 
 
 class Style(NamedTuple):
-    """One row of the table.
+    """One row of the table of styles."""
 
-    Attributes:
-        about: one sentence for the help.
-        change: the instruction; ``{persona}`` stands for a person.
-        words: the fewest and the most words.
-        is_question: whether it must be a full question.
-    """
-
-    about: str
-    change: str
-    words: tuple[int, int]
-    is_question: bool = True
+    about: str  # one sentence for the help
+    change: str  # the instruction; ``{persona}`` stands for a person
+    words: tuple[int, int]  # the fewest and the most
+    is_question: bool = True  # whether it must be a full question
 
 
 STYLES: Mapping[str, Style] = {

@@ -52,18 +52,11 @@ class Encoder(Protocol):
 
 
 class HeadStep(NamedTuple):
-    """What the heads of a step decide.
+    """What the heads of a step decide, and by which features of each row of inputs."""
 
-    Attributes:
-        subject: the judged input; its embedding and its shape are features, too.
-        outputs: what they decide; the first one is the verdict, the others, which may be missing, say why.
-        refusal: the reason where the verdict is no; by default, the output that is least likely.
-        features: returns the features of each row of inputs.
-    """
-
-    subject: str
-    outputs: tuple[str, ...]
-    refusal: str
+    subject: str  # the judged input; its embedding and its shape are features, too
+    outputs: tuple[str, ...]  # the first one is the verdict, the others, which may be missing, say why
+    refusal: str  # the reason where the verdict is no; by default, the output that is least likely
     features: Callable[[Sequence[Inputs], Encoder], list[Features]]
 
 
@@ -118,35 +111,22 @@ HEAD_STEPS: Mapping[str, HeadStep] = {
 
 
 class LinearHead(BaseModel):
-    """A logistic regression.
-
-    Attributes:
-        weights: weight, mean and standard deviation of each feature, by name.
-        bias: the log-odds if all features have their mean.
-        embedding: weights of the text's vector; their product is the feature ``embedding``. Empty if it is not used.
-        vocabulary: the words that shapes keep.
-        grams: the weight of each n-gram of the text's shape.
-    """
+    """A logistic regression."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    weights: dict[str, tuple[Weight, Mean, Deviation]]
-    bias: Weight
-    embedding: tuple[Weight, ...] = ()
-    vocabulary: frozenset[str] = frozenset()
-    grams: dict[str, Weight] = {}
+    weights: dict[str, tuple[Weight, Mean, Deviation]]  # of each feature, with its mean and standard deviation
+    bias: Weight  # the log-odds if all features have their mean
+    embedding: tuple[Weight, ...] = ()  # of the text's vector; their product is a feature. Empty if it is not used
+    vocabulary: frozenset[str] = frozenset()  # the words that shapes keep
+    grams: dict[str, Weight] = {}  # of each n-gram of the text's shape
 
     @field_serializer("vocabulary")
     def _in_order(self, vocabulary: frozenset[str]) -> list[str]:
         return sorted(vocabulary)
 
     def probability(self, features: Mapping[str, float], *, vector: Vectors | None = None, text: str = "") -> float:
-        """Return the probability of yes.
-
-        Args:
-            features: at least those with a weight.
-            vector: the text's embedding, if the head uses it.
-            text: the judged text.
+        """Return the probability of yes, for a text with its features and, if the head uses it, its embedding.
 
         Raises:
             AnswerError: a feature is NaN.
@@ -168,23 +148,15 @@ class LinearHead(BaseModel):
 
 
 class StepHeads(BaseModel):
-    """The fitted heads of a step, as a file holds them.
-
-    Attributes:
-        step: a key of ``HEAD_STEPS``.
-        embedder: the SHA-256 of the weights that the heads were fitted with.
-        threshold: rows with at least this probability are accepted.
-        heads: the head of each output.
-        record: where they come from: labels and their hashes, rows, seed, measures on test rows.
-    """
+    """The fitted heads of a step by its outputs, as a file holds them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     step: str
-    embedder: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    threshold: Share
+    embedder: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]  # SHA-256 of the weights that they were fitted with
+    threshold: Share  # rows with at least this probability are accepted
     heads: dict[str, LinearHead]
-    record: dict[str, JsonValue] = {}
+    record: dict[str, JsonValue] = {}  # where they come from: labels and their hashes, rows, seed, measures
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -275,12 +247,7 @@ class HeadJudge(dspy.Module):
         return self.batch([inputs])[0]
 
     def batch(self, rows: Sequence[Mapping[str, Any]], vectors: Vectors | None = None) -> list[dspy.Prediction]:
-        """Judge rows of inputs; their texts are embedded together.
-
-        Args:
-            rows: the inputs of the step by name.
-            vectors: the embeddings of the judged texts (of chunks: their passages), if they are known.
-        """
+        """Judge rows of inputs by name; texts are embedded together, unless the ``vectors`` of the judged are known."""
         texts = [truncate({name: text for name, text in row.items() if name in _EXAMPLE}) for row in rows]
         return [self._prediction(row) for row in self.heads.probabilities(texts, self.encoder, vectors)]
 

@@ -44,14 +44,10 @@ class OneChunk(Recipe):
     def __init__(
         self, search: Search | None = None, *, panel: bool = False, about: str = "", keyphrases: bool = False
     ) -> None:
-        """Build the steps.
+        """Build the steps; see :class:`programs.recipe.Recipe`.
 
-        Args:
-            search: finds passages for a query, for alternatives and unanswerable questions.
-            panel: whether three reviewers must approve each question.
-            about: one sentence on what the documents are and who asks.
-            keyphrases: whether further questions about a passage are asked about its keyphrases in turn. Of four
-                questions about each of 40 passages, a strong writer made 3.8 distinct good ones without, 2.7 with them.
+        With ``keyphrases``, further questions about a passage are asked about its keyphrases in turn. Of four questions
+        about each of 40 passages, a strong writer made 3.8 distinct good ones without, 2.7 with them.
         """
         super().__init__(search, panel=panel, about=about)
         self.ask = step("ask")

@@ -21,35 +21,20 @@ class RefusedError(Exception):
 
 def outcome(
     *,
-    question: str = "",
+    question: str = "",  # empty if it was refused, and then ``rejects`` says why
     answer: str = "",
-    evidence: Sequence[str] = (),
-    evolution: str = "",
-    kind: str = "",
-    probability: float | None = None,
-    needed: Sequence[int] = (),
-    context_ids: Sequence[str] = (),
-    alternatives: Sequence[Sequence[str]] = (),
-    rejects: Sequence[Reject] = (),
-    exhausted: bool = False,
-    metadata: dict[str, Any] | None = None,
+    evidence: Sequence[str] = (),  # the words of the passages that the answer rests on
+    evolution: str = "",  # the form of the question, a key of ``EVOLUTIONS`` or ``STYLES``
+    kind: str = "",  # what it asks for
+    probability: float | None = None,  # how likely a careful editor would keep it, if the judge said
+    needed: Sequence[int] = (),  # positions of the given passages that the answer needs; none if they do not answer it
+    context_ids: Sequence[str] = (),  # of its passages, if the program searched for them
+    alternatives: Sequence[Sequence[str]] = (),  # for each needed passage, the ids of others that serve as well
+    rejects: Sequence[Reject] = (),  # what was refused on the way
+    exhausted: bool = False,  # whether nothing more can be asked about the passages
+    metadata: dict[str, Any] | None = None,  # further facts about the question
 ) -> dspy.Prediction:
-    """Return what a program made.
-
-    Args:
-        question: the question; empty if it was refused, and then ``rejects`` says why.
-        answer: its answer.
-        evidence: the words of the passages that the answer rests on.
-        evolution: the form of the question, a key of ``EVOLUTIONS`` or ``STYLES``.
-        kind: what it asks for.
-        probability: how likely a careful editor would keep it, if the judge said.
-        needed: the positions of the given passages that the answer needs; none if they do not answer it.
-        context_ids: the ids of its passages, if the program searched for them.
-        alternatives: for each needed passage, the ids of others that serve as well.
-        rejects: what was refused on the way.
-        exhausted: whether nothing more can be asked about the passages.
-        metadata: further facts about the question.
-    """
+    """Return what a program made; fields and their meaning are the parameters."""
     made: dict[str, Any] = {"question": question, "answer": answer, "evidence": list(evidence), "evolution": evolution}
     made |= {"kind": kind, "probability": probability, "needed": list(needed), "context_ids": list(context_ids)}
     made |= {"alternatives": [list(group) for group in alternatives], "rejects": list(rejects)}

@@ -143,11 +143,7 @@ def read_profiles(file: Path) -> ProfileTable:
 
 
 class Profiled(SeveralChunks):
-    """Ask a question that fits a profile, about the passages that a clue needs.
-
-    Attributes:
-        table: the dimensions of profiles.
-    """
+    """Ask a question that fits a profile, about the passages that a clue needs."""
 
     def __init__(
         self,
@@ -160,7 +156,7 @@ class Profiled(SeveralChunks):
         panel: bool = False,
         about: str = "",
     ) -> None:
-        """Build the steps.
+        """Build the steps; see :class:`programs.recipe.Recipe`.
 
         Args:
             search: finds passages for a clue.
@@ -168,8 +164,6 @@ class Profiled(SeveralChunks):
             clues: how many clues to write for a passage.
             top_k: how many passages a search returns.
             profiles: how many profiles to try for a clue.
-            panel: whether three reviewers must approve each question.
-            about: one sentence on what the documents are and who asks.
         """
         super().__init__(search, panel=panel, about=about)
         self.table = table

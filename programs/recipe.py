@@ -41,16 +41,16 @@ class Draft(NamedTuple):
 
 
 class Recipe(dspy.Module):
-    """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser, a panel.
-
-    Attributes:
-        search: finds passages for a query; without one, there are no alternatives.
-        panel: whether three reviewers must approve each question by majority.
-        about: one sentence on what the documents are and who asks, for writer and judge.
-    """
+    """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser, a panel."""
 
     def __init__(self, search: Search | None = None, *, panel: bool = False, about: str = "") -> None:
-        """Build the steps."""
+        """Build the steps.
+
+        Args:
+            search: finds passages for a query; without one, there are no alternatives.
+            panel: whether three reviewers must approve each question by majority.
+            about: one sentence on what the documents are and who asks, for writer and judge.
+        """
         super().__init__()
         self.search = search
         self.panel = panel

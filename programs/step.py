@@ -21,17 +21,11 @@ _PARAGRAPH = re.compile(r"\n(?!\n|[-*•]|\d+\. |[A-Z][a-z ]{2,20}: )(?<!\n\n)")
 
 
 class StepSpec(NamedTuple):
-    """One row of the table of steps.
-
-    Attributes:
-        signature: what is asked.
-        limits: options of each call: ``max_tokens``, ``stop``, ``temperature``.
-        judges: whether it decides, so that ``--critic-lm`` serves it.
-    """
+    """One row of the table of steps: what is asked, and the options of each call."""
 
     signature: type[dspy.Signature]
-    limits: Mapping[str, Any]
-    judges: bool = False
+    limits: Mapping[str, Any]  # ``max_tokens``, ``stop``, ``temperature``
+    judges: bool = False  # whether it decides, so that ``--critic-lm`` serves it
 
 
 def _writes(signature: type[dspy.Signature], max_tokens: int, *, judges: bool = False, **limits: Any) -> StepSpec:

@@ -70,63 +70,36 @@ _REFUSAL, _BOILERPLATE, _CITATION = refusals(), page_furniture(), references()
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Language:
-    """The words and patterns of a language; a language with only a code gets neutral ones, which never match.
+    """The words and patterns of a language; a language with only a code gets neutral ones, which never match."""
 
-    Attributes:
-        code: ISO 639-1 code.
-        stop_words, question_words: function words; question words.
-        question_mark: the end of a question.
-        stemmer: its name in Snowball; without it, each word is its own stem.
-        numerals: whether number words are recognised.
-        segmenter: the code of the language whose sentence rules are used, if it differs.
-        unfinished: the end of a text that the segmenter wrongly takes for the end of a sentence: "M.", "im 16."
-        dependent_start: the start of a text that refers to the text before it.
-        loose_pronoun: pronouns that may have no antecedent.
-        context_reference: references to the text itself: "the passage", "as mentioned".
-        refusal: phrases for a missing answer.
-        unanswered: the expected answer to a question that no document answers.
-        broad_question, broken_question: questions that do not say what they are about; with wrong verb forms.
-        second_question: the start of a second question in a question.
-        alternative: the word between the answers that a question offers: "or".
-        boilerplate: boilerplate of web pages, and headings of sections without running text.
-        citation: bibliographic references.
-        listings: headings, in lower case, of sections that list sources, links or contents.
-        table_label: the words that begin the caption of a table, before its number, as a regular expression.
-        past, modal: verbs in the past tense; modal verbs.
-        disclaiming: beginnings of words in disclaimers and licences.
-        definite_start: a definite article and a word in lower case.
-        address: pronouns of the first and second person.
-        asks: the words of a question for a kind of thing, one of ``ASKED``, as regular expressions.
-        months, time_words: words that make an answer a time, beside numbers, as regular expressions.
-        amount_words: words that make an answer an amount, beside digits, as a regular expression.
-    """
-
-    code: str
-    stop_words: frozenset[str] = frozenset()
+    code: str  # ISO 639-1
+    stop_words: frozenset[str] = frozenset()  # function words
     question_words: frozenset[str] = frozenset()
-    question_mark: str = "?"
-    stemmer: str = ""
-    numerals: bool = False
-    segmenter: str = ""
-    unfinished: Pattern = NEVER
-    dependent_start: Pattern = NEVER
-    loose_pronoun: Pattern = NEVER
-    context_reference: Pattern = NEVER
-    refusal: Pattern = _REFUSAL
-    unanswered: str = "The documents do not say."
-    broad_question: Pattern = NEVER
-    broken_question: Pattern = NEVER
-    second_question: Pattern = NEVER
-    alternative: Pattern = NEVER
-    boilerplate: Pattern = _BOILERPLATE
-    citation: Pattern = _CITATION
-    listings: frozenset[str] = frozenset()
-    table_label: str = ""
-    past: Pattern = NEVER
-    modal: Pattern = NEVER
-    disclaiming: Pattern = NEVER
-    definite_start: Pattern = NEVER
-    address: Pattern = NEVER
+    question_mark: str = "?"  # the end of a question
+    stemmer: str = ""  # its name in Snowball; without it, each word is its own stem
+    numerals: bool = False  # whether number words are recognised
+    segmenter: str = ""  # the code of the language whose sentence rules are used, if it differs
+    unfinished: Pattern = NEVER  # what the segmenter wrongly takes for the end of a sentence: "M.", "im 16."
+    dependent_start: Pattern = NEVER  # of a text that refers to the text before it
+    loose_pronoun: Pattern = NEVER  # pronouns that may have no antecedent
+    context_reference: Pattern = NEVER  # references to the text itself: "the passage", "as mentioned"
+    refusal: Pattern = _REFUSAL  # phrases for a missing answer
+    unanswered: str = "The documents do not say."  # the expected answer to a question that no document answers
+    broad_question: Pattern = NEVER  # questions that do not say what they are about
+    broken_question: Pattern = NEVER  # questions with wrong verb forms
+    second_question: Pattern = NEVER  # the start of a second question in a question
+    alternative: Pattern = NEVER  # the word between the answers that a question offers: "or"
+    boilerplate: Pattern = _BOILERPLATE  # of web pages, and headings of sections without running text
+    citation: Pattern = _CITATION  # bibliographic references
+    listings: frozenset[str] = frozenset()  # headings, in lower case, of sections with sources, links or contents
+    table_label: str = ""  # a regular expression of the words that begin a table's caption, before its number
+    past: Pattern = NEVER  # verbs in the past tense
+    modal: Pattern = NEVER  # modal verbs
+    disclaiming: Pattern = NEVER  # beginnings of words in disclaimers and licences
+    definite_start: Pattern = NEVER  # a definite article and a word in lower case
+    address: Pattern = NEVER  # pronouns of the first and second person
+    # Regular expressions of the words that ask for a kind of thing, one of ``ASKED``, and of those that make an answer
+    # a time, beside numbers, or an amount, beside digits.
     asks: Mapping[str, str] = field(default_factory=dict)
     months: str = ""
     time_words: str = ""

@@ -18,7 +18,7 @@ from typing import Any
 
 from groundset.bounded import child_command, limit_memory
 from programs.errors import InputError
-from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, numbered_lines, opened
+from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, json_of, numbered_lines, opened
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
@@ -38,52 +38,34 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
     """Yield the objects of a file of JSON lines; blank lines are skipped.
 
     Raises:
-        InputError: a line is not a JSON object, or too long; the message names it.
-        OSError: the file cannot be read.
+        InputError: the file cannot be read, or a line is not a JSON object, or too long; the message names it.
     """
     for number, line in numbered_lines(file):
         if not line.strip():
             continue
         where = f"{file}, line {number}"
-        fields = _parse(where, line)
+        fields = json_of(where, line)
         if not isinstance(fields, dict):
             raise InputError(f"{where}: not a JSON object")
         yield where, fields
 
 
-def _parse(where: str, text: bytes) -> Any:
-    try:
-        value = json.loads(text.decode())
-        json.dumps(value, ensure_ascii=False).encode()  # fails for lone surrogates such as "\ud800"
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: not UTF-8 text") from error
-    except UnicodeError as error:
-        raise InputError(f"{where}: not valid Unicode text") from error
-    except RecursionError as error:
-        raise InputError(f"{where}: nested too deep") from error
-    except ValueError as error:
-        raise InputError(f"{where}: not JSON ({error})") from error
-    return value
-
-
-def parquet_rows(file: Path, *, longest: int = MAX_ROW) -> Iterator[Row]:
+def parquet_rows(file: Path, *, longest: int = MAX_ROW, kind: type[InputError] = InputError) -> Iterator[Row]:
     """Yield the rows of a parquet file; values without a JSON type, such as dates, become text.
 
     A row has at most ``longest`` bytes as JSON.
 
     Raises:
-        InputError: the file is not parquet, is damaged, or holds far more data than its size suggests.
-        OSError: the file cannot be read.
+        InputError: the file cannot be read, is not parquet or damaged, or holds far more data than its size suggests.
     """
-    size = file.stat().st_size
-    left = max(_ALWAYS_ALLOWED, _MAX_RATIO * size)
     command = child_command("groundset.rows:_write_rows")
     with (
-        opened(file) as stream,
+        opened(file, kind) as stream,
         subprocess.Popen(command, stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
     ):
-        lines = process.stdout
+        lines, size = process.stdout, os.fstat(stream.fileno()).st_size
         assert lines is not None
+        left = max(_ALWAYS_ALLOWED, _MAX_RATIO * size)
         try:
             for number in count(1):
                 where, line = f"{file}, row {number}", lines.readline(longest + 2)

@@ -4,7 +4,6 @@ A file has one JSON object in each line. Rows with ``step`` are gold rows, other
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -14,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from programs.errors import InputError, LabelError
-from programs.untrusted import numbered_lines
+from programs.untrusted import first_fault, json_of, numbered_lines
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -222,18 +221,12 @@ def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
 
 
 def _json_lines(file: Path, problems: list[str]) -> Iterator[tuple[int, Any]]:
-    try:
-        for number, line in numbered_lines(file):
-            if not line.strip():
-                continue
+    for number, line in numbered_lines(file, LabelError):
+        if line.strip():
             try:
-                yield number, json.loads(line.decode())
-            except (ValueError, RecursionError):
-                problems.append(f"{file}, line {number}: not valid JSON in UTF-8")
-    except InputError as error:
-        raise LabelError(str(error)) from error
-    except OSError as error:
-        raise LabelError(f"{file}: {error.strerror or error}") from error
+                yield number, json_of(f"{file}, line {number}", line)
+            except InputError as error:
+                problems.append(str(error))
 
 
 def _parsed(value: Any) -> Row | str:
@@ -248,10 +241,7 @@ def _parsed(value: Any) -> Row | str:
     try:
         row = kind.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        message = "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"])
-        return f"{key}: {message[:1].lower()}{message[1:]}"
+        return first_fault(error)
     if not row.sources:
         return "document: name the document that the row is about"
     return next(_problems(row), None) or row

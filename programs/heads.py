@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_serializer, model_validator
 
-from programs.errors import AnswerError, InputError, StateError
+from programs.errors import AnswerError, StateError
 from programs.features import answer_features, chunk_features, grams, question_features, shape
 from programs.languages import LANGUAGES, language_of
 from programs.text import truncate
 from programs.types import check_numbers
-from programs.untrusted import small_text
+from programs.untrusted import first_fault, small_text
 from programs.words import Language
 
 VECTOR = "embedding"
@@ -203,16 +203,9 @@ def load_heads(file: Path) -> StepHeads:
         StateError: it cannot be read, or is not valid; the message names the file and why.
     """
     try:
-        return StepHeads.model_validate_json(small_text(file, _MAX_FILE), strict=True)
-    except OSError as error:
-        raise StateError(f"{file}: {error.strerror or error}") from error
+        return StepHeads.model_validate_json(small_text(file, _MAX_FILE, StateError), strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        why = f"{where}: {first['msg']}" if where else first["msg"].removeprefix("Value error, ")
-        raise StateError(f"{file}: not valid heads ({why}); fit them again") from error
-    except InputError as error:
-        raise StateError(str(error)) from error
+        raise StateError(f"{file}: not valid heads ({first_fault(error)}); fit them again") from error
 
 
 class HeadJudge(dspy.Module):

@@ -6,7 +6,6 @@ clues → search → relevance of each passage → distil → profiles → ask_p
 A profile is one value of each of some dimensions, which users can define in a JSON file.
 """
 
-import json
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from programs.outcome import RefusedError, call, outcome
 from programs.recipe import Draft, Passage, Search, joined, language_line, numbered
 from programs.step import step
 from programs.types import Hit, Reject
-from programs.untrusted import small_text
+from programs.untrusted import first_fault, json_of, small_text
 from signatures.profile import Clue
 
 _MAX_FILE = 1 << 20  # bytes of a file
@@ -128,18 +127,9 @@ def read_profiles(file: Path) -> ProfileTable:
         InputError: the file cannot be read or is invalid; the message names the file and the key.
     """
     try:
-        return ProfileTable.model_validate(json.loads(small_text(file, _MAX_FILE)))
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{file}: not valid JSON ({error})") from error
+        return ProfileTable.model_validate(json_of(file, small_text(file, _MAX_FILE)))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"] if part != "[key]")
-        message = {"extra_forbidden": "unknown key", "missing": "missing", "too_short": "must not be empty"}.get(
-            first["type"], str(first["msg"]).removeprefix("Value error, ")
-        )
-        raise InputError(f"{file}: {key or 'the file'}: {message[:1].lower()}{message[1:]}") from error
+        raise InputError(f"{file}: {first_fault(error)}") from error
 
 
 class Profiled(SeveralChunks):

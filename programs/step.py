@@ -1,6 +1,5 @@
 """Steps: named predictors of a signature, with their limits, demos and trained weights."""
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache, partial
@@ -11,7 +10,7 @@ import dspy
 
 from programs.adapter import PLAIN_TEXT
 from programs.errors import StateError
-from programs.untrusted import numbered_lines
+from programs.untrusted import json_of, numbered_lines
 from signatures.chunk import ExtractKeyphrases, ScoreChunk
 from signatures.judge import CompareTexts, GroundAnswer, JudgeQuestion, ReviewDraft, WeighPair
 from signatures.profile import DistilPassages, SuggestProfiles, WriteClues
@@ -114,14 +113,12 @@ def read_demos(file: Path, signature: type[dspy.Signature]) -> tuple[Mapping[str
         StateError: a row is not an object of the signature's fields; the message names its line.
     """
     rows = []
-    for number, line in numbered_lines(file):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise StateError(f"{file}, line {number}: not valid JSON in UTF-8") from error
+    for number, line in numbered_lines(file, StateError):
+        where = f"{file}, line {number}"
+        row = json_of(where, line, StateError)
         if not isinstance(row, dict):
-            raise StateError(f"{file}, line {number}: not a JSON object")
+            raise StateError(f"{where}: not a JSON object")
         if unknown := sorted(row.keys() - signature.fields.keys()):
-            raise StateError(f"{file}, line {number}: its step has no field {unknown[0]}")
+            raise StateError(f"{where}: its step has no field {unknown[0]}")
         rows.append(row)
     return tuple(rows)

@@ -103,14 +103,12 @@ def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
     from groundset.rows import parquet_rows
 
     try:
-        for where, fields in parquet_rows(file, longest=_MAX_ROW):
+        for where, fields in parquet_rows(file, longest=_MAX_ROW, kind=RunError):
             values = {key: json.loads(value) if key in _AS_JSON else value for key, value in fields.items()}
             try:
                 yield kind.model_validate(values)
             except ValueError as error:
                 raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
-    except OSError as error:
-        raise RunError(f"{file}: {error.strerror or error}") from error
     except (TypeError, ValueError) as error:
         raise RunError(f"{file}: is damaged ({error}); restore it, or make the run again") from error
 

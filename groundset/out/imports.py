@@ -76,13 +76,9 @@ def import_files(options: ImportOptions) -> "Run":
     check_new(options.out)
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading the set")
-        named = ", ".join(map(str, options.files))
-        try:
-            found = _READERS[options.format](options.files)
-        except OSError as error:
-            raise InputError(f"cannot read {error.filename or named}: {error.strerror or error}") from error
+        found = _READERS[options.format](options.files)
         if not found.samples:
-            raise InputError(f"{named}: there is no question")
+            raise InputError(f"{', '.join(map(str, options.files))}: there is no question")
         documents, chunks = _rebuilt(found.chunks, encodable(options.files[0].name))
         embedder = open_embedder(options.embedder)
         progress.phase("Embedding chunks", len(chunks))

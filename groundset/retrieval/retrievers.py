@@ -72,16 +72,13 @@ def read_ranking(file: Path, questions: Sequence[str], chunks: Collection[str]) 
     """
     found: dict[str, dict[str, tuple[float, int]]] = {question: {} for question in questions}
     read = _read_lines if file.suffix.lower() == ".jsonl" else _read_trec
-    try:
-        for where, question, chunk, score, rank in read(file):
-            if question not in found or chunk not in chunks:
-                what = f"chunk {chunk}" if question in found else f"question {question}"
-                raise InputError(f"{where}: no {what} in the run")
-            if chunk in found[question]:
-                raise InputError(f"{where}: chunk {chunk} is ranked twice for question {question}")
-            found[question][chunk] = (-score, rank)
-    except OSError as error:
-        raise InputError(f"--ranking {file}: {error.strerror or error}") from error
+    for where, question, chunk, score, rank in read(file):
+        if question not in found or chunk not in chunks:
+            what = f"chunk {chunk}" if question in found else f"question {question}"
+            raise InputError(f"{where}: no {what} in the run")
+        if chunk in found[question]:
+            raise InputError(f"{where}: chunk {chunk} is ranked twice for question {question}")
+        found[question][chunk] = (-score, rank)
     if not any(found.values()):
         raise InputError(f"--ranking {file}: holds no rankings of questions of the run")
     # As trec_eval does, by score; the rank decides between equal scores.

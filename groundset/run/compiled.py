@@ -15,10 +15,10 @@ import dspy
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundset.files import data_path
-from programs.errors import InputError, StateError
+from programs.errors import StateError
 from programs.heads import HEAD_STEPS, StepHeads, load_heads
 from programs.step import STEPS, step
-from programs.untrusted import small_text
+from programs.untrusted import first_fault, json_of, small_text
 
 SHIPPED, NONE = "shipped", "none"
 _MOST = 8 << 20  # bytes of a file
@@ -149,14 +149,7 @@ def _of_step(name: str, demos: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _saved(file: Path) -> Mapping[str, Any]:
     """Return the unchecked states in a file by the names of their predictors; the stem of the file for one alone."""
-    try:
-        value = json.loads(small_text(file, _MOST))
-    except OSError as error:
-        raise StateError(f"{file}: {error.strerror}") from error
-    except InputError as error:
-        raise StateError(str(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise StateError(f"{file}: not valid JSON") from error
+    value = json_of(file, small_text(file, _MOST, StateError), StateError)
     if not isinstance(value, dict):
         raise StateError(f"{file}: not a state that DSPy saves")
     value = {name: each for name, each in value.items() if name != "metadata"}
@@ -172,9 +165,7 @@ def _state(file: Path, name: str, value: Any) -> State:
     try:
         state = State.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise StateError(f"{file}: not a state that DSPy saves ({where}: {first['msg']})") from error
+        raise StateError(f"{file}: not a state that DSPy saves ({first_fault(error)})") from error
     if others := sorted(state.config.keys() - _LIMITS):
         raise StateError(f"{file}: a state cannot set {others[0]} of a call")
     signature = STEPS[name].signature

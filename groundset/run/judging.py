@@ -60,10 +60,7 @@ def judge(options: JudgeOptions) -> None:
     check_target(out)
     if out.exists() and file.exists() and out.samefile(file):
         raise InputError(f"--out {out}: is the input; name another file")
-    try:
-        rows = {where: dict(row) for where, row in jsonl_rows(file)}
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    rows = {where: dict(row) for where, row in jsonl_rows(file)}
     if not rows:
         raise InputError(f"{file} holds no rows")
     good = 0

@@ -65,10 +65,7 @@ def _read_texts(value: Any) -> Any:
     given = [value] if isinstance(value, str | Path) else value
     if not isinstance(given, list | tuple) or not all(isinstance(each, str | Path) for each in given):
         return value
-    try:
-        texts = [small_text(Path(each).expanduser(), MAX_ROW) if str(each).endswith(".txt") else each for each in given]
-    except OSError as error:
-        raise ValueError(f"{error.filename}: {error.strerror}") from error
+    texts = [small_text(Path(each).expanduser(), MAX_ROW) if str(each).endswith(".txt") else each for each in given]
     lines = (" ".join(line.split()) for text in texts for line in str(text).split("\n"))
     found = tuple(dict.fromkeys(filter(None, lines)))
     if len(found) > _MOST_LINES or any(len(text) > _LONGEST or _CONTROL.search(text) for text in found):

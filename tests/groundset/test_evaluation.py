@@ -138,7 +138,7 @@ def test_command(make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         ({"retriever": "magic"}, "--retriever magic: choose from dense, bm25, hybrid"),
         ({"out": Path("/")}, r"cannot write /: it is a folder"),
-        ({"ranking": (Path("none.trec"),)}, "--ranking none.trec: No such file"),
+        ({"ranking": (Path("none.trec"),)}, "none.trec: No such file"),
     ],
 )
 def test_wrong_options(make_run: Any, options: dict[str, Any], message: str) -> None:

@@ -43,6 +43,6 @@ def test_check_names_all_problems(tmp_path: Path, capsys: pytest.CaptureFixture[
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
         f"{bad}, line 1: label: input should be 'good' or 'bad'",
-        f"{bad}, line 2: label: field required",
+        f"{bad}, line 2: label: missing",
     ]
     assert captured.err == "groundset: error: 2 problems in 2 files; fix the rows named above\n"

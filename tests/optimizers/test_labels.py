@@ -92,7 +92,7 @@ def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path: P
     assert [line.removeprefix(str(tmp_path)) for line in problems] == [
         "/one.jsonl, line 2: label: input should be 'good' or 'bad'",
         "/two.jsonl, line 1: id q1 is already used in one.jsonl, line 1",
-        "/two.jsonl, line 2: not valid JSON in UTF-8",
+        "/two.jsonl, line 2: not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))",
         "/empty.jsonl: no rows",
     ]
     with pytest.raises(LabelError, match=r"line 2: label: .*; `groundset labels check` lists all 4 problems"):

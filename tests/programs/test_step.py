@@ -40,7 +40,7 @@ def test_a_state_holds_options_and_a_plain_predictor_reads_it(tmp_path: Path) ->
 
 def test_a_wrong_demo_names_its_line(tmp_path: Path) -> None:
     file = tmp_path / "answer.jsonl"
-    for line, problem in (("{", "not valid JSON"), ("[]", "not a JSON object"), ('{"extra": 1}', "no field extra")):
+    for line, problem in (("{", "not JSON"), ("[]", "not a JSON object"), ('{"extra": 1}', "no field extra")):
         file.write_text(json.dumps({"question": "Q?"}) + "\n" + line, encoding="utf-8")
         with pytest.raises(StateError, match=rf"answer\.jsonl, line 2: .*{problem}"):
             read_demos(file, STEPS["answer"].signature)

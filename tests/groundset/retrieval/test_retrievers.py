@@ -82,5 +82,5 @@ def test_a_malformed_ranking_is_refused_by_its_line(tmp_path: Path, name: str, t
 
 
 def test_a_missing_ranking_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--ranking .*none\.trec: No such file"):
+    with pytest.raises(InputError, match=r"none\.trec: No such file"):
         read_ranking(tmp_path / "none.trec", QUESTIONS, CHUNKS)

@@ -68,7 +68,7 @@ def change(**values: Any) -> Callable[[dict[str, Any]], Any]:
     ("name", "edit", "message"),
     [
         ("judge.json", lambda state: [state], "not a state that DSPy saves"),
-        ("judge.json", lambda state: {"signature": state["signature"], "code": "import os"}, "code: Extra inputs"),
+        ("judge.json", lambda state: {"signature": state["signature"], "code": "import os"}, "code: unknown key"),
         ("judge.json", change(config={"api_base": "http://x"}), "cannot set api_base of a call"),
         ("judge.json", change(signature={"instructions": "x", "fields": []}), "not those of the step judge"),
         ("ask.json", lambda state: state, "not those of the step ask"),

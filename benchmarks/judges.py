@@ -19,7 +19,7 @@ from groundset.options import DEFAULT_EMBEDDER
 from groundset.retrieval.embed import open_embedder
 from groundset.stats import wilson
 from programs.heads import HeadJudge, load_heads
-from programs.judges import verdict
+from programs.outcome import verdict
 
 
 def rows_of(file: Path) -> list[dict[str, str]]:

@@ -16,7 +16,7 @@ import dspy
 
 from optimizers.labels import FAULTS, NOT_STATED, ChunkLabel, GoldRow, QuestionLabel, Row
 from programs.forms import EVOLUTIONS, FOLLOW_UP, KINDS, SIMPLE, STYLES, UNANSWERABLE
-from programs.judges import AGREE, FITS, PREMISE, RELEVANT, RESOLVES, SAME_QUESTION, VIEWPOINTS
+from programs.outcome import AGREE, FITS, PREMISE, RELEVANT, RESOLVES, SAME_QUESTION, VIEWPOINTS
 from programs.profiled import ProfileTable
 from programs.recipe import LENGTHS, MEND, Passage, numbered
 from programs.step import STEPS

@@ -17,8 +17,8 @@ from optimizers.labels import NOT_STATED
 from programs.checks import agree, is_none, language_fault, located, tidy_question, written_fault
 from programs.features import agreement
 from programs.forms import STYLES, UNANSWERABLE, refers_back, wording_fault
-from programs.judges import verdict
 from programs.languages import LANGUAGES, language_of
+from programs.outcome import verdict
 from programs.text import has_words
 from programs.words import Language
 

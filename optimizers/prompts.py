@@ -172,7 +172,7 @@ def compile_program(
         for name, before in state_of(program).items() if steps > 1 else ():
             state[name]["demos"] = state[name]["demos"] or before["demos"]  # of a step that no trace reached
         chosen = record.candidate(state)
-    return Compiled(with_state(program, chosen.state), chosen, record.candidates(), record.calls, ending)
+    return Compiled(with_state(program, chosen.state), chosen, list(record.known.values()), record.calls, ending)
 
 
 def measure(
@@ -232,7 +232,7 @@ class _Record(BaseCallback):
         self.calls = 0
         self._most, self._progress, self._model = most, progress, _model(lm)
         self._shape = _shape(student)
-        self._known: dict[str, Candidate] = {}
+        self.known: dict[str, Candidate] = {}
         self._running: dict[str, State] = {}
         self.candidate(state_of(student))
 
@@ -274,15 +274,12 @@ class _Record(BaseCallback):
 
         return recording
 
-    def candidates(self) -> list[Candidate]:
-        return list(self._known.values())
-
     def best(self, rows: list[dspy.Example]) -> Candidate:
         """Return the best candidate that ran on all rows, the first of equal ones; the original if none did."""
-        return max(self._known.values(), key=lambda candidate: candidate.mean(rows) or 0.0)
+        return max(self.known.values(), key=lambda candidate: candidate.mean(rows) or 0.0)
 
     def candidate(self, state: State) -> Candidate:
-        return self._known.setdefault(_digest(state), Candidate(len(self._known), state))
+        return self.known.setdefault(_digest(state), Candidate(len(self.known), state))
 
 
 def _shape(program: Any) -> list[tuple[str, tuple[str, ...]]]:

@@ -77,8 +77,8 @@ def written_fault(question: str, answer: str, language: Language, max_words: int
         return "it is no question"
     if max_words and len(question.split()) > max_words:
         return f"it has {len(question.split())} words, at most {max_words} are wanted"
-    offered = language.offers_alternatives(question)
-    if len(tokens(answer)) > _SHORT_ANSWER and has_words(question, answer) and not offered:
+    offers = language.alternative.search(question)
+    if len(tokens(answer)) > _SHORT_ANSWER and has_words(question, answer) and not offers:
         return f"it gives its answer away: {answer!r}"
     return None
 

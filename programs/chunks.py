@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 import dspy
 
-from programs.checks import is_none, located, tidy_question, written_fault
 from programs.forms import MULTI, SIMPLE
-from programs.judges import Verdict
-from programs.languages import LANGUAGES, language_of
-from programs.outcome import RefusedError, call, outcome
-from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, joined, language_line, numbered
+from programs.languages import language_of, name_of
+from programs.outcome import RefusedError, Verdict, call, outcome
+from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, joined, numbered
 from programs.step import step
+from programs.text import one_line
 
 
 class SeveralChunks(Recipe):
@@ -37,27 +36,22 @@ class SeveralChunks(Recipe):
         answers: str = "short",
         language: str = "",
     ) -> dspy.Prediction:
-        """Return a question about passages, or the reasons why there is none; see :func:`programs.outcome.outcome`.
+        """Return a question about at least two passages, each with its title and headings.
 
-        Args:
-            passages: the texts to ask about, at least two.
-            topics: their titles and headings.
-            asked: questions not to repeat.
-            answers: a key of ``LENGTHS``.
-            language: the code of the language to write in; empty for that of the passages.
+        The other inputs are those of :class:`programs.onechunk.OneChunk`, the outputs those of
+        :func:`programs.outcome.outcome`.
         """
         titles = list(topics) or [""] * len(passages)
         read = [Passage(text, title) for text, title in zip(passages, titles, strict=True)]
         code = language or language_of(passages[0])
         try:
-            kind, draft, quotes = self._combined(read, asked, answers, language)
+            kind, draft, quotes = self._combined(read, asked, answers, language, code)
             self.in_language(draft, language, passages)
             draft, needed = self.needing(draft, read, code)
             quotes = [(place, quote) for place, quote in quotes if place in needed]
             if not quotes:
-                raise RefusedError(
-                    "needed", "its evidence lies in a passage that is not needed", question=draft.question
-                )
+                reason = "its evidence lies in a passage that is not needed"
+                raise RefusedError("needed", reason, question=draft.question)
             self.approved(draft, joined([read[place] for place in needed]).text)
         except RefusedError as refused:
             return outcome(rejects=[refused.reject], exhausted=refused.exhausted)
@@ -73,7 +67,7 @@ class SeveralChunks(Recipe):
         )
 
     def _combined(
-        self, read: Sequence[Passage], asked: Sequence[str], answers: str, language: str
+        self, read: Sequence[Passage], asked: Sequence[str], answers: str, language: str, code: str
     ) -> tuple[str, Draft, list[tuple[int, str]]]:
         """Return the kind and the draft that was written, and its evidence with the positions of the passages."""
         written = call(
@@ -82,26 +76,15 @@ class SeveralChunks(Recipe):
             passages=numbered(read),
             asked_already=list(asked),
             answers=LENGTHS[answers],
-            language=language_line(language),
+            language=name_of(language),
         )
-        question, answer = tidy_question(written.question), " ".join(str(written.answer).split())
-        if is_none(question):
-            raise RefusedError("combine", f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
-        if fault := written_fault(question, answer, LANGUAGES[language or language_of(read[0].text)]):
-            raise RefusedError("combine", fault, question=question or None)
-        quotes = located([passage.text for passage in read], written.evidence)
-        if quotes is None:
-            reason = f"its evidence is not in the passages: {written.evidence!r:.120}"
-            raise RefusedError("combine", reason, question=question)
-        return " ".join(str(written.kind).split()).casefold(), Draft(question, answer), quotes
+        texts = [passage.text for passage in read]
+        return one_line(written.kind).casefold(), *self.drafted("combine", written, texts, code)
 
     def needing(self, draft: Draft, read: Sequence[Passage], code: str) -> tuple[Draft, list[int]]:
         """Return a question that the judge keeps, with the positions of the passages that it needs.
 
         The judge reads with each passage left out first: what one passage answers need not be read with both.
-
-        Raises:
-            RefusedError: the judge does not keep it with the passages that it needs.
         """
         kept = list(range(len(read)))
         decision: Verdict | None = None

@@ -102,13 +102,9 @@ def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
 
 
 def question_features(question: str, passage: str, language: Language, detected: Language) -> dict[str, float]:
-    """Return the features of a question and of its overlap with its passage.
+    """Return the features of a question and of its overlap with its passage, which is in ``language``.
 
-    Args:
-        question: the question.
-        passage: the passage.
-        language: the language of the passage.
-        detected: the detected language of the question, which is often wrong for short texts.
+    The ``detected`` language of the question is often wrong for short texts.
     """
     either = (language, detected)
     words = tokens(question)

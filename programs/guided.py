@@ -18,9 +18,8 @@ from programs.english import Fact, Parse, easy_facts, without_answer
 from programs.errors import ModelError
 from programs.features import answers_agree, asks_for_other_part
 from programs.forms import SIMPLE
-from programs.judges import verdict
 from programs.languages import ENGLISH, language_of
-from programs.outcome import RefusedError, call, outcome
+from programs.outcome import RefusedError, call, outcome, verdict
 from programs.step import STEPS, Step, step
 from programs.text import has_words, plain, tokens
 from programs.types import Reject
@@ -107,19 +106,10 @@ class Guided(dspy.Module):
         before: str = "",
         *,
         asked: Sequence[str] = (),
-        used: Sequence[str] = (),
-        candidates: int = 2,
+        used: Sequence[str] = (),  # facts not to ask about: ``metadata["fact"]`` of earlier questions
+        candidates: int = 2,  # how many questions are written at a time; the best that passes is kept
     ) -> dspy.Prediction:
-        """Return a question about a passage, or the reasons why there is none; see :func:`programs.outcome.outcome`.
-
-        Args:
-            passage: the text to ask about.
-            topic: its title and headings.
-            before: what stands just before it.
-            asked: questions that were asked about the passage already.
-            used: facts not to ask about: ``metadata["fact"]`` of earlier questions.
-            candidates: how many questions are written at a time; the best that passes is kept.
-        """
+        """Return a question about a passage; see :meth:`programs.onechunk.OneChunk.forward`."""
         if language_of(passage) != ENGLISH.code:
             reason = "guided models ask about English passages, this one is in another language"
             return outcome(rejects=[Reject(step="fact", reason=reason)], exhausted=True)

@@ -64,10 +64,8 @@ def _of(text: str) -> Language:
     return LANGUAGES[language_of(text)]
 
 
-def _chunk_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
-    del encoder
-    passages = [row["passage"].strip() for row in rows]
-    return [chunk_features(passage, _of(passage)) for passage in passages]
+def _chunk_rows(rows: Sequence[Inputs], _: Encoder) -> list[Features]:
+    return [chunk_features(passage, _of(passage)) for passage in (row["passage"].strip() for row in rows)]
 
 
 def _question_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
@@ -98,8 +96,7 @@ def _question_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
     return found_rows
 
 
-def _answer_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
-    del encoder
+def _answer_rows(rows: Sequence[Inputs], _: Encoder) -> list[Features]:
     return [answer_features(row["passage"], row["question"], row["answer"], _of(row["passage"])) for row in rows]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import dspy
 
-from programs.checks import is_none, located, stating, tidy_question, written_fault
+from programs.checks import tidy_question
 from programs.forms import (
     CONVERSATION,
     EVOLUTIONS,
@@ -24,12 +24,11 @@ from programs.forms import (
     spoken,
     wording_fault,
 )
-from programs.judges import PREMISE, RESOLVES, SAME_QUESTION, holds
-from programs.languages import ENGLISH, LANGUAGES, language_of
-from programs.outcome import RefusedError, call, outcome
-from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, language_line
+from programs.languages import ENGLISH, LANGUAGES, language_of, name_of
+from programs.outcome import PREMISE, RESOLVES, SAME_QUESTION, RefusedError, call, holds, outcome
+from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search
 from programs.step import step
-from programs.text import has_words
+from programs.text import has_words, one_line
 
 _READ = 5  # found passages that must not answer an unanswerable question
 
@@ -149,26 +148,12 @@ class OneChunk(Recipe):
             kinds=", ".join(kinds),
             answers=LENGTHS[answers],
             # Small models fall back into the language of their instructions.
-            language=language_line(language or ("" if code == ENGLISH.code else code)),
+            language=name_of(language or ("" if code == ENGLISH.code else code)),
         )
-        question, answer = tidy_question(written.question), " ".join(str(written.answer).split())
-        if is_none(question):
-            raise RefusedError("ask", f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
         form = _named(str(written.get("form", "")), offered)
-        if fault := written_fault(question, answer, LANGUAGES[code], EVOLUTIONS[form].max_words):
-            raise RefusedError("ask", fault, question=question or None)
-        quotes = [quote for _, quote in located([read.text], written.evidence) or ()]
-        quotes = quotes or list(filter(None, [stating(read.text, answer, LANGUAGES[code])]))
-        if not quotes:
-            raise RefusedError(
-                "ask", f"its evidence is not in the passage: {written.evidence!r:.120}", question=question
-            )
-        return (
-            form,
-            _named(str(written.get("kind", "")), list(kinds) or [""]),
-            Draft(question, answer),
-            quotes,
-        )
+        most = EVOLUTIONS[form].max_words
+        draft, quotes = self.drafted("ask", written, [read.text], code, max_words=most, stated=True)
+        return form, _named(str(written.get("kind", "")), list(kinds) or [""]), draft, [quote for _, quote in quotes]
 
     def _subject(self, read: Passage, asked: Sequence[str]) -> str:
         """Return the first keyphrase of a passage that no question was asked about; empty for a first question."""
@@ -181,11 +166,7 @@ class OneChunk(Recipe):
     def _unanswerable(
         self, read: Passage, draft: Draft, kind: str, quotes: Sequence[str], code: str
     ) -> dspy.Prediction:
-        """Return a question that neither its passage nor a found one answers, and whose premise the passage bears out.
-
-        Raises:
-            RefusedError: it is refused.
-        """
+        """Return a question that no passage answers, its own or a found one, and whose premise its own bears out."""
         decision, _ = self.judged(draft, read, unanswerable=True)
         if not decision.good:
             raise RefusedError("judge", decision.reason, question=draft.question)
@@ -208,11 +189,7 @@ class OneChunk(Recipe):
     def _worded(
         self, read: Passage, draft: Draft, name: str, persona: str, examples: Sequence[str], code: str
     ) -> tuple[Draft, dict[str, Any]]:
-        """Return the question worded in a style, and the facts about it.
-
-        Raises:
-            RefusedError: it asks for something else.
-        """
+        """Return the question worded in a style, and the facts about it."""
         style, who = STYLES[name], persona or PERSONAS[len(draft.question) % len(PERSONAS)]
         revised = call(
             self.revise,
@@ -222,7 +199,7 @@ class OneChunk(Recipe):
             change=style.change.format(persona=who),
             examples=list(examples),
         )
-        wording = _one_line(revised.new_question)
+        wording = one_line(revised.new_question)
         fault = wording_fault(style, draft.question, wording, draft.answer, LANGUAGES[code], examples)
         if fault is None:
             same, why = holds(self.compare, SAME_QUESTION, draft.question, wording)
@@ -238,11 +215,7 @@ class OneChunk(Recipe):
     def _continued(
         self, read: Passage, seed: Draft, asked: Sequence[str], answers: str, language: str, code: str
     ) -> tuple[str, Draft, list[str], dict[str, Any]]:
-        """Return a second question with its conversation: the seed question, its answer, and a follow-up.
-
-        Raises:
-            RefusedError: there is no second question, or the follow-up does not depend on the first turn.
-        """
+        """Return a second question with its conversation: the seed question, its answer, and a follow-up."""
         _, _, draft, quotes = self._asked(read, (SIMPLE,), tuple(KINDS), [*asked, seed.question], answers, language)
         draft = self.checked(draft, read, code=code)
         messages = [
@@ -268,7 +241,3 @@ def _named(written: str, offered: Sequence[str]) -> str:
     """Return the offered name that was written, else the first one."""
     words = re.findall(r"\w+", written.casefold())
     return next((name for word in words for name in offered if name == word), offered[0])
-
-
-def _one_line(text: Any) -> str:
-    return " ".join(str(text).split())

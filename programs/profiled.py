@@ -15,14 +15,14 @@ from typing import Annotated, Literal, TypeVar
 import dspy
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from programs.checks import is_none, located, tidy_question, written_fault
+from programs.checks import is_none, tidy_question
 from programs.chunks import SeveralChunks
 from programs.errors import InputError
-from programs.judges import FITS, RELEVANT
-from programs.languages import LANGUAGES, language_of
-from programs.outcome import RefusedError, call, outcome
-from programs.recipe import Draft, Passage, Search, joined, language_line, numbered
+from programs.languages import language_of, name_of
+from programs.outcome import FITS, RELEVANT, RefusedError, call, outcome
+from programs.recipe import Passage, Search, joined, numbered
 from programs.step import step
+from programs.text import one_line
 from programs.types import Hit, Reject
 from programs.untrusted import first_fault, json_of, small_text
 from signatures.profile import Clue
@@ -51,7 +51,7 @@ def _check_name(name: str) -> str:
 def _check_description(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
-    return " ".join(text.split())
+    return one_line(text)
 
 
 _Name = Annotated[str, Field(max_length=_MAX_NAME), AfterValidator(_check_name)]
@@ -169,27 +169,16 @@ class Profiled(SeveralChunks):
         passage: str,
         topic: str = "",
         *,
-        turn: int = 0,
+        turn: int = 0,  # which of its clues to take; the passage is exhausted after the last one
         asked: Sequence[str] = (),
         language: str = "",
-        seed: int = 0,
-        found: Sequence[Hit] | None = None,
+        seed: int = 0,  # decides the order of profiles and options
     ) -> dspy.Prediction:
-        """Return a question for a profile, or the reasons why there is none; see :func:`programs.outcome.outcome`.
-
-        Args:
-            passage: the text that the clues start from.
-            topic: its title and headings.
-            turn: which of its clues to take; the passage is exhausted after the last one.
-            asked: questions not to repeat.
-            language: the code of the language to write in; empty for that of the passages.
-            seed: decides the order of profiles and options.
-            found: passages to take instead of those of a search.
-        """
+        """Return a question for a profile about a passage and found ones; see :meth:`programs.onechunk.OneChunk`."""
         rejects: list[Reject] = []
         try:
             clue = self._clue(passage, topic, turn)
-            hits = self._distilled(clue, passage, topic, found)
+            hits = self._distilled(clue, passage, topic)
             read = [Passage(hit.passage, hit.topic) for hit in hits]
             chance = random.Random(seed)
             for profile in self._suggested(clue, read, chance):
@@ -209,14 +198,13 @@ class Profiled(SeveralChunks):
             raise RefusedError("clues", reason, exhausted=True)
         return list(clues.values())[turn]
 
-    def _distilled(self, clue: Clue, passage: str, topic: str, given: Sequence[Hit] | None) -> list[Hit]:
+    def _distilled(self, clue: Clue, passage: str, topic: str) -> list[Hit]:
         """Return the passages that a clue needs, of those that a search finds; its own passage is always looked at."""
         asked = _asked_for(clue)
-        if given is None:
-            query = " ".join(filter(None, (clue.clue, clue.example, clue.description)))
-            given = self.search(query, self.top_k) if self.search else ()
-            if passage not in {hit.passage for hit in given}:
-                given = [*given, Hit("", passage, topic, 1.0)]
+        query = " ".join(filter(None, (clue.clue, clue.example, clue.description)))
+        given = self.search(query, self.top_k) if self.search else ()
+        if passage not in {hit.passage for hit in given}:
+            given = [*given, Hit("", passage, topic, 1.0)]
         code = language_of(passage)
         found = [hit for hit in given if language_of(hit.passage) == code]
         relevant = [
@@ -225,7 +213,7 @@ class Profiled(SeveralChunks):
         ]
         read = [Passage(hit.passage, hit.topic) for hit in found]
         written = call(self.distil, question=asked, passages=numbered(read))
-        missing = " ".join(str(written.missing).split()).strip(" .")
+        missing = one_line(written.missing).strip(" .")
         if missing and not _NOTHING.fullmatch(missing):
             raise RefusedError("distil", f"the passages do not say: {missing}", question=clue.clue)
         kept = [hit for place, hit in enumerate(found) if relevant[place] or place + 1 in written.needed]
@@ -276,19 +264,16 @@ class Profiled(SeveralChunks):
             passages=numbered(read),
             asked_already=list(asked),
             profile=self.table.describe(profile),
-            language=language_line(language),
+            language=name_of(language),
         )
-        question, answer = tidy_question(written.question), " ".join(str(written.answer).split())
-        if is_none(question):
+        if is_none(tidy_question(written.question)):
             raise RefusedError("ask_profiled", "the passages have nothing that fits the profile")
-        options = [_LETTER.sub("", " ".join(option.split())).rstrip(" .") for option in written.options]
-        if fault := written_fault(question, answer, LANGUAGES[code]) or _options_fault(options, answer):
-            raise RefusedError("ask_profiled", fault, question=question or None)
-        quotes = located([passage.text for passage in read], written.evidence)
-        if quotes is None:
-            raise RefusedError("ask_profiled", "its evidence is not in the passages", question=question)
-        draft = Draft(question, answer)
-        self.in_language(draft, language, [passage.text for passage in read])
+        texts = [passage.text for passage in read]
+        draft, quotes = self.drafted("ask_profiled", written, texts, code)
+        options = [_LETTER.sub("", one_line(option)).rstrip(" .") for option in written.options]
+        if fault := _options_fault(options, draft.answer):
+            raise RefusedError("ask_profiled", fault, question=draft.question)
+        self.in_language(draft, language, texts)
         draft, needed = self.needing(draft, read, code)
         profile = self.table.for_passages(profile, len(needed))
         shown = joined([read[place] for place in needed])
@@ -296,7 +281,7 @@ class Profiled(SeveralChunks):
         inputs = {"passage": shown.text, "question": asked_for, "answer": right}
         fits = call(self.review, criterion=FITS + self.table.describe(profile), **inputs)
         if not fits.approved:
-            raise RefusedError("review", f"it does not fit its profile: {fits.reason}", question=question)
+            raise RefusedError("review", f"it does not fit its profile: {fits.reason}", question=draft.question)
         self.approved(draft, shown.text)
         return outcome(
             question=asked_for,

@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import dspy
 
-from programs.checks import agree, is_none, language_fault, tidy_question, written_fault
-from programs.judges import AGREE, VIEWPOINTS, Verdict, holds, verdict
-from programs.languages import LANGUAGES, language_of, name_of
-from programs.outcome import RefusedError, call
+from programs.checks import agree, is_none, language_fault, located, stating, tidy_question, written_fault
+from programs.languages import LANGUAGES, language_of
+from programs.outcome import AGREE, VIEWPOINTS, RefusedError, Verdict, call, holds, verdict
 from programs.step import step
-from programs.text import has_words
+from programs.text import has_words, one_line
 from programs.types import Hit
 
 Search = Callable[[str, int], Sequence[Hit]]
@@ -41,7 +40,10 @@ class Draft(NamedTuple):
 
 
 class Recipe(dspy.Module):
-    """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser, a panel."""
+    """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser, a panel.
+
+    Methods that return or check a question raise ``RefusedError`` where it is refused.
+    """
 
     def __init__(self, search: Search | None = None, *, panel: bool = False, about: str = "") -> None:
         """Build the steps.
@@ -71,15 +73,36 @@ class Recipe(dspy.Module):
             passage=passage.text,
             question=draft.question,
         )
-        found = " ".join(str(judged.get("answer", "")).split())
+        found = one_line(judged.get("answer", ""))
         return verdict(judged, unanswerable=unanswerable), "" if is_none(found) else found
 
-    def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
-        """Return a question that the judge keeps and answers as expected; a badly worded one may be rewritten once.
+    def drafted(
+        self,
+        name: str,
+        written: dspy.Prediction,
+        texts: Sequence[str],
+        code: str,
+        *,
+        max_words: int = 0,
+        stated: bool = False,  # whether words of the first text that state the answer can be the evidence
+    ) -> tuple[Draft, list[tuple[int, str]]]:
+        """Return what a step wrote about texts, and its evidence with the positions of the texts that it is from."""
+        question, answer, language = tidy_question(written.question), one_line(written.answer), LANGUAGES[code]
+        if is_none(question):
+            raise RefusedError(name, f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
+        if fault := written_fault(question, answer, language, max_words):
+            raise RefusedError(name, fault, question=question or None)
+        quotes = located(texts, written.evidence)
+        if quotes is None and stated and (found := stating(texts[0], answer, language)):
+            quotes = [(0, found)]
+        if quotes is None:
+            where = "the passage" if len(texts) == 1 else "the passages"
+            reason = f"its evidence is not in {where}: {written.evidence!r:.120}"
+            raise RefusedError(name, reason, question=question)
+        return Draft(question, answer), quotes
 
-        Raises:
-            RefusedError: it is refused.
-        """
+    def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
+        """Return a question that the judge keeps and answers as expected; a badly worded one may be rewritten once."""
         decision, found = self.judged(draft, passage)
         if rewrite and not decision.good and not decision.reason.startswith("not answerable"):
             draft = self.rewritten(draft, passage, decision, code=code)
@@ -97,11 +120,7 @@ class Recipe(dspy.Module):
         return told if told is not None else holds(self.compare, AGREE, draft.answer, found, draft.question)[0]
 
     def rewritten(self, draft: Draft, passage: Passage, decision: Verdict, *, code: str) -> Draft:
-        """Return a refused question, rewritten with the reason.
-
-        Raises:
-            RefusedError: the new question cannot be used.
-        """
+        """Return a refused question, rewritten with the reason."""
         revised = call(
             self.revise,
             topic=passage.topic,
@@ -110,44 +129,30 @@ class Recipe(dspy.Module):
             answer=draft.answer,
             change=MEND.format(fault=decision.reason),
         )
-        question, answer = tidy_question(revised.new_question), " ".join(str(revised.new_answer).split())
+        question, answer = tidy_question(revised.new_question), one_line(revised.new_answer)
         kept = draft._replace(question=question, answer=answer or draft.answer)
         if question == draft.question or written_fault(question, kept.answer, LANGUAGES[code]):
             raise RefusedError("judge", decision.reason, question=draft.question, probability=decision.probability)
         return kept
 
     def in_language(self, draft: Draft, language: str, passages: Sequence[str]) -> None:
-        """Refuse a question in another language than the requested one, else than that of its passages if it is known.
-
-        Raises:
-            RefusedError: question or answer are in another language.
-        """
+        """Refuse a question in another language than the requested one, else than the known one of its passages."""
         codes = {language_of(passage) for passage in passages}
         wanted = language or (next(iter(codes)) if len(codes) == 1 else "")
         if wanted in LANGUAGES and (fault := language_fault(draft.question, draft.answer, wanted, codes)):
             raise RefusedError("language", fault, question=draft.question)
 
     def approved(self, draft: Draft, passage: str) -> None:
-        """Let a panel of three review a question with its answer; if they disagree, once more with all opinions.
-
-        Raises:
-            RefusedError: the majority refuses it.
-        """
+        """Let a panel of three review a question with its answer; if they disagree, once more with all opinions."""
         if not self.panel:
             return
         inputs = {"passage": passage, "question": draft.question, "answer": draft.answer}
         votes = {name: call(self.review, criterion=view, **inputs) for name, view in VIEWPOINTS.items()}
         if len({vote.approved for vote in votes.values()}) > 1:
             said = {name: f"{name}, {'yes' if vote.approved else 'no'}: {vote.reason}" for name, vote in votes.items()}
-            votes = {
-                name: call(
-                    self.review,
-                    criterion=view,
-                    opinions=" / ".join(text for other, text in said.items() if other != name),
-                    **inputs,
-                )
-                for name, view in VIEWPOINTS.items()
-            }
+            for name, view in VIEWPOINTS.items():
+                opinions = " / ".join(text for other, text in said.items() if other != name)
+                votes[name] = call(self.review, criterion=view, opinions=opinions, **inputs)
         refusing = {name: vote for name, vote in votes.items() if not vote.approved}
         if 2 * len(refusing) > len(votes):
             reasons = "; ".join(f"{name}: {vote.reason}" for name, vote in refusing.items())
@@ -174,12 +179,8 @@ class Recipe(dspy.Module):
             own = set(words(f"{draft.question} {draft.answer}")) - elsewhere
             own &= set(words(passages[place].text))
             stated = has_words(passages[place].text, draft.answer)
-            for hit in hits:
-                if (
-                    not own
-                    or not own <= set(words(hit.passage))
-                    or (stated and not has_words(hit.passage, draft.answer))
-                ):
+            for hit in hits if own else ():
+                if not own <= set(words(hit.passage)) or (stated and not has_words(hit.passage, draft.answer)):
                     continue
                 read = joined([*others, Passage(hit.passage, hit.topic)])
                 decision, found = self.judged(draft, read)
@@ -196,8 +197,3 @@ def joined(passages: Sequence[Passage]) -> Passage:
 def numbered(passages: Sequence[Passage]) -> str:
     """Return passages as one text, each with its number, title and headings."""
     return "\n\n".join(f"[{number}] {each.topic}\n{each.text}" for number, each in enumerate(passages, start=1))
-
-
-def language_line(language: str) -> str:
-    """Return the name of a requested language as prompts have it; empty for that of the passage."""
-    return name_of(language) if language else ""

@@ -81,11 +81,7 @@ class Step(dspy.Predict):
 
 
 def step(name: str, **limits: Any) -> Step:
-    """Return a new predictor of a step with its demos.
-
-    Args:
-        name: a key of ``STEPS``.
-        **limits: options of its calls that differ from those of the step.
+    """Return a new predictor of a step with its demos; ``limits`` replace options of its calls.
 
     Raises:
         StateError: the demos of the step cannot be used.

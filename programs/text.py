@@ -1,7 +1,7 @@
 """Words, numbers and plain text in any language."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -27,6 +27,11 @@ _POSSESSIVE = re.compile(r"['’]s(?= )")
 def tokens(text: str) -> list[str]:
     """Return words and numbers in lower case."""
     return _words(text).split()
+
+
+def one_line(text: object) -> str:
+    """Return a text with single spaces between its words."""
+    return " ".join(str(text).split())
 
 
 def has_words(text: str, phrase: str) -> bool:
@@ -56,11 +61,6 @@ def plain(text: str) -> str:
         re.sub(r"[ \t]{2,}", " ", _MARKUP.sub(lambda match: match.group(1) or "", piece)) for piece in pieces[::2]
     ]
     return "".join(pieces).strip()
-
-
-def plain_passage(texts: Iterable[str]) -> str:
-    """Return Markdown texts as one passage without markup, as critics see it; long texts are truncated."""
-    return "\n\n".join(plain(text[:MAX_READ]) for text in texts)
 
 
 def truncate(inputs: Mapping[str, str]) -> dict[str, str]:

@@ -121,10 +121,6 @@ class Language:
         """Return a question with the spacing of its question mark that is usual in the language."""
         return f"{question[:-1].rstrip()}{self.question_mark}" if question.endswith("?") else question
 
-    def offers_alternatives(self, question: str) -> bool:
-        """Return whether a question offers answers to choose from."""
-        return self.alternative.search(question) is not None
-
     def refers_to_text(self, text: str) -> bool:
         """Return whether a text refers to a text as such: "the passage", "as mentioned"."""
         return self.context_reference.search(text) is not None

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dspy.lm15 import Message, Request, Response, Usage
-from scripted import ScriptedEngine, user_turn
+from dspy.lm15 import Request, Response
+from scripted import ScriptedEngine, response, user_turn
 
 PASSAGE = "The weir at Ebbing was built in 1891 by the miller Jonas Alder. It is 40 metres long."
 KEPT = "Reason: fine\nAnswer: {answer}\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
@@ -17,13 +17,8 @@ def question(number: int, *, good: bool, split: str) -> dict[str, Any]:
     asked = f"Who built the weir at Ebbing ({number})?" if good else f"Who built it ({number})?"
     answer = {"answer": {"text": "Jonas Alder", "label": "correct"}} if good else {}
     return {
-        **{
-            "id": f"q{number}",
-            "document": f"{split}-{number % 4}",
-            "split": split,
-            "passage": PASSAGE,
-            "question": asked,
-        },
+        **{"id": f"q{number}", "document": f"{split}-{number % 4}", "split": split},
+        **{"passage": PASSAGE, "question": asked},
         **{"label": "good" if good else "bad", "reason": "ok" if good else "vague", "explanation": "so it is"},
         **answer,
     }
@@ -59,7 +54,4 @@ class Judge(ScriptedEngine):
         self.requests.append(("judge", request))
         able = self.word in str(request.system) or len(request.messages) > 2 * self.least
         text = REFUSED if able and "built it" in asked.rsplit("Question:", 1)[-1] else KEPT.format(answer="Jonas Alder")
-        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return Response(
-            id=None, model=request.model, message=Message.assistant(text), finish_reason="stop", usage=usage
-        )
+        return response(text, model=request.model)

@@ -23,6 +23,13 @@ def user_turn(request: Request) -> str:
     return "".join(part.text for part in request.messages[-1].parts)
 
 
+def response(text: str, *, model: str = "m", logprobs: Any = None) -> Response:
+    """Return what an engine answers with a text."""
+    usage = Usage(input_tokens=1, output_tokens=len(text.split()), total_tokens=0)
+    message = Message.assistant(text)
+    return Response(id=None, model=model, message=message, finish_reason="stop", usage=usage, logprobs=logprobs)
+
+
 class ScriptedEngine:
     """Answers each step with a text, with texts in turn (the last one stays), or by a function of the prompt."""
 
@@ -39,10 +46,7 @@ class ScriptedEngine:
             text = answer(user_turn(request))
         else:
             text = answer if isinstance(answer, str) else answer[min(before, len(answer) - 1)]
-        usage = Usage(input_tokens=len(str(request.system).split()), output_tokens=len(text.split()), total_tokens=0)
-        return Response(
-            id=None, model=request.model, message=Message.assistant(text), finish_reason="stop", usage=usage
-        )
+        return response(text, model=request.model)
 
     def steps(self) -> list[str]:
         """Return the steps that were called, in order."""

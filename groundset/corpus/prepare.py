@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from groundset.bounded import usable_processors
 from groundset.corpus.corpus import Corpus
-from programs.judges import Verdict, verdict
+from programs.outcome import Verdict, verdict
 from programs.text import plain
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.stats import Estimate, kappa, wilson
 from programs.errors import InputError
-from programs.text import plain, plain_passage
+from programs.text import MAX_READ, plain
 from programs.types import Sample
 
 # Name in labels, label, and meaning of each reason for refusing a sample.
@@ -138,7 +138,7 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
     (reason, answer), _ = Counter(reasons).most_common(1)[0]
     if not reason:
         return "refused for another reason"
-    passage = plain_passage(chunk.text for chunk in sample.contexts)
+    passage = "\n\n".join(plain(chunk.text[:MAX_READ]) for chunk in sample.contexts)
     digest = hashlib.sha256(f"{sample.question}\0{passage}".encode()).hexdigest()
     said = "; ".join(dict.fromkeys(review.note for review in reviews if review.note))
     row: dict[str, Any] = {

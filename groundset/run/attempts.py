@@ -15,8 +15,8 @@ from groundset.run.plan import Task
 from groundset.run.preparing import Preparing
 from groundset.run.store import Result
 from programs.forms import MULTI, PERSONAS
-from programs.judges import Verdict
 from programs.languages import LANGUAGES, language_of
+from programs.outcome import Verdict
 from programs.text import plain
 from programs.types import Chunk, Reject, Sample, StepRecord
 

@@ -30,8 +30,7 @@ from groundset.run.store import Store, holds_run
 from groundset.tracking import Tracking, location
 from programs.errors import GroundsetError, RunError, StateError, TrackingError
 from programs.heads import HeadJudge
-from programs.judges import Verdict, verdict
-from programs.outcome import RefusedError, call
+from programs.outcome import RefusedError, Verdict, call, verdict
 from programs.profiled import read_profiles
 from programs.recipe import Search
 from programs.step import STEPS, step

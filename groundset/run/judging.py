@@ -137,7 +137,7 @@ def _open_judge(name: str, options: CriticOptions) -> Iterator[Judge]:
 
 def _decision(found: Any) -> Row:
     """Return the fields that a judge's outputs add to a row."""
-    from programs.judges import verdict
+    from programs.outcome import verdict
 
     decided = verdict(found)
     return {

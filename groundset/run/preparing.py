@@ -14,7 +14,7 @@ from groundset.retrieval.index import Index
 from groundset.run.run import read_vectors, write_vectors
 from groundset.run.store import Store
 from programs.heads import HeadJudge
-from programs.judges import Verdict
+from programs.outcome import Verdict
 from programs.types import Chunk
 
 _TICK_SECONDS = 0.25

@@ -11,7 +11,7 @@ from optimizers.examples import examples, is_complete, spread
 from optimizers.labels import Row, read_rows
 from programs.adapter import PLAIN_TEXT
 from programs.forms import EVOLUTIONS
-from programs.judges import AGREE, FITS, VIEWPOINTS
+from programs.outcome import AGREE, FITS, VIEWPOINTS
 from programs.recipe import LENGTHS
 from programs.step import STEPS
 

@@ -16,44 +16,31 @@ SPLITS = ("train",) * 3 + ("dev", "test")
 LABELS = Path(__file__).parents[2] / "data/labels"
 
 
+def place(name: str, n: int) -> dict[str, Any]:
+    return {"id": name, "document": f"d{n // 6}", "split": SPLITS[n // 6 % len(SPLITS)]}
+
+
 def questions(count: int = 120, **changes: Any) -> list[Row]:
     """Return labels in turn good and bad, each for one of two reasons."""
     rows = []
     for n in range(count):
-        good = n % 2 == 0
-        bad, reason = (
-            ("Who led it in the passage?", "context_reference") if n % 4 == 1 else ("Kolb of Lowen", "malformed")
-        )
-        question = f"Who led the work on the bridge of Lowen in {1900 + n}?" if good else f"{bad} {n}"
-        row = {
-            "id": f"q{n}",
-            "document": f"d{n // 6}",
-            "split": SPLITS[n // 6 % len(SPLITS)],
-            "passage": PASSAGE.format(year=1900 + n),
-            "question": question,
-            "label": "good" if good else "bad",
-            "reason": "ok" if good else reason,
-            "answer": {"text": "Maria Kolb", "label": "correct"}
-            if n % 4
-            else {"text": "Oslo 7", "label": "unsupported"},
-        }
-        rows.append(QuestionLabel(**{**row, **changes}))
+        good = f"Who led the work on the bridge of Lowen in {1900 + n}?", "good", "ok"
+        vague = f"Who led it in the passage? {n}", "bad", "context_reference"
+        question, label, reason = (good, vague, good, (f"Kolb of Lowen {n}", "bad", "malformed"))[n % 4]
+        answer = {"text": "Maria Kolb", "label": "correct"} if n % 4 else {"text": "Oslo 7", "label": "unsupported"}
+        row = {"passage": PASSAGE.format(year=1900 + n), "question": question, "label": label, "reason": reason}
+        rows.append(QuestionLabel(**{**place(f"q{n}", n), **row, "answer": answer, **changes}))
     return rows
 
 
 def chunks(count: int = 120) -> list[Row]:
     texts = ((PASSAGE, "ok"), ("1. Kolb ({year}). doi:10/x\n2. ISBN 7\n3. Retrieved {year}", "citation"))
-    return [
-        ChunkLabel(
-            id=f"c{n}",
-            document=f"d{n // 6}",
-            split=SPLITS[n // 6 % len(SPLITS)],
-            text=texts[n % 2][0].format(year=1900 + n),
-            label="bad" if n % 2 else "good",
-            reason=texts[n % 2][1],
-        )
-        for n in range(count)
-    ]
+    rows = []
+    for n in range(count):
+        text, reason = texts[n % 2]
+        label = {"text": text.format(year=1900 + n), "label": "bad" if n % 2 else "good", "reason": reason}
+        rows.append(ChunkLabel(**place(f"c{n}", n), **label))
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -77,7 +64,8 @@ def test_heads_learn_what_labels_say(
     assert min(measures["precision"][0], measures["recall"][0]) > 0.8
     assert heads == fit_heads(step, labels, encoder, target_precision=0.8), "it repeats itself"
     (tmp_path / "x.json").write_text(heads.model_dump_json(exclude_defaults=True))
-    HeadJudge(step, load_heads(tmp_path / "x.json"), encoder)
+    assert HeadJudge(step, load_heads(tmp_path / "x.json"), encoder).heads == heads
+    assert measures_of(heads, [row for row in rows_of(step, labels) if row.good], encoder) == {}, "bad rows are needed"
 
 
 def test_judge_says_what_is_wrong(word_encoder: Callable[..., Any]) -> None:
@@ -110,11 +98,6 @@ def test_too_few_labels_are_told(split: str, word_encoder: Callable[..., Any]) -
     labels = [row for row in questions() if row.split != split or row.label == "good"]
     with pytest.raises(LabelError, match=f"too few labels of judge in the split {split}: .* and 0 bad rows"):
         fit_heads("judge", labels, word_encoder())
-
-
-def test_measures_need_good_and_bad_rows(word_encoder: Callable[..., Any]) -> None:
-    heads = fit_heads("judge", questions(), word_encoder())
-    assert measures_of(heads, [row for row in rows_of("judge", questions()) if row.good], word_encoder()) == {}
 
 
 def test_questions_of_strong_writers_are_left_to_models(word_encoder: Callable[..., Any]) -> None:

@@ -75,10 +75,8 @@ def test_fields_of_gold_rows_must_fit_each_other(tmp_path: Path, fields: dict[st
 
 
 def test_answers_that_no_passage_has_word_for_word(tmp_path: Path) -> None:
-    rows = [
-        {**ANSWER, "id": "a2", "answer": "not stated", "kind": "not_stated"},
-        {**ANSWER, "answer": "yes", "kind": "yes_no"},
-    ]
+    own = {"not_stated": "not stated", "yes_no": "yes"}
+    rows = [{**ANSWER, "id": kind, "answer": answer, "kind": kind} for kind, answer in own.items()]
     assert checked([write(tmp_path / "rows.jsonl", rows)])[1] == []
 
 
@@ -108,12 +106,8 @@ def test_rows_without_a_split_follow_their_document(tmp_path: Path) -> None:
     assert found == {"q1": "train", "q2": "train", "q3": split_of("other")}
     shares = [sum(split_of(f"document {number}") == split for number in range(500)) / 500 for split in SPLITS]
     assert shares == pytest.approx([0.6, 0.2, 0.2], abs=0.06)
-
-
-def test_document_in_two_splits(tmp_path: Path) -> None:
-    assert problem(tmp_path, GOOD, {**GOOD, "id": "q2", "split": "test"}) == (
-        "line 2: document train-1 is in two splits: train and test"
-    )
+    two = problem(tmp_path, GOOD, {**GOOD, "id": "q2", "split": "test"})
+    assert two == "line 2: document train-1 is in two splits: train and test"
 
 
 def test_first_annotation_pass_counts(tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.utils.exceptions import AdapterParseError
 from labelled import PASSAGE
 
 from groundset import metrics
 from programs.forms import EVOLUTIONS
+from programs.step import STEPS
 
 KEPT = {"reason": "", "independent": True, "clear": True, "answerable": True, "confidence": 90}
 ASKED = {
@@ -91,10 +93,6 @@ def test_a_judge_decides_about_what_code_accepts() -> None:
 
 
 def test_completions_of_a_judge_that_cannot_be_read_score_nothing() -> None:
-    from dspy.utils.exceptions import AdapterParseError
-
-    from programs.step import STEPS
-
     def broken(**_: Any) -> None:
         raise AdapterParseError("PlainTextAdapter", STEPS["judge"].signature, "I am sorry", "neither yes nor no")
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import Request, Response
 from labelled import PASSAGE, Judge, questions, write
+from scripted import response
 
 from groundset.run.compiled import read_states
 from optimizers.metrics import METRICS
@@ -29,9 +30,7 @@ class Writer(Judge):
         self.requests.append(("writer", request))
         fields = [line.split(" ## ")[1] for line in str(request.system).splitlines() if line.startswith("[[ ## ")]
         text = "\n".join(f"[[ ## {name} ## ]]\nBe STRICT about it." for name in fields if name != "completed")
-        message = Message.assistant(text or "Be STRICT about it.")
-        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
+        return response(text or "Be STRICT about it.")
 
 
 def opened(engine: Any) -> dspy.LM:
@@ -63,13 +62,18 @@ def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compile
     return made
 
 
-def test_labelled_demos(judging: Task) -> None:
+def test_labelled_demos_are_saved_as_dspy_saves_them(judging: Task, tmp_path: Path) -> None:
     made = compiled(judging, "labeled", Judge(least=4))
     assert isinstance(made.program, Step)
     assert all({"question", "reason", "clear"} <= set(demo) <= set(judging.program.signature.fields)
                for demo in made.program.demos)  # fmt: skip
     assert (made.calls, made.ending) == (0, "complete")
     assert len(judging.program.demos) == 1, "the program that was given is not changed"
+    made.program.save(str(tmp_path / "judge.json"))
+    plain = dspy.Predict(judging.program.signature)
+    plain.load(str(tmp_path / "judge.json"))
+    plain.save(str(tmp_path / "judge.json"))
+    assert read_states(tmp_path)["judge"].demos == [dict(demo) for demo in made.program.demos]
     other = compile_program(judging.program, judging, "labeled", lm=opened(Judge()), seed=1)
     assert state_of(other.program) != state_of(made.program)
 
@@ -134,16 +138,6 @@ def test_stock_optimizers_without_anything_of_ours(judging: Task, asking: Task, 
     assert "STRICT" in read_states(tmp_path / "program.json")["judge"].signature.instructions
 
 
-def test_a_state_is_what_dspy_saves(judging: Task, tmp_path: Path) -> None:
-    made = compile_program(judging.program, judging, "labeled", lm=opened(Judge()))
-    made.program.save(str(tmp_path / "judge.json"))
-    plain = dspy.Predict(judging.program.signature)
-    plain.load(str(tmp_path / "judge.json"))
-    assert [dict(demo) for demo in plain.demos] == [dict(demo) for demo in made.program.demos]
-    plain.save(str(tmp_path / "judge.json"))
-    assert len(read_states(tmp_path)["judge"].demos) == 4
-
-
 def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging: Task) -> None:
     made = compile_program(judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=30)
     assert (made.ending, made.calls) == ("budget", 30)
@@ -184,11 +178,7 @@ def test_completions_that_cannot_be_read_cost_a_row(judging: Task) -> None:
     class Sorry(Judge):
         def complete(self, request: Request) -> Response:
             answer = super().complete(request)
-            sorry = Message.assistant("I am sorry, I cannot.")
-            return Response(
-                id=None, model=request.model, message=sorry if len(self.requests) % 2 else answer.message,
-                finish_reason="stop", usage=answer.usage,
-            )  # fmt: skip
+            return response("I am sorry, I cannot.") if len(self.requests) % 2 else answer
 
     assert 0 in measure(judging.program, judging.devset, judging.metric, lm=opened(Sorry()))
 

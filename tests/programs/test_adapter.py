@@ -5,9 +5,10 @@ from typing import Literal
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob, Usage
+from dspy.lm15 import TokenLogprob, TopLogprob
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
+from scripted import response
 
 from programs.adapter import PLAIN_TEXT, share_of_yes
 
@@ -101,11 +102,8 @@ def test_trained_weights_are_named_in_the_request() -> None:
 
     class Engine:
         def complete(self, request):  # type: ignore[no-untyped-def]
-            from dspy.lm15 import Message, Response, Usage
-
             seen.append(request.config)
-            usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-            return Response(id=None, model="m", message=Message.assistant("yes"), finish_reason="stop", usage=usage)
+            return response("yes")
 
     lm = dspy.LM("local/x", engine=Engine(), cache=False)
     with dspy.context(lm=lm, adapter=PLAIN_TEXT):
@@ -120,9 +118,7 @@ def test_probability_of_yes_after_a_label() -> None:
         return TokenLogprob(text, -0.1, top=tuple(TopLogprob(word, math.log(each)) for word, each in top.items()))
 
     tokens = (token("Fit:"), token(" yes", yes=0.6, no=0.2, Yes=0.1), token("\nClear:"), token(" no", yes=0.1, no=0.9))
-    usage, message = Usage(input_tokens=1, output_tokens=7, total_tokens=8), Message.assistant("")
-    response = Response(id=None, model="m", message=message, finish_reason="stop", usage=usage, logprobs=tokens)
-    shares = [share_of_yes(response, label) for label in ("Fit", "Clear", "Other")]
+    shares = [share_of_yes(response("", logprobs=tokens), label) for label in ("Fit", "Clear", "Other")]
     assert shares == pytest.approx([0.7 / 0.9, 0.1, 0.5])
 
 

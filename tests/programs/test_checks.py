@@ -5,8 +5,8 @@ import pytest
 
 from programs.checks import agree, is_none, language_fault, located, tidy_question, written_fault
 from programs.forms import EVOLUTIONS
-from programs.judges import verdict
 from programs.languages import LANGUAGES
+from programs.outcome import verdict
 from programs.text import plain
 
 ENGLISH = LANGUAGES["en"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
-from scripted import ScriptedEngine, scripted_lm
+from dspy.lm15 import Request, Response, TokenLogprob, TopLogprob
+from scripted import ScriptedEngine, response, scripted_lm
 
 from programs.english import Fact
 from programs.errors import ModelError
@@ -25,36 +25,25 @@ WHO = Fact(f"{SECOND}.", "Maria Kolb", "Who designed the Lowen harbour bridge")
 WHAT = Fact(THIRD, "a ferry that had carried up to 400 people a day", "What did it replace", defines=True)
 
 
-class Judge(dspy.Module):
-    """Gives each question a probability."""
+def judge_of(found: Mapping[str, float]) -> Callable[..., dspy.Prediction]:
+    """Return a judge that gives the questions with some words a probability."""
 
-    name = "judge"
-
-    def __init__(self, found: Mapping[str, float]) -> None:
-        super().__init__()
-        self.found = found
-
-    def forward(self, *, question: str, **inputs: str) -> dspy.Prediction:
-        probability = next((value for part, value in self.found.items() if part in question), 0.9)
+    def judge(*, question: str, **_: str) -> dspy.Prediction:
+        probability = next((value for part, value in found.items() if part in question), 0.9)
         fit = probability >= 0.5
-        reason = "" if fit else "not clear"
-        return dspy.Prediction(
-            independent=True, clear=fit, answerable=True, fit=fit, reason=reason, probability=probability
-        )
+        return dspy.Prediction(clear=fit, fit=fit, reason="" if fit else "not clear", probability=probability)
+
+    return judge
 
 
-class Grounding(dspy.Module):
-    """Refuses some answers."""
+def grounding_of(*refused: str) -> Callable[..., dspy.Prediction]:
+    """Return a judge of answers that refuses some."""
 
-    name = "grounding"
-
-    def __init__(self, *refused: str) -> None:
-        super().__init__()
-        self.refused = refused
-
-    def forward(self, *, answer: str, **inputs: str) -> dspy.Prediction:
-        fit = answer not in self.refused
+    def grounding(*, answer: str, **_: str) -> dspy.Prediction:
+        fit = answer not in refused
         return dspy.Prediction(grounded=fit, fit=fit, reason="answer not supported", probability=0.8 if fit else 0.1)
+
+    return grounding
 
 
 def by_answer(prompt: str) -> str:
@@ -72,7 +61,7 @@ def find(prompt: str) -> str:
 def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
     def asked(*facts: Fact, judge: Mapping[str, float] | None = None, **options: Any) -> Any:
         answers = {"fact": by_answer, "answer": find} | options.pop("answers", {})
-        program = Guided(lambda sentences: [], Judge(judge or {}), options.pop("grounding", Grounding()))
+        program = Guided(lambda sentences: [], judge_of(judge or {}), options.pop("grounding", grounding_of()))
         program.facts = lambda passage, topic: list(facts)
         program.sound.config = options.pop("sound", {})
         lm, engine = scripted_lm(answers)
@@ -132,7 +121,7 @@ def test_answers_are_checked(ask: Any) -> None:
         ("answer", "not found in the passage: '1931' was expected"),
         ("answer", "another answer than expected: 'Jakob Reuss', not 'Maria Kolb'"),
     ]
-    made, _ = ask(WHO, grounding=Grounding("Maria Kolb"))
+    made, _ = ask(WHO, grounding=grounding_of("Maria Kolb"))
     assert [(each.step, each.reason, each.probability) for each in made.rejects] == [
         ("grounding", "answer not supported: 'Maria Kolb'", 0.1)
     ]
@@ -205,11 +194,7 @@ class DecidingEngine:
         self.requests.append(request)
         top = tuple(TopLogprob(token, math.log(share)) for token, share in self.top.items())
         logprobs = (TokenLogprob(top[0].token, top[0].logprob, top=top),) if top else None
-        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-        message = Message.assistant("yes")
-        return Response(
-            id=None, model=request.model, message=message, finish_reason="length", usage=usage, logprobs=logprobs
-        )
+        return response("yes", logprobs=logprobs)
 
 
 @pytest.mark.parametrize(
@@ -236,16 +221,9 @@ def test_sound_is_read_by_the_next_token(top: Mapping[str, float], probability: 
     )
     assert request.config.extensions == {"adapter": "sound"}
     assert request.config.max_tokens == 1
-
-
-def test_sound_needs_log_probabilities() -> None:
-    sound = Sound()
-    sound.config = {"adapter": "sound"}
-    with (
-        dspy.context(lm=dspy.LM("local/deciding", engine=DecidingEngine(), cache=False)),
-        pytest.raises(ModelError, match="returns no log-probabilities"),
-    ):
-        sound(topic="", fact=FIRST, question="When?", answer="1931")
+    lm = dspy.LM("local/deciding", engine=DecidingEngine(), cache=False)
+    with dspy.context(lm=lm), pytest.raises(ModelError, match="returns no log-probabilities"):
+        sound(**inputs)
 
 
 def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from programs.errors import AnswerError, StateError
 from programs.heads import HEAD_STEPS, HeadJudge, LinearHead, StepHeads, load_heads
-from programs.judges import verdict
+from programs.outcome import verdict
 from programs.text import MAX_READ
 
 SHIPPED = Path(__file__).parents[2] / "data/compiled/head"
@@ -51,15 +51,8 @@ def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) 
     grounded = judges["grounding"](passage=PASSAGE, question=QUESTION, answer="Maria Kolb")
     found = [each.probability for each in (good, bad, kept, grounded)]
     assert found == pytest.approx(GOLDEN, abs=1e-6)
-
-
-def test_chunks(judges: dict[str, HeadJudge]) -> None:
-    good, bad = judges["chunk"].batch([{"passage": PASSAGE, "topic": "x"}, {"passage": REFERENCES}], vectors=NO_VECTORS)
-    assert good.fit
-    assert good.reason == ""
-    assert good.confidence == round(100 * good.probability)
-    assert not bad.fit
-    assert (bad.content, bad.reason) == (False, "not content")
+    assert (good.fit, good.reason, good.confidence) == (True, "", 73)
+    assert (bad.fit, bad.content, bad.reason) == (False, False, "not content")
     assert verdict(bad).reason == "not content"
     assert judges["chunk"].batch([]) == []
 
@@ -95,10 +88,7 @@ def test_known_vectors_are_not_embedded_again(judges: dict[str, HeadJudge], word
     judge = HeadJudge("chunk", judges["chunk"].heads, word_encoder(judges["chunk"].heads.embedder))
     judge.encoder.encode = None  # type: ignore[method-assign, assignment]
     assert judge.batch([{"passage": PASSAGE}], vectors=NO_VECTORS[:1])[0].fit
-
-
-def test_copies_of_a_program_share_the_judge(judges: dict[str, HeadJudge]) -> None:
-    assert copy.deepcopy(judges["judge"]) is judges["judge"]
+    assert copy.deepcopy(judge) is judge, "copies of a program share the judge"
 
 
 @settings(max_examples=50, deadline=None)
@@ -152,14 +142,13 @@ def test_wrong_files_are_refused_in_one_line(tmp_path: Path, changes: dict[str, 
     assert "\n" not in str(caught.value)
 
 
-def test_unreadable_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match="No such file"):
-        load_heads(tmp_path / "judge.json")
-    (tmp_path / "judge.json").write_bytes(b"\xff")
-    with pytest.raises(StateError, match="not UTF-8"):
-        load_heads(tmp_path / "judge.json")
-    (tmp_path / "judge.json").write_text("{")
-    with pytest.raises(StateError, match="not valid heads"):
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "No such file"), (b"\xff", "not UTF-8"), (b"{", "not valid heads")]
+)
+def test_unreadable_files_are_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
+    if content:
+        (tmp_path / "judge.json").write_bytes(content)
+    with pytest.raises(StateError, match=message):
         load_heads(tmp_path / "judge.json")
 
 
@@ -168,9 +157,3 @@ def test_another_embedder_or_step_is_refused(judges: dict[str, HeadJudge], word_
         HeadJudge("judge", judges["judge"].heads, word_encoder("f" * 64))
     with pytest.raises(StateError, match="heads of judge cannot judge the step chunk"):
         HeadJudge("chunk", judges["judge"].heads, word_encoder())
-
-
-def test_saved_heads_are_the_same(tmp_path: Path, judges: dict[str, HeadJudge]) -> None:
-    heads = judges["chunk"].heads
-    (tmp_path / "chunk.json").write_text(heads.model_dump_json(exclude_defaults=True))
-    assert load_heads(tmp_path / "chunk.json") == heads

@@ -39,8 +39,8 @@ class CompileOptions(Options):
     The prompt of a step, or of all steps of a recipe at once, is compiled by an optimizer of DSPy; `heads` fits the
     classifiers of chunk, judge or grounding, `finetune` trains weights for a step of a local model. Demos come from
     train rows, dev rows choose, test rows confirm once. What is not better on dev rows than what --out has, or else
-    than what is shipped, or is worse on test rows, is not written. `groundset generate --compiled DIR` uses the result. Repeat the command after Ctrl-C to
-    continue without repeating calls.
+    than what is shipped, or is worse on test rows, is not written. `groundset generate --compiled DIR` uses the result.
+    Repeat the command after Ctrl-C to continue without repeating calls.
     """
 
     steps: tuple[str, ...] = option(

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 400
 # The aim is 17,000 lines; these are to be lowered with what goes.
-MOST_LINES, MOST_TEST_LINES, MOST_FILES, MOST_MARKDOWN = 20_000, 13_200, 130, 3_000
+MOST_LINES, MOST_TEST_LINES, MOST_FILES, MOST_MARKDOWN = 20_000, 13_200, 130, 2369
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
 
@@ -32,7 +32,9 @@ def test_the_house_can_be_held_in_the_head(tracked: list[Path]) -> None:
     assert lines(own) <= MOST_LINES
     assert len(own) <= MOST_FILES
     assert lines(tests) <= MOST_TEST_LINES
-    assert lines([path for path in tracked if path.suffix == ".md"]) <= MOST_MARKDOWN
+    documents = ("samples", "company")  # are read by users' commands, not by people who want to know
+    pages = [path for path in tracked if path.suffix == ".md" and path.parent.name not in documents]
+    assert lines(pages) <= MOST_MARKDOWN
 
 
 def test_names_say_what_a_module_holds(tracked: list[Path]) -> None:

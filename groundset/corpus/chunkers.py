@@ -1,7 +1,7 @@
 """Chunkers by name: documents are split into atoms, the smallest parts with the cost of a cut after each, and packed.
 
 Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in words for ``word`` and in tokens for
-``token``.
+``token``. Where a script has no spaces between words, each character is one.
 """
 
 import re
@@ -37,8 +37,13 @@ _SUSPICIOUS = 400
 # The rules take quadratic time, so longer texts are split in windows; few paragraphs are longer than one.
 _WINDOW = 4_096
 BY_SECTION = ("recursive", "semantic")  # chunkers that cut at headings
-_WORD = re.compile(r"\S+")
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+# Scripts without spaces between words: each of their characters counts, with the marks and punctuation on it.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_MARKS = (
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3、。，！？；：」』）】》"
+)
+_WORD = re.compile(rf"[{_UNSPACED}][{_MARKS}]*|[^\s{_UNSPACED}]+")
+_TOKEN = re.compile(rf"[{_UNSPACED}][{_MARKS}]*|[^\W{_UNSPACED}]+|[^\w\s]")
 _COMPARED = 3  # atoms on either side of a cut
 _SIMILARITY_COST = 2.0  # of a cut between the most similar ones
 _SEMANTIC_FULLNESS = 0.5

@@ -14,7 +14,6 @@ from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
 from programs.types import Chunk, Document
 
-NO_TOOLS = Tools()
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
 _SHINGLE = 3  # words
@@ -24,14 +23,18 @@ _KEYS = 4
 _MAX_CANDIDATES = 25  # for each key; with more (form letters), only exact copies are found
 
 
-def chunk_document(document: Document, options: CorpusOptions, tools: Tools = NO_TOOLS) -> tuple[list[Chunk], int]:
-    """Split a document into chunks, except its listings; also return how many were dropped as too short."""
+def chunk_document(
+    document: Document, options: CorpusOptions, tools: Tools | None = None
+) -> tuple[list[Chunk], list[str]]:
+    """Split a document into chunks, except its listings; also return the texts that were dropped as too short."""
     size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge or 1
     joined: list[tuple[Span, tuple[int, ...]]] = []
     starts, paths = [heading.start for heading in document.headings], heading_paths(document.headings)
     for part in text_spans(document):
         excerpt = _excerpt(document, part)
-        inside = split(excerpt, options.chunker, size, overlap, [table.rows for table in tables_of(excerpt)], tools)
+        inside = split(
+            excerpt, options.chunker, size, overlap, [table.rows for table in tables_of(excerpt)], tools or Tools()
+        )
         spans = [_trimmed(document.text, Span(part.start + start, part.start + end)) for start, end in inside]
         spans = [span for span in spans if span.start < span.end]
         spans = [Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)]
@@ -53,7 +56,8 @@ def chunk_document(document: Document, options: CorpusOptions, tools: Tools = NO
         )
         for number, (span, path) in enumerate(left, 1)
     ]
-    return chunks, len(joined) - len(left)
+    short = (span for span, _ in joined if span.end - span.start < options.min_length)
+    return chunks, [" ".join(document.text[slice(*span)].split()) for span in short]
 
 
 def _trimmed(text: str, span: Span) -> Span:

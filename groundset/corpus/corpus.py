@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Self
 
 from groundset.corpus.find import SkippedFile, find_documents
@@ -24,6 +25,7 @@ _AS_JSON = ("headings", "pages", "captions", "metadata")  # columns whose values
 _MAX_ROW = 128 << 20  # bytes of a document as JSON, whose text is limited when it is read
 _BEFORE = 300  # characters
 _NAMED_FILES = 5
+_SHOWN = 60  # characters
 
 
 @dataclass(repr=False)
@@ -39,10 +41,6 @@ class Corpus:
     chunks: list[Chunk]
     skipped: list[SkippedFile] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-
-    def __repr__(self) -> str:
-        """Return the numbers of chunks and documents in one line."""
-        return f"<Corpus: {len(self.chunks)} chunks of {len(self.documents)} documents>"
 
     def before(self, chunk: Chunk) -> str:
         """Return the end of the document's text before a chunk, as prompts show it."""
@@ -127,7 +125,7 @@ def read_corpus(
 
     Args:
         options: which, and how.
-        notify: called with one line for each file that is skipped, or that lacks something.
+        notify: called with one line for each file that is skipped or lacks something; if verbose, for each part.
         engine: where files are read: ``local``, ``ray`` or ``ray=ADDRESS``.
         embedder: for the chunkers ``semantic`` and ``token``; by default that of the options is opened.
         on_file: called after each file.
@@ -173,7 +171,7 @@ def _read_documents(
     from groundset.corpus.read import MISSING, read_files
 
     tools = _tools(options, embedder)
-    files, skipped = find_documents(options.documents)
+    files, skipped = find_documents(options.documents, options.exclude)
     seen: dict[bytes, str] = {}
     for found, read in zip(files, read_files(files, None if tools else options, engine), strict=True):
         on_file()
@@ -190,12 +188,14 @@ def _read_documents(
         if read.note:
             notify(f"{found.path}: {read.note}")
         if own is None:
-            from groundset.corpus.chunks import NO_TOOLS, chunk_document
+            from groundset.corpus.chunks import chunk_document
 
-            own, short = chunk_document(document, options, tools or NO_TOOLS)
+            own, short = chunk_document(document, options, tools)
         corpus.documents[document.doc_id] = document
         corpus.chunks += own
-        corpus.dropped["too short"] += short
+        corpus.dropped["too short"] += len(short)
+        for text in short if options.verbose else ():
+            notify(f"{found.path}: too short: {shorten(text, _SHOWN, placeholder=' …')}")
     corpus.skipped = skipped
     for each in skipped:
         notify(f"skipped {each.path}: {each.reason}")
@@ -216,7 +216,7 @@ def _why_empty(corpus: Corpus) -> str:
     if corpus.documents:
         return f"no chunk is left: {corpus.dropped['too short']} are too short; see --min-length"
     if not corpus.skipped:
-        return "no documents found: the folders are empty; name files, or folders that contain some"
+        return "no documents found: the folders are empty, or all is excluded; name files, or other folders"
     reasons = "; ".join(f"{path}: {reason}" for path, reason in corpus.skipped[:_NAMED_FILES])
     more = len(corpus.skipped) - _NAMED_FILES
     return f"no document could be read: {reasons}{f'; and {more} more files' if more > 0 else ''}"

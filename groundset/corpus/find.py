@@ -1,9 +1,11 @@
 """Expand files, folders and globs to files with portable paths."""
+# ruff: noqa: PTH110, PTH112, PTH114 - for these, a path that is too long or in a locked folder is none; pathlib raises
 
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from programs.errors import InputError
@@ -25,11 +27,14 @@ class FoundFile(NamedTuple):
     path: str
 
 
-def find_documents(paths: Sequence[str | Path]) -> tuple[list[FoundFile], list[SkippedFile]]:
+def find_documents(
+    paths: Sequence[str | Path], exclude: Sequence[str] = ()
+) -> tuple[list[FoundFile], list[SkippedFile]]:
     """Expand files, folders and globs to the files in the order of their paths, without the hidden ones in folders.
 
     A symbolic link in a folder is followed only to a file in the same folder, so that a folder from someone else cannot
-    expose other files. A link passed as an argument is followed. What is skipped is returned, too.
+    expose other files. A link passed as an argument is followed. What is skipped is returned, too, but not what is
+    excluded: a glob in ``exclude`` is a path below the given folder, or the name of files and folders in it.
 
     Raises:
         InputError: a path does not exist, or a glob matches nothing.
@@ -42,9 +47,10 @@ def find_documents(paths: Sequence[str | Path]) -> tuple[list[FoundFile], list[S
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"{argument}: cannot be searched for documents: {reason}") from error
-        for file, root in sorted(expanded, key=lambda each: each[0].is_symlink()):  # a file gives its name, not a link
+        kept = [(file, root) for file, root in expanded if not _is_excluded(_below(file, root), exclude)]
+        for file, root in sorted(kept, key=lambda each: os.path.islink(each[0])):  # a file gives its name, not a link
             first, _ = found.setdefault(os.path.realpath(file), (file, root))
-            if file.is_symlink() and first != file:
+            if os.path.islink(file) and first != file:
                 skipped.append(SkippedFile(_below(file, root), "link to a file that is read by itself"))
     names = [_below(file, root) for file, root in found.values()]
     if len(set(names)) < len(names):  # folders with the same names in them: name the folders, too
@@ -81,7 +87,7 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
 
     for parent, folders, names in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if name[0] != ".")
-        links = [name for name in folders if Path(parent, name).is_symlink()]
+        links = [name for name in folders if os.path.islink(Path(parent, name))]
         paths = (Path(parent, name) for name in sorted((*names, *links)) if name[0] != ".")
         yield from _usable(paths, root, skipped)
 
@@ -89,12 +95,18 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
 def _usable(paths: Iterable[Path], root: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
     """Yield the files among paths; links are skipped that lead to folders, or out of the given one."""
     for path in paths:
-        if path.exists() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+        if os.path.exists(path) and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
             skipped.append(SkippedFile(_below(path, root), "link that leads out of the folder"))
-        elif path.is_dir():
+        elif os.path.isdir(path):
             skipped.append(SkippedFile(_below(path, root), "links to folders are not followed"))
         else:
             yield path
+
+
+def _is_excluded(path: str, globs: Sequence[str]) -> bool:
+    above = [path, *map(str, PurePosixPath(path).parents)][:-1]
+    names = {name for each in above for name in (each, each.rpartition("/")[2])}
+    return any(fnmatchcase(name, glob.removeprefix("**/").strip("/")) for glob in globs for name in names)
 
 
 def _below(path: Path, root: Path) -> str:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
 _SIZES = {"word": 200, "token": 256}
-_NAMED_FILES = 20
 
 
 class CorpusOptions(Options):
@@ -26,6 +25,7 @@ class CorpusOptions(Options):
     documents: tuple[Path, ...] = option(
         (), "Files, folders or globs: txt, md, rst, html, pdf, docx and more.", metavar="DOCS", argument=True
     )
+    exclude: tuple[str, ...] = option((), "Leave out by name or path below DOCS: drafts, '*.log'.", metavar="GLOB")
     chunks: Path | None = option(
         None, "Your own chunks: JSON lines or parquet with doc_id and contents.", metavar="FILE"
     )
@@ -39,6 +39,7 @@ class CorpusOptions(Options):
     chunk_overlap: int = option(0, "Overlap of neighbouring chunks, in the same unit.", ge=0)
     merge: int | None = option(None, "Join this many consecutive chunks.", shown="1; profiled: 3", ge=1)
     min_length: int = option(100, "Drop shorter chunks, in characters.", ge=0)
+    verbose: bool = option(False, "Name what is left out, and print a local model's log.", short="-v")
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:
@@ -54,38 +55,16 @@ class CorpusOptions(Options):
         return self.chunk_size or _SIZES.get(self.chunker, 1000)
 
 
-class CutOptions(CorpusOptions):
-    """Cut documents into chunks, without a language model."""
-
-    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
-    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
-
-
-class ChunkOptions(CutOptions):
+class ChunkOptions(CorpusOptions):
     """Cut documents into chunks, without a language model.
 
     The texts of the documents are written beside the chunks, to FILE.docs.jsonl; each chunk is its document's text from
     `start` to `end`. With `--out -` only the chunks are written, to standard output.
     """
 
+    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
+    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
     out: Path = option(..., "The file of the chunks; - for standard output.", metavar="FILE.jsonl")
-
-
-def cut(options: CutOptions) -> "Corpus":
-    """Cut the documents and return them with their chunks; each skipped file is named on standard error.
-
-    Raises:
-        InputError: there are no chunks.
-    """
-    from groundset.corpus.corpus import read_corpus
-
-    lines: list[str] = []
-    corpus = read_corpus(options, notify=lines.append, engine=options.engine)
-    for line in lines[:_NAMED_FILES]:
-        say(line, err=True)
-    if len(lines) > _NAMED_FILES:
-        say(f"and {len(lines) - _NAMED_FILES} more", err=True)
-    return corpus
 
 
 def chunk(options: ChunkOptions) -> None:
@@ -99,21 +78,24 @@ def chunk(options: ChunkOptions) -> None:
 def chunk_documents(options: ChunkOptions) -> "Corpus":
     """Cut the documents, write the chunks to ``out`` and the texts of the documents beside it, and return them.
 
+    What is skipped is named on standard error.
+
     Raises:
         InputError: there are no chunks, or a file cannot be written.
     """
+    from groundset.corpus.corpus import read_corpus
     from groundset.corpus.parsing import SUFFIXES
 
     out = options.out
     # FILE.docs.jsonl for FILE.jsonl; chunks on a stream are without them.
     targets = [out] if is_stream(out) else [out, out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl")]
-    found, _ = find_documents(options.documents)
+    found, _ = find_documents(options.documents, options.exclude)
     read = [options.chunks, *(file for file, _ in found if file.suffix.lower() in SUFFIXES)]
     for target in targets:
         check_target(target)
         if target.resolve() in {path.resolve() for path in read if path}:
             raise InputError(f"--out {out}: would replace {target}, which is read; name another file")
-    corpus = cut(options)
+    corpus = read_corpus(options, notify=lambda line: say(line, err=True), engine=options.engine)
     chunks = (each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"}) for each in corpus.chunks)
     texts = (each.model_dump(include={"doc_id", "path", "title", "text"}) for each in corpus.documents.values())
     # Both are written completely before either takes its name; chunks never exist without their documents.

@@ -7,14 +7,13 @@ metadata may hold ``document_id`` and ``title`` of the document.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from groundset.corpus.find import portable
 from groundset.corpus.parsing import name_title
-from groundset.corpus.read import document_id
+from groundset.corpus.read import document_id, modified
 from groundset.rows import headings_of, jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
 from programs.errors import InputError
 from programs.types import Chunk, Document
@@ -34,7 +33,7 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     sources: dict[str, list[Chunk]] = {}
     first: dict[str, str] = {}
     try:
-        modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        changed = modified(file)
         for where, fields in readers[file.suffix.lower()](file):
             chunk = chunk_of(where, fields)
             if chunk.chunk_id in first:
@@ -52,7 +51,7 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
         title = chunks[0].title or (name_title(chunks[0].path) if chunks[0].path else "")
         text = _SEPARATOR.join(chunk.text for chunk in chunks)
         doc_id = chunks[0].doc_id or (document_id(path, text) if chunks[0].path else chunks[0].chunk_id)
-        documents.append(Document(doc_id=doc_id, path=path, title=title, text=text, last_modified=modified))
+        documents.append(Document(doc_id=doc_id, path=path, title=title, text=text, last_modified=changed))
         starts = accumulate((len(chunk.text) + len(_SEPARATOR) for chunk in chunks), initial=0)
         for chunk, start in zip(chunks, starts, strict=False):
             place = {"doc_id": doc_id, "path": path, "start": start, "end": start + len(chunk.text)}

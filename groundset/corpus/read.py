@@ -28,6 +28,8 @@ SECONDS_PER_MB = 20
 SECONDS_PER_MB_OF_PDF = 100
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
+_MENDS = dict.fromkeys((".tex", ".org", ".rtf", ".odt", ".xml", ".mediawiki"), "; convert it with pandoc, to .md")
+_MENDS |= dict.fromkeys((".doc", ".ppt", ".xls", ".odp", ".ods", ".pages"), "; save it as .docx, .pptx, .xlsx or .pdf")
 _MAX_PROCESSES = 8  # each may use the memory above
 _SLUG_LENGTH = 40
 
@@ -37,13 +39,13 @@ class ReadFile(BaseModel):
 
     Attributes:
         chunks: None if they are to be cut by the process that has the embedder.
-        short: how many chunks were dropped as too short.
+        short: the chunks that were dropped as too short.
         note: what the user should know about the document.
     """
 
     document: Document | None = None
     chunks: list[Chunk] | None = None
-    short: int = 0
+    short: list[str] = []
     note: str = ""
     reason: str = ""
 
@@ -120,7 +122,6 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     file, name = Path(request["path"]), request["name"]
     try:
         parsed = _parsed(file, PurePosixPath(name).suffix.lower())
-        modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     except UnparsableError as error:
         return {"reason": str(error)}
     except RecursionError:
@@ -139,7 +140,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
         headings=tuple(parsed.headings),
         pages=tuple(parsed.pages),
         captions=tuple(parsed.captions),
-        last_modified=modified,
+        last_modified=modified(file),
     )
     found = ReadFile(document=document, note=parsed.note)
     if request["cut"]:
@@ -149,11 +150,19 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     return found.model_dump(mode="json")
 
 
+def modified(file: Path) -> datetime | None:
+    """Return when a file was changed last; None for a date that Python cannot hold, which file systems can."""
+    try:
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _parsed(file: Path, suffix: str) -> Parsed:
     if not file.is_file():
         raise UnparsableError("not a regular file")
     if suffix not in SUFFIXES:
-        raise UnparsableError(f"unsupported type {suffix}")
+        raise UnparsableError(f"unsupported type {suffix}{_MENDS.get(suffix, '')}")
     if file.stat().st_size > MAX_FILE_MB << 20:
         raise UnparsableError(f"larger than {MAX_FILE_MB} MB")
     parsed = parse(file.read_bytes(), suffix)

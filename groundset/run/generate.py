@@ -242,9 +242,9 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
 def _documents_digest(options: GenerateOptions) -> str:
     """Return a hash of the files that are read, whatever they are called outside their folder."""
     digest = hashlib.sha256()
-    files = [(found.path, found.file) for found in find_documents(options.documents)[0]]
+    files = [(found.path, found.file) for found in find_documents(options.documents, options.exclude)[0]]
     for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
-        if file.is_file():
+        if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
             digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 

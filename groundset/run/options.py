@@ -37,6 +37,7 @@ _FREE = ("about", "kinds", "personas", "like", "panel", "answers", "language")
 _NOT_COMPARED = {
     *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),
     *("budget_calls", "budget_tokens", "price", "engine", "track", "track_texts", "tracking", "verbose", "quiet"),
+    "exclude",
 }
 
 
@@ -182,7 +183,6 @@ class GenerateOptions(CorpusOptions):
     track: bool = option(True, "Log the run in MLflow.")
     track_texts: bool = option(False, "Also send samples with their passages to a tracking server.")
     tracking: str | None = option(None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own")
-    verbose: bool = option(False, "Print the log of the model's runtime.", short="-v")
     quiet: bool = option(False, "Print errors only.", short="-q")
 
     @field_validator("recipe")

@@ -5,15 +5,19 @@ import io
 import re
 import sys
 import zipfile
+from itertools import islice
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
 
+from bs4 import BeautifulSoup
+
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
-from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_tree, to_markdown
+from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, to_markdown
 from groundset.corpus.parsing.markdown import parse_markdown, table_of
 
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
+_SNIFFED = 20  # rows of a table of values
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _TEXTS = frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx", ".html", ".htm", ".xhtml"})
@@ -29,7 +33,7 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
     """
     captions: list[str] = []
     try:
-        if suffix == ".csv":
+        if suffix in (".csv", ".tsv"):
             markdown = _table(clean(decode(data)))
         elif suffix == ".docx":
             markdown, captions = _word(_texts_only(data, suffix))
@@ -81,7 +85,7 @@ def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
     oMath2Latex.call_method = latex  # what cannot be converted leaves its characters
     oMath2Latex.tag2meth |= dict.fromkeys(("sPre", "borderBox", "phant"), oMath2Latex.process_children)
     html = mammoth.convert_to_html(pre_process_docx(stream), style_map=_TITLE_STYLE).value  # formulas become LaTeX
-    return to_markdown(parse_tree(html))
+    return to_markdown(BeautifulSoup(html, "html.parser"))
 
 
 def _converted(stream: io.BytesIO, suffix: str) -> str:
@@ -101,8 +105,12 @@ def _markitdown() -> ModuleType:
 
 
 def _table(text: str) -> str:
-    """Return a table of values, separated as its first line shows, in Markdown."""
+    """Return a table of values in Markdown, with the separator that gives most rows the same number of cells."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    separator = max(",;\t|", key=text.partition("\n")[0].count)
-    rows = (row for row in csv.reader(io.StringIO(text), delimiter=separator) if row)
-    return table_of([[" ".join(cell.split()) for cell in row] for row in rows])
+
+    def even_rows(separator: str) -> int:
+        widths = [len(row) for row in islice(csv.reader(io.StringIO(text), delimiter=separator), _SNIFFED)]
+        return max((widths.count(width) for width in widths if width > 1), default=0)
+
+    rows = csv.reader(io.StringIO(text), delimiter=max("\t,;|", key=even_rows))
+    return table_of([[" ".join(cell.split()) for cell in row] for row in rows if row])

@@ -269,13 +269,13 @@ def parse_pdf(data: bytes) -> Parsed:
     markdown, starts = split_page_marks(clean(pages_to_markdown(pages)))
     if not markdown:
         raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
-    bare = sum(not page.lines and not page.tables for page in pages)
+    bare = ", ".join(str(number) for number, page in enumerate(pages, 1) if not page.lines and not page.tables)
     parsed = parse_markdown(markdown)
     return parsed._replace(
         title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
         # Lines that look like front matter or empty HTML are dropped, which shifts the text.
         pages=starts if parsed.text == markdown else (),
-        note=f"{bare} of {len(pages)} pages without text (scanned?)" if bare else "",
+        note=f"no text on page {bare} of {len(pages)} (scanned?)" if bare else "",
     )
 
 

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from groundset.corpus.chunkers import Atom, Span, Tools, fill, pack, sections, sentence_spans
+from groundset.corpus.chunkers import Atom, Tools, pack, sections, sentence_spans
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import clean
@@ -34,28 +34,14 @@ def document(text: str) -> Document:
 
 
 def cut(
-    source: Document,
-    chunker: ChunkerName,
-    size: int,
-    overlap: int = 0,
-    merge: int = 1,
-    min_length: int = 0,
-    tools: Tools | None = None,
-) -> tuple[list[Chunk], int]:
-    sizes = {"chunk_size": size, "chunk_overlap": overlap, "merge": merge, "min_length": min_length}
-    return chunk_document(source, CorpusOptions(chunker=chunker, **sizes), tools or Tools(embed))
+    source: Document, chunker: ChunkerName, size: int, overlap: int = 0, tools: Tools | None = None, **sizes: int
+) -> tuple[list[Chunk], list[str]]:
+    options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, **{"min_length": 0} | sizes)
+    return chunk_document(source, options, tools or Tools(embed))
 
 
-def chunks(
-    text: str,
-    name: ChunkerName = "recursive",
-    size: int = 300,
-    overlap: int = 0,
-    merge: int = 1,
-    min_length: int = 0,
-    tools: Tools | None = None,
-) -> list[Chunk]:
-    return cut(document(text), name, size, overlap, merge, min_length, tools)[0]
+def chunks(text: str, name: ChunkerName = "recursive", size: int = 300, overlap: int = 0, **more: Any) -> list[Chunk]:
+    return cut(document(text), name, size, overlap, **more)[0]
 
 
 PIECES = st.sampled_from(
@@ -88,7 +74,7 @@ def test_chunks_match_their_offsets_and_cover_the_text(
 ) -> None:
     overlap = data.draw(st.integers(0, size - 1))
     source = document(text)
-    found, _ = cut(source, name, size, overlap, merge, min_length)
+    found, _ = cut(source, name, size, overlap, merge=merge, min_length=min_length)
     for chunk in found:
         assert chunk.text == source.text[chunk.start : chunk.end]
         assert chunk.text == chunk.text.strip()
@@ -140,11 +126,11 @@ class TestShortChunks:
         assert len(found) == 1
         assert found[0].headings == ("T", "A", "A1")
 
-    def test_are_dropped_and_counted_without_a_neighbour(self) -> None:
+    def test_are_dropped_without_a_neighbour(self) -> None:
         source = document(f"# T\n\n## A\n\nTiny.\n\n## B\n\n{SENTENCE}")
         found, dropped = cut(source, "recursive", 300, min_length=60)
         assert [chunk.headings for chunk in found] == [("T", "B")]
-        assert dropped == 1
+        assert dropped == ["# T ## A Tiny."]
 
 
 def test_merge_joins_consecutive_chunks() -> None:
@@ -157,6 +143,11 @@ def test_merge_joins_consecutive_chunks() -> None:
 def test_word_and_token_chunkers_count_their_units() -> None:
     assert [chunk.text for chunk in chunks("a b c d e", "word", 2, 1)] == ["a b", "b c", "c d", "d e"]
     assert [chunk.text for chunk in chunks("Is it? Yes.", "token", 3)] == ["Is it?", "Yes."]
+    for text, name, parts in (
+        ("東京は首都。PC 用", "word", ["東京", "は首", "都。PC", "用"]),
+        ("กำแพง", "token", ["กำ", "แพ", "ง"]),
+    ):
+        assert [chunk.text for chunk in chunks(text, name, 2)] == parts  # type: ignore[arg-type]
 
 
 def test_token_chunker_ignores_lowercasing_and_truncation() -> None:
@@ -215,11 +206,6 @@ def test_pack_finds_the_minimum_cost(costs: list[tuple[int, float]], size: int) 
     packed = pack(atoms, size)
     assert [atom for group in packed for atom in group] == atoms
     assert price(packed) == pytest.approx(min(map(price, all_groupings(atoms))))
-
-
-def test_fill_terminates_if_every_part_is_too_long() -> None:
-    parts = [Span(n * 10, n * 10 + 10) for n in range(5)]
-    assert fill(parts, 5, 4) == [(n, n + 1) for n in range(5)]
 
 
 def test_headings_without_text_join_the_next_section() -> None:

@@ -95,6 +95,7 @@ def test_files_that_cannot_be_read_are_skipped_with_a_reason(tmp_path: Path) -> 
             "password-protected",
         ),
         "photo.txt": (b"\x89PNG\r\n\x1a\n\x00\x00", "binary"),
+        "paper.tex": (b"x", "unsupported type .tex; convert it with pandoc, to .md"),
         "song.mp3": (b"x", "unsupported type .mp3"),
         "tiny.txt": (b"Hello.", "too little text"),
         "twin.md": (PROSE.encode() * 9, "same text as good.txt"),
@@ -112,10 +113,11 @@ def test_files_that_cannot_be_read_are_skipped_with_a_reason(tmp_path: Path) -> 
     assert document.last_modified == datetime(1970, 1, 2, tzinfo=UTC)
 
 
-def test_dropped_chunks_are_counted(tmp_path: Path) -> None:
+def test_dropped_chunks_are_counted_and_named(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"# A\n\nTiny.\n\n# B\n\n{PROSE * 4}\n\n# C\n\n{PROSE * 4}")
-    corpus = read(tmp_path)
-    assert corpus.dropped == {"too short": 1, "copies": 1}
+    lines: list[str] = []
+    corpus = read_corpus(CorpusOptions(documents=(tmp_path,), verbose=True), notify=lines.append)
+    assert (corpus.dropped, lines) == ({"too short": 1, "copies": 1}, ["a.md: too short: # A Tiny."])
     assert [chunk.headings for chunk in corpus.chunks] == [("B",)]
 
 

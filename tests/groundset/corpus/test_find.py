@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from groundset.corpus.find import SkippedFile, find_documents
+from groundset.corpus.find import find_documents
 from programs.errors import InputError
 
 OUTSIDE = "link that leads out of the folder"
@@ -67,18 +67,22 @@ def test_missing_path_is_named(tmp_path: Path, name: str) -> None:
         find_documents([tmp_path / name])
 
 
-def test_folder_that_cannot_be_listed_is_skipped(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scandir = os.scandir
+def test_folder_whose_path_is_too_long_is_skipped(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tree)
+    for _ in range(20):
+        Path("d" * 240).mkdir()
+        monkeypatch.chdir("d" * 240)
+    found, [(path, reason)] = find_documents([tree])
+    assert (len(found), path[:5], reason) == (4, "ddddd", "cannot be listed: File name too long")
 
-    def refuse(path: str) -> object:
-        if str(path).endswith("deep"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)
-    found, skipped = find_documents([tree])
-    assert len(found) == 3
-    assert skipped == [SkippedFile("sub/deep", "cannot be listed: Permission denied")]
+def test_excluded_files(tree: Path) -> None:
+    for globs, left in (
+        (["*.md", "nothing"], ["a.txt", "sub/deep/d.html"]),
+        (["sub/"], ["a.txt", "b.md"]),
+        (["**/deep", "sub/*.md"], ["a.txt", "b.md"]),
+    ):
+        assert [path for _, path in find_documents([tree], globs)[0]] == left
 
 
 def test_links_out_of_the_folder_are_skipped(tree: Path, secret: Path) -> None:

@@ -212,6 +212,8 @@ class TestOffice:
         found = parse("Name,Größe\nKöln,5\nBonn\n".encode("latin-1"), ".csv")
         assert found.text == "| Name | Größe |\n| --- | --- |\n| Köln | 5 |\n| Bonn |  |"
         assert parsed('a;b\n"x;|y";"1,5"', ".csv").text == "| a | b |\n| --- | --- |\n| x;\\|y | 1,5 |"
+        assert parsed("a, b;c, d, e\n1,5;2\n3;4", ".csv").text.startswith("| a, b | c, d, e |\n")
+        assert parsed("a;c\tb\n1;2\t3", ".tsv").text.endswith("| 1;2 | 3 |")
 
     def test_notebook(self) -> None:
         cells = [

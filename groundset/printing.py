@@ -23,6 +23,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
+from groundset.privacy import without_secrets
+
 if TYPE_CHECKING:
     from programs.types import Reject, StepRecord
 
@@ -36,6 +38,7 @@ _UNSEEN_IN_LINES = re.compile(f"(?![\n\t]){_UNSEEN.pattern}")
 PATIENCE_SECONDS = 0.8  # a phase that takes longer is announced
 LINE_EVERY_SECONDS = 10.0  # after the first minute three times as long
 _TICK_SECONDS = 0.25
+_SILENCE_SECONDS = 15.0  # without an answer, after which it is said what is waited for
 _TRIED, _FEW = 20, 0.2  # after so many attempts, a smaller share of samples is worth a word
 
 
@@ -50,18 +53,18 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def say(line: str = "", *, err: bool = False) -> None:
-    """Print one line on standard output, or on standard error with ``err``."""
-    typer.echo(printable(line), err=err)
+    """Print one line on standard output, or with ``err`` on standard error, without passwords of addresses."""
+    typer.echo(printable(without_secrets(line) if err else line), err=err)
 
 
 def say_lines(text: str, *, err: bool = False) -> None:
     """Print a block of text with its line ends."""
-    typer.echo(printable(text, lines=True), err=err)
+    typer.echo(printable(without_secrets(text) if err else text, lines=True), err=err)
 
 
 def print_above(console: Console, line: str) -> None:
     """Print one line above the live display of a console."""
-    console.print(printable(line), markup=False, emoji=False, highlight=False, soft_wrap=True)
+    console.print(printable(without_secrets(line)), markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def say_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -99,7 +102,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._phase, self._done, self._total, self._since = "", 0, 0, time.monotonic()
         self._is_running = False
         self._size = self._accepted = self._attempts = self._new = 0
-        self._has_answered = False
+        self._has_answered, self._heard = False, 0.0  # when a step has answered last
         self._refused: Counter[str] = Counter()
         self._refusal: dict[str, Reject] = {}  # the last one of each step
         self._reason = ""
@@ -145,7 +148,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def step(self, record: "StepRecord") -> None:  # noqa: ARG002 - what it said is not shown yet
         """Hear that a step has answered."""
-        self._has_answered = True
+        self._has_answered, self._heard = True, time.monotonic()
 
     def attempt(self, accepted: int, rejects: Sequence["Reject"] = ()) -> None:
         """Count a finished attempt: its accepted questions, and what was refused."""
@@ -204,6 +207,8 @@ class Progress(AbstractContextManager["Progress"]):
         if usage:
             tokens = usage.get("prompt_tokens", 0) + usage.get("generated_tokens", 0)
             parts.append(f"{counted(round(usage.get('calls', 0)), 'call')}, {tokens:,.0f} tokens")
+        if self._heard and (silent := time.monotonic() - self._heard) >= _SILENCE_SECONDS:
+            parts.append(f"waiting for {self._answers_from or 'the model'} since {duration(silent)}")
         parts.append(duration(waited) + self._left(waited))
         return "; ".join(parts)
 
@@ -219,7 +224,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def _render(self) -> RenderableType:
         with self._guard:
-            state = printable(self._state())
+            state = printable(without_secrets(self._state()))
             done, total = (self._accepted, self._size) if self._is_running else (self._done, self._total)
         if not state:
             return Text("")

@@ -20,6 +20,7 @@ _DEFAULTS = {
     "HF_HUB_DISABLE_UPDATE_CHECK": "1",  # the Hub client's version check on PyPI
     "ORT_DISABLE_TELEMETRY": "1",  # of onnxruntime's native code
     "RAY_USAGE_STATS_ENABLED": "0",
+    "LITELLM_MODE": "PRODUCTION",  # LiteLLM reads no keys or addresses from .env files
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # DSPy and LiteLLM use the bundled price list and download none
     "TOKENIZERS_PARALLELISM": "false",  # its threads compete with the language model for cores
     "OMP_WAIT_POLICY": "passive",  # threads that spin while waiting starve beside another busy process
@@ -29,7 +30,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 # As SQLAlchemy parses them: a password may contain a slash, a question mark or an @, and the query may contain one too.
-_USER = re.compile(r"(?<=://)[^:/\s]*(?::\S*)?@")
+_USER = re.compile(r"(?<=://)[^:/\s]*(?::\S*)?@|(?:(?<=[@=])|(?<=:/))[^:/@\s]+:\S*@")
 _QUERY = re.compile(r"(://[^\s?]*)\?\S+")
 _taken_offline = False
 

@@ -1,5 +1,6 @@
 """The plain-text adapter of the steps: small models break JSON, but write labelled lines."""
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,19 @@ _QUOTES = "\"'“”„«»‘’`*"
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-"})
 _YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _SEPARATOR = " | "
+# What chat models put around what they were asked for: a greeting before, an offer after, a fence around all.
+_GREETS = (
+    "sure|certainly|of course|absolutely|ok(?:ay)?|great question|klar|gerne?|natürlich|bien sûr|claro|por supuesto"
+)
+_ANNOUNCES = r"(?:here|below|this) (?:is|are)|here(?:'s| you)|hier (?:ist|sind)|voici|aquí (?:está|tienes?)"
+_TOLD = "question|answer|version|wording|frage|antwort|fassung|réponse|pregunta|respuesta"
+_GREETING = re.compile(
+    rf"\A\W*(?:(?:{_GREETS})(?:[!.]\**\s|,[^\n:?]{{0,120}}[:\n]|[^\S\n][^\n:?]{{0,120}}:\s*\n|\**\n)\s*(?=\S)|"
+    rf"(?:{_ANNOUNCES})\b[^\n:?]{{0,120}}?(?:(?:{_TOLD})\s*:\**\s|:\**\s*\n)\s*(?=\S))+",
+    re.IGNORECASE,
+)
+_OFFER = re.compile(r"(?is)\n\s*(?:please )?(?:let me know|(?:i )?hope (?:this|that|it)|feel free)\b.*\Z")
+_FENCE = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _REQUEST_KEYS = frozenset({"max_tokens", "stop", "temperature", "top_p", "top_k", "seed", "logprobs"})
 _MAX_TOKENS = 256
 
@@ -85,13 +99,14 @@ class PlainTextAdapter(dspy.Adapter):
         Raises:
             AdapterParseError: a number, a yes or no, or an option cannot be read.
         """
-        text = _CONTROL.sub(" ", completion.replace("\r\n", "\n")).strip()
+        text = _CONTROL.sub(" ", completion.replace("\r\n", "\n"))
+        text = _from_json(_FENCE.sub(r"\1", _OFFER.sub("", _GREETING.sub("", text))).strip())
         fields = signature.output_fields
         if len(fields) == 1:
             (name, field), *_ = fields.items()
             if record := _record_of(field.annotation):
                 return {name: self._records(record, text)}
-            pieces = {name: re.sub(rf"^\W*{_label(name)}\s*:\s*", "", text, count=1, flags=re.IGNORECASE)}
+            pieces = {name: re.sub(rf"^\W*{_label(name)}\s*:\**\s*", "", text, count=1, flags=re.IGNORECASE)}
         else:
             pieces = self._labelled(list(fields), text)
         try:
@@ -193,6 +208,20 @@ def share_of_yes(response: Response, label: str = "") -> float:
         text += token.token
     total = sum(masses.values())
     return masses["yes"] / total if total else 0.5
+
+
+def _from_json(text: str) -> str:
+    """Return a JSON object, or a list of them, as labelled lines; any other text as it is."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        loaded = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    blocks = loaded if isinstance(loaded, list) else [loaded]
+    if not all(isinstance(block, dict) for block in blocks):
+        return text
+    return "\n\n".join("\n".join(f"{_label(key)}: {_shown(value)}" for key, value in each.items()) for each in blocks)
 
 
 def _label(name: str) -> str:

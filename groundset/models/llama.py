@@ -10,7 +10,7 @@ from dspy import lm15
 from dspy.clients.engines.base import validate_request
 
 from groundset.bounded import usable_processors
-from groundset.models.texts import ControlTokens, response_of, special_tokens, without_thoughts
+from groundset.models.texts import Completions, ControlTokens, response_of, special_tokens
 from programs.errors import ModelError
 
 _SLOTS = 8
@@ -74,7 +74,7 @@ class LlamaModel:
         # The runtime is ready before its loop runs, and a stop in between is lost, so that closing never returns. The
         # metrics come through the queue of the loop, so it is running once they arrive.
         self._server.handle_metrics()
-        self._control_tokens = ControlTokens(special_tokens(path))
+        self._control_tokens, self._completions = ControlTokens(special_tokens(path)), Completions()
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """Answer one request, with control tokens in its texts escaped.
@@ -97,7 +97,7 @@ class LlamaModel:
                 raise lm15.ServerError(f"llama.cpp crashed: {error}") from error
         if "error" in reply:
             raise _error(reply["error"])
-        return without_thoughts(_response(reply, request.model))
+        return self._completions.read(_response(reply, request.model))
 
     def close(self) -> None:
         """Free the model's memory."""

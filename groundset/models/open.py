@@ -170,6 +170,7 @@ def parse_spec(text: str) -> Spec:
         UnknownModelError: it is none; the message suggests similar names.
     """
     text = text.strip()
+    shown = privacy.without_secrets(text)
     if text in CATALOGUE:
         return Spec(get_entry(text, "generator").name)
     if text.startswith(HUB_PREFIX):
@@ -178,7 +179,7 @@ def parse_spec(text: str) -> Spec:
     if server := _SERVER.fullmatch(text):
         return Spec(f"openai/{server['model']}@server", None, server["model"], _base_url(server["url"]))
     if text.startswith("openai/") and "@" in text:
-        raise UnknownModelError(f"{text!r}: the base URL must start with http:// or https://")
+        raise UnknownModelError(f"{shown!r}: the base URL must start with http:// or https://")
     if text.lower().endswith(".gguf"):
         path = Path(text).expanduser().absolute()
         if not path.is_file():
@@ -189,7 +190,7 @@ def parse_spec(text: str) -> Spec:
     if _HOSTED.fullmatch(text):
         return Spec(text, served=text)
     raise UnknownModelError(
-        f"unknown model {text!r}{near_matches(text)}; use a name from `groundset models list`, "
+        f"unknown model {shown!r}{near_matches(text)}; use a name from `groundset models list`, "
         f"a path to a .gguf file, {HUB_FORM}, openai/<model>@<base url> or provider/model"
     )
 
@@ -244,7 +245,7 @@ def load_once(files: list[str]) -> str:
     from dspy.lm15 import Config, LM15Error, Message, Request
 
     from groundset.models.llama import LlamaModel
-    from groundset.models.texts import ThinkingError
+    from groundset.models.texts import SilentModelError
 
     path, adapter = files
     config = Config(max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None)
@@ -252,7 +253,7 @@ def load_once(files: list[str]) -> str:
     try:
         model = LlamaModel(Path(path), adapters={"tested": Path(adapter)} if adapter else None)
         model.complete(Request(model="trial", system="Answer in one short sentence.", messages=turns, config=config))
-    except ThinkingError:  # one token is no thought
+    except SilentModelError:  # one token is no thought
         pass
     except (GroundsetError, LM15Error) as error:
         return str(error).split("cannot load this model: ")[-1] or type(error).__name__

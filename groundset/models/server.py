@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from dataclasses import replace
 from typing import Any
@@ -25,16 +25,22 @@ from dspy.lm15 import Config, Message, Request, Response, RouterConfig
 from dspy.utils import exceptions
 
 from groundset import privacy
-from groundset.models.texts import ControlTokens, ThinkingError, completion_text, thinks, without_thoughts
+from groundset.models.texts import Completions, ControlTokens, SilentModelError, written
 from programs.errors import InputError, UnreachableModelError
 
 KEY_VARIABLE = "GROUNDSET_API_KEY"
 _MAX_BYTES = 8 << 20  # of an answer; the longest completions have half a megabyte
 _MAX_PAUSE = 120.0  # seconds; enough for limits per minute, but not per day
+_LONGER = 20  # times as long as a greeting may take the longest answers
+_GREETING = 512  # tokens; a thought about a greeting ends before
 _ROOM = 4096  # tokens that a model which thinks may spend besides those of its answer
+_IGNORED = 2  # times the limit of tokens that only a server writes which does not know it
 _MAX_REASON = 300  # characters of a server's own message
-_DROPPABLE = ("max_tokens", "temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty")
-_NO_SYSTEM = re.compile(r"system (?:role|message|prompt)|role[^.]{0,30}system|roles? must alternate|only user", re.I)
+_DROPPABLE = ("max_tokens", "temperature", "top_p", "seed", "stop", "logprobs", "frequency_penalty", "presence_penalty")
+_NO_SYSTEM = re.compile(
+    r"system.{0,3} (?:role|message|prompt|instruction)|\broles?\b.{0,160}system|roles? must alternate|only user", re.I
+)
+_TOO_MANY = re.compile(r"too (?:large|long|many|high)|at most|exceed|maximum", re.I)
 
 
 class NoAnswerError(UnreachableModelError, exceptions.LMError):
@@ -57,9 +63,9 @@ class Server:
         host = urlsplit(base_url).hostname or ""
         self.name = urlsplit(base_url).netloc or model.partition("/")[0]
         self.is_local = bool(base_url) and _is_loopback(host)
-        self._control_tokens = ControlTokens()
+        self._control_tokens, self._completions = ControlTokens(), Completions()
         self._refused: set[str] = set()
-        self._thinks = False
+        self._thinks, self._room = False, _ROOM
         self._transport: _Transport | None = None
         once: dict[str, Any] = {"cache": False, "num_retries": 0}
         if not base_url:
@@ -83,7 +89,17 @@ class Server:
             self._notify(f"texts are sent to {self.name}")
         request = Request(model=self._lm.model, messages=(Message.user("Hi"),), config=Config(max_tokens=16))
         try:
-            self._begins_to_think(self._answered(request, retries=0))
+            began = time.monotonic()
+            response = self._answered(request, retries=0)
+            if (took := time.monotonic() - began) * _LONGER > self._timeout:
+                self._notify(
+                    f"{self.name} took {took:.0f} s to answer a greeting, and a question takes longer; if an answer "
+                    f"takes more than {self._timeout:g} s, the command ends; with a longer --timeout it goes on"
+                )
+            if not self._begins_to_think(response) and response.finish_reason == "length" and not self._thinks:
+                # A template may have opened a thought: only its end tells it from an answer.
+                config = replace(request.config, max_tokens=_GREETING)
+                self._begins_to_think(self._answered(replace(request, config=config), retries=0))
         except exceptions.LMRateLimitError:
             pass
         except exceptions.LMError as error:
@@ -105,22 +121,20 @@ class Server:
             response = self._answered(request, self._retries)
             if not self._thinks and self._begins_to_think(response):
                 response = self._answered(request, self._retries)
-            return without_thoughts(response, request.config.stop)
+            return self._completions.read(response, request.config.stop)
         except exceptions.LMInvalidRequestError as error:
+            error.args = (f"{self.name} {self._reason(error)}",)
             raise (self._failure(error) if error.status == 404 else error) from error.__cause__  # no circle
         except exceptions.LMError as error:
             raise self._failure(error) from error
 
     def _begins_to_think(self, response: Response) -> bool:
         """Give the model room from now on if there are thoughts in an answer; return whether there is nothing else."""
-        try:
-            has_text = bool(completion_text(response))
-            self._thinks = thinks(response)
-        except ThinkingError:
-            has_text, self._thinks = False, True
-        if self._thinks:
+        text, thinks = written(response)
+        if thinks and not self._thinks:
+            self._thinks = True
             self._notify(f"{self.name}: {self._model} thinks before it answers; each call may take {_ROOM} tokens more")
-        return not has_text and self._thinks
+        return thinks and not text
 
     def _answered(self, request: Request, retries: int) -> Response:
         """Send a request until it is answered, without what the server refuses."""
@@ -128,7 +142,10 @@ class Server:
         while True:
             sent = self._acceptable(request)
             try:
-                return self._ask(sent)
+                answer = self._ask(sent)
+                if (most := sent.config.max_tokens) and (answer.usage.output_tokens or 0) > _IGNORED * most:
+                    self._leave_out(["max_tokens"])
+                return answer
             except exceptions.LMError as error:
                 if self._learn(error, sent):
                     continue
@@ -143,7 +160,7 @@ class Server:
         """Return a request without what the server has refused before, and with room for thoughts."""
         config, most = request.config, request.config.max_tokens
         if self._thinks and most:
-            config = replace(config, max_tokens=most + _ROOM, stop=())
+            config = replace(config, max_tokens=most + self._room, stop=())
         if "max_tokens" in self._refused:
             named = {**(config.extensions or {}), "max_completion_tokens": config.max_tokens}
             config = replace(config, extensions=named if config.max_tokens else config.extensions)
@@ -156,20 +173,25 @@ class Server:
 
     def _learn(self, error: exceptions.LMError, sent: Request) -> bool:
         """Return whether the server refuses something that can be left out, and leave it out from now on."""
-        if isinstance(
-            error, exceptions.LMAuthError | exceptions.LMRateLimitError | exceptions.ContextWindowExceededError
-        ):
+        if isinstance(error, exceptions.LMAuthError | exceptions.LMRateLimitError):
             return False
+        if isinstance(error, exceptions.ContextWindowExceededError) or _TOO_MANY.search(error.message):
+            self._room //= 2
+            return self._thinks and self._room > 0
         given = [name for name in _DROPPABLE if getattr(sent.config, name) not in (None, ())]
         named = [name for name in given if re.search(rf"\b{name}\b", error.message)]
         if isinstance(sent.system, str) and _NO_SYSTEM.search(error.message):
             named.append("system")
-        for name in named:
+        self._leave_out(named)
+        return bool(named)
+
+    def _leave_out(self, names: Iterable[str]) -> None:
+        """Leave out from now on what the server refuses or does not heed, and say so once."""
+        for name in names:
             if name not in self._refused:
                 self._refused.add(name)
                 mend = {"system": "put before the first question", "max_tokens": "sent as max_completion_tokens"}
                 self._notify(f"{self.name} refuses {name}; it is {mend.get(name, 'left out')} from now on")
-        return bool(named)
 
     def _ask(self, request: Request) -> Response:
         """Send a request once, in a thread that is abandoned when the time is over."""
@@ -185,7 +207,10 @@ class Server:
 
         threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True, name="answer").start()
         if wait([answer], self._timeout).not_done:
-            raise NoAnswerError(f"{self.name} did not answer within {self._timeout:g} seconds (--timeout)")
+            raise NoAnswerError(
+                f"{self.name} did not answer within {self._timeout:g} seconds; set a longer --timeout and repeat the "
+                "command: a run goes on where it ended"
+            )
         response = answer.result()
         if self._base_url and not (response.provider_data or {}).get("choices"):  # DSPy takes any JSON for an answer
             raise NoAnswerError(f"{self.name} does not answer like a model server; check the address")
@@ -193,7 +218,7 @@ class Server:
 
     def _failure(self, error: exceptions.LMError) -> exceptions.LMError:
         """Return an error in one line that names the server and what to do."""
-        if isinstance(error, NoAnswerError | ThinkingError):
+        if isinstance(error, NoAnswerError | SilentModelError):
             return error
         return NoAnswerError(f"{self.name} {self._reason(error)}")
 
@@ -252,10 +277,17 @@ class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
 
 def _with_reason(body: bytes) -> bytes:
     """Return the body of an error with the reason where DSPy looks for it; servers put it in several places."""
-    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-        if json.loads(body)["error"]["message"]:
-            return body
-    return json.dumps({"error": {"message": body[:_MAX_REASON].decode("utf-8", "replace")}}).encode()
+    facts: dict[str, Any] = {}
+    reason: Any = body[:_MAX_REASON].decode("utf-8", "replace")
+    with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        found = json.loads(body)
+        found = found[0] if isinstance(found, list) else found
+        told = found.get("error") or found
+        facts = told if isinstance(told, dict) else {}
+        reason = facts.get("message") or facts.get("detail") or (reason if facts else told)
+    if (name := str(facts.get("param") or "")) not in str(reason):
+        reason = f"{reason} ({name})"
+    return json.dumps({"error": {**facts, "message": str(reason)[:_MAX_REASON]}}).encode()
 
 
 def _key() -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
-from dspy.utils.exceptions import LMError
+from dspy.utils.exceptions import LMError, LMInvalidRequestError
 
 from programs.errors import AnswerError, UnknownModelError
 
@@ -36,11 +36,29 @@ _MOST = 4_000_000  # values of a list, bytes of a text; the largest vocabularies
 _TOKENS, _KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 # Unknown, control and user-defined tokens, which llama.cpp searches for in a text first.
 _SPECIAL = frozenset({2, 3, 4})
-_TAG = r"(?:think|thinking|thought|seed:think)"
+# Marks of thoughts: tags, also with a name before (seed:think), and channels of gpt-oss and Gemma.
+_TAG = r"(?:\w+[:_])?(?:ant)?(?:think|thinking|thoughts?|reasoning)"
+_END = rf"</{_TAG}>|\[/THINK\]|◁/think▷|<\|channel\|>final[^<]*<\|message\|>|<channel\|>"
+_BEGIN = rf"<{_TAG}>|\[THINK\]|◁think▷|<\|channel\|?>(?:analysis|commentary|thought)"
+# Other tags are marks where a text begins with them only.
+_OTHER = r"\s*<(?P<tag>\w*(?:analysis|reason|reflect|scratchpad|monologue)\w*)>"
 # A template may open the thought itself, so that the completion only closes it; a limit may cut it off before its end.
-_CLOSED = re.compile(rf"\A.*(?:</{_TAG}>|\[/THINK\])", re.DOTALL | re.IGNORECASE)
-_OPEN = re.compile(rf"(?:<{_TAG}>|\[THINK\]).*", re.DOTALL | re.IGNORECASE)
+# Servers that drop control tokens leave "analysis" and "assistantfinal" of the channels; Granite thinks in words.
+_CLOSED = re.compile(
+    rf"\A(?:.*(?:{_END})|{_OTHER}.*</(?P=tag)>|analysis.*assistantfinal|"
+    r"\s*Here(?:'s| is) my thought process:.*Here(?:'s| is) my response:)",
+    re.DOTALL | re.IGNORECASE,
+)
+_OPEN = re.compile(rf"(?:{_BEGIN}|\A{_OTHER}|\Aanalysis(?-i:(?=[A-Z]))).*", re.DOTALL | re.IGNORECASE)
+_ENDS = re.compile(r"<\|(?:return|end|call)\|>\s*\Z")
+_WRAPPED = re.compile(r"\A\s*<(answer|output|response|result|final)>(.*?)(?:</\1>\s*)?\Z", re.DOTALL | re.IGNORECASE)
 _HIDDEN = 8  # tokens without a text that only a thought can be
+_SILENT = 8  # answers in a row without a word, which end a run
+_MEND = (
+    "name a model that does not think (tagged instruct), or turn its thinking off (vLLM, SGLang: "
+    "`--default-chat-template-kwargs '{\"enable_thinking\": false}'`; llama-server: `--reasoning-budget 0`), or give "
+    "steps more max_tokens in a compiled state; if it does not think, check its chat template"
+)
 
 
 class ControlTokens:
@@ -141,8 +159,8 @@ def _numbers(stream: IO[bytes], layout: str) -> tuple[Any, ...]:
     return struct.unpack(f"<{layout}", stream.read(struct.calcsize(f"<{layout}")))
 
 
-class ThinkingError(AnswerError, LMError):
-    """A model has thought and written nothing; the message says what to do. DSPy passes it on as it is."""
+class SilentModelError(AnswerError, LMError):
+    """A model writes nothing; the message says what to do. DSPy passes it on as it is."""
 
 
 def response_of(
@@ -160,43 +178,47 @@ def response_of(
     return Response(None, model, message, finish_reason, usage=counts, logprobs=scored or None)
 
 
-def completion_text(response: Response) -> str:
-    """Return what a model has written, without its thoughts, which servers send beside the text or within it.
-
-    Raises:
-        ThinkingError: nothing is left but thoughts, or the limit of tokens was reached before the first word.
-    """
-    parts = response.message.parts
-    written = "\n".join(part.text for part in parts if part.type == "text")
-    text = _OPEN.sub("", _CLOSED.sub("", written)).strip()
-    has_thought, tokens = thinks(response), response.usage.output_tokens or 0
-    is_cut_off = response.finish_reason == "length" and tokens >= _HIDDEN
-    if text or not (has_thought or (is_cut_off and not written)):
-        return text if has_thought else written
-    spent = f" in {tokens} tokens" if tokens else ""
-    raise ThinkingError(
-        f"the model has only thought and written nothing{spent}; name a model that does not think (tagged instruct), "
-        "or turn its thinking off (vLLM, SGLang: --default-chat-template-kwargs '{\"enable_thinking\": false}'; "
-        "llama-server: --reasoning-budget 0), or give steps more max_tokens"
-    )
+def written(response: Response) -> tuple[str, bool]:
+    """Return what a model has written, and whether it has thought, which servers send beside the text or within it."""
+    parts, usage = response.message.parts, response.usage
+    raw = "\n".join(part.text for part in parts if part.type == "text")
+    text = _OPEN.sub("", _CLOSED.sub("", raw))
+    is_cut_off = response.finish_reason == "length" and not raw and (usage.output_tokens or 0) >= _HIDDEN
+    thinks = text != raw or is_cut_off or bool(usage.reasoning_tokens) or any(part.type == "thinking" for part in parts)
+    if found := _WRAPPED.match(_ENDS.sub("", text)):
+        return found[2].strip(), thinks
+    return _ENDS.sub("", text).strip() if thinks else text, thinks
 
 
-def thinks(response: Response) -> bool:
-    """Return whether there are thoughts in a response."""
-    parts = response.message.parts
-    return bool(response.usage.reasoning_tokens) or any(
-        part.type == "thinking" or (part.type == "text" and (_CLOSED.search(part.text) or _OPEN.search(part.text)))
-        for part in parts
-    )
+class Completions:
+    """Reads all completions of a model."""
 
+    def __init__(self) -> None:
+        """Begin without one."""
+        self._has_written, self._silent = False, 0
 
-def without_thoughts(response: Response, stop: Sequence[str] = ()) -> Response:
-    """Return a response that holds the written text only, up to the first of ``stop``; see :func:`completion_text`.
+    def read(self, response: Response, stop: Sequence[str] = ()) -> Response:
+        """Return a response that holds the written text only, up to the first of ``stop``.
 
-    Tool calls and other parts stay as they are.
-    """
-    if any(part.type not in ("text", "thinking") for part in response.message.parts):
-        return response
-    text = completion_text(response)
-    end = min((place for mark in stop if (place := text.find(mark)) >= 0), default=len(text))
-    return replace(response, message=Message.assistant(text[:end]))
+        Tool calls and other parts stay as they are.
+
+        Raises:
+            LMInvalidRequestError: there are only thoughts.
+            SilentModelError: nothing was written, several times in a row, or only thoughts the first time.
+        """
+        if any(part.type not in ("text", "thinking") for part in response.message.parts):
+            return response
+        text, thinks = written(response)
+        if text.strip():
+            self._has_written, self._silent = True, 0
+        else:
+            self._silent += 1
+            tokens = response.usage.output_tokens
+            spent = f" in {tokens} tokens" if tokens else ""
+            message = f"the model has {'only thought and ' * thinks}written nothing{spent}; {_MEND}"
+            if self._silent >= _SILENT or (thinks and not self._has_written):
+                raise SilentModelError(message)
+            if thinks:
+                raise LMInvalidRequestError(message)
+        end = min((place for mark in stop if (place := text.find(mark)) >= 0), default=len(text))
+        return replace(response, message=Message.assistant(text[:end]))

@@ -143,7 +143,17 @@ def _open_models(options: GenerateOptions, progress: Progress, stack: ExitStack)
     options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     embedder = open_embedder(options.embedder, notify=progress.note)
+    progress.note(_told(options, lm, critic))
     return _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)
+
+
+def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
+    """Return in one line who writes, who judges, and which forms of question are asked for."""
+    writes = "completes questions that a parser begins (--guided)" if options.guided else "writes the questions"
+    judges = "fitted classifiers judge" if options.critic == "head" else f"{(critic or lm).name} judges"
+    total = sum(options.mix.values())
+    forms = ", ".join(f"{name} {weight / total:.0%}" for name, weight in options.mix.items())
+    return f"{lm.name} {writes}, {judges} them; forms of question: {forms}"
 
 
 def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:

@@ -1,5 +1,6 @@
 """`groundset judge`: chunks or questions of a file, each judged by itself."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -36,9 +37,10 @@ class CriticOptions(Options):
 class JudgeOptions(CriticOptions):
     """Judge chunks or questions, each by itself.
 
-    Adds `probability` (of being good), `verdict` (good or bad), `reason` and `criteria` to each row; other keys are
-    kept. A question without `passage` is judged on its `contexts`, so FILE can be the samples.jsonl of a run. `topic`
-    (or `title` and `headings`) and `before` are read, too, if a row has them.
+    Adds `probability` (of being good), `verdict` (good or bad; null if the answer of a model cannot be read), `reason`
+    and `criteria` to each row; other keys are kept. A question without `passage` is judged on its `contexts`, so FILE
+    can be the samples.jsonl of a run. `topic` (or `title` and `headings`) and `before` are read, too, if a row has
+    them.
     """
 
     kind: Kind = option(
@@ -63,20 +65,21 @@ def judge(options: JudgeOptions) -> None:
     rows = {where: dict(row) for where, row in jsonl_rows(file)}
     if not rows:
         raise InputError(f"{file} holds no rows")
-    good = 0
+    counts = Counter[str]()
     with whole_text(out) as stream:
         for row in _judged(options.kind, rows, options):
-            good += row["verdict"] == "good"
+            counts[row["verdict"] or "without an answer that can be read"] += 1
             stream.write(json_line(row))
-    say(f"Judged {len(rows)} {options.kind}: {good} good, {len(rows) - good} bad.", err=is_stream(out))
+    told = ", ".join(f"{counts[each]} {each}" for each in dict.fromkeys(("good", "bad", *counts)))
+    say(f"Judged {len(rows)} {options.kind}: {told}.", err=is_stream(out))
 
 
 def judge_rows(kind: Kind, rows: Iterable[Mapping[str, Any]], options: CriticOptions) -> list[Row]:
     """Judge chunks or questions, each by itself, and return the rows with what was decided.
 
     Rows of ``"chunks"`` have a ``text``, rows of ``"questions"`` a ``question`` and a ``passage``, or ``contexts`` as
-    in samples.jsonl; other keys are kept. Added are ``probability`` (of being good; None if what a model wrote cannot
-    be read), ``verdict`` (``"good"`` or ``"bad"``), ``reason`` and ``criteria`` (yes or no by name).
+    in samples.jsonl; other keys are kept. Added are ``probability`` (of being good), ``verdict`` (``"good"`` or
+    ``"bad"``; both None if what a model wrote cannot be read), ``reason`` and ``criteria`` (yes or no by name).
 
     Raises:
         InputError: a row or an option is wrong; the message names it.
@@ -117,6 +120,8 @@ def _open_judge(name: str, options: CriticOptions) -> Iterator[Judge]:
         head = HeadJudge(name, load_compiled(options.compiled, "").heads[name], open_embedder(options.embedder))
         yield lambda inputs: list(map(_decision, head.batch(inputs)))
         return
+    from dspy.utils.exceptions import LMInvalidRequestError
+
     from groundset.models.open import open_model
     from programs.outcome import RefusedError, call
     from programs.step import step
@@ -126,8 +131,8 @@ def _open_judge(name: str, options: CriticOptions) -> Iterator[Judge]:
     def decide(inputs: Inputs) -> Row:
         try:
             return _decision(call(program, **inputs))
-        except RefusedError as refused:  # what was written cannot be read
-            return {"probability": None, "verdict": "bad", "reason": refused.reject.reason, "criteria": {}}
+        except (RefusedError, LMInvalidRequestError) as error:  # nothing was written, or nothing that can be read
+            return {"probability": None, "verdict": None, "reason": str(error), "criteria": {}}
 
     with open_model(options.critic_lm, workers=options.workers) as model, ThreadPoolExecutor(options.workers) as pool:
         load_compiled(options.compiled, model.name).apply([program])

@@ -1,5 +1,6 @@
 """The plain-text adapter: what models are shown, and what is read from what they write."""
 
+import json
 import math
 from typing import Literal
 
@@ -70,6 +71,8 @@ def test_what_a_demo_shows_is_read_back() -> None:
         WRITTEN.replace("\n", "\r\n"),
         WRITTEN.replace("Quotes: a b | c", "Quotes:\n- a b\n- c"),
         WRITTEN.removeprefix("Reason: "),
+        "Here you go:\n```text\n" + WRITTEN + "\n```\nI hope this helps!",
+        json.dumps(dict(line.split(": ") for line in WRITTEN.splitlines())),
     ],
 )
 def test_preambles_marks_and_lists_are_read(written: str) -> None:
@@ -82,6 +85,23 @@ def test_what_is_no_option_number_or_yes_is_an_error(spoilt: str) -> None:
     lines = [line for line in WRITTEN.splitlines() if not label or not line.startswith(label)]
     with pytest.raises(AdapterParseError):
         PLAIN_TEXT.parse(Several, "\n".join([*lines, spoilt]) if spoilt else "nothing of the sort")
+
+
+@pytest.mark.parametrize(
+    "around",
+    ["Sure! Here is what you asked for:\n\n%s\n\nLet me know if you need anything else!", "Certainly. %s",
+     "Sure! Here is the question: %s", "Sure, here's the new version:\n**%s**", "```\n%s\n```", "**Question:** %s",
+     "Okay, let's see.\n%s", "Klar! Hier ist die Frage:\n%s", "¡Claro! Aquí tienes la pregunta: %s"],
+)  # fmt: skip
+def test_what_stands_around_a_text_is_cut(around: str) -> None:
+    for name in ("question: str", "question: str, answer: str"):
+        found = PLAIN_TEXT.parse(dspy.Signature(f"passage -> {name}"), around % "What is a quay?")
+        assert found["question"].strip("*") == "What is a quay?"
+
+
+@pytest.mark.parametrize("text", ["Certainly.", "Sure Start centres", "Of course it is.", "Here are three: a, b"])
+def test_a_text_that_begins_like_a_greeting_stays(text: str) -> None:
+    assert PLAIN_TEXT.parse(dspy.Signature("question -> answer"), text) == {"answer": text}
 
 
 def test_a_text_is_never_an_error_and_loses_its_label() -> None:

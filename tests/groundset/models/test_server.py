@@ -53,6 +53,13 @@ def test_a_request_as_every_server_takes_it() -> None:
         "<think>\nIs it?\nyes, 95\n</think>\n\nverdict good",
         "so it is good\n</think>\nverdict good",
         "[THINK]so it is[/THINK]verdict good\nmore",
+        "<reasoning>Is it?</reasoning>\n<answer>verdict good</answer>",
+        "<analysis>\nIs it?</analysis>verdict good",
+        "<longcat_think>Is it?</longcat_think>verdict good",
+        "<|channel|>analysis<|message|>It is<|end|><|start|>assistant<|channel|>final<|message|>verdict good<|return|>",
+        "analysisWe look.assistantfinalverdict good",
+        "<|channel>thought\nIt is<channel|>verdict good",
+        "Here is my thought process: It is. Here is my response: verdict good",
     ],
 )
 def test_thoughts_are_cut_and_get_room(answer: Answer) -> None:
@@ -71,9 +78,18 @@ def test_a_model_that_begins_to_think_later_gets_room() -> None:
     assert ask(think)[0] == "Paris"
 
 
+def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question() -> None:
+    def think(body: dict[str, Any]) -> Answer:
+        return "so it is</think>Paris" if body["max_tokens"] > 100 else wrote("so it", finish="length")
+
+    assert ask(think)[0] == "Paris"
+
+
 @pytest.mark.parametrize(
-    "answer", [wrote(None, reasoning_content="Hm"), wrote("", finish="length"), wrote("<think>Hm", finish="length")]
-)
+    "answer",
+    [wrote(None, reasoning_content="Hm"), wrote("", finish="length"), wrote("<think>Hm", finish="length"),
+     wrote("<|channel|>analysis<|message|>Hm", finish="length"), "<scratchpad>Hm", "analysisHm"],
+)  # fmt: skip
 def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
     with pytest.raises(AnswerError, match=r"only thought and written nothing.*turn its thinking off.*more") as caught:
         ask(answer)
@@ -85,6 +101,7 @@ def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
     [
         ("temperature", "Unsupported parameter: 'temperature'", "temperature; it is left out", {"max_tokens", "stop"}),
         ("stop", "stop is not supported with this model", "stop; it is left out", {"max_tokens", "temperature"}),
+        ("temperature", "not supported", "temperature; it is left out", {"max_tokens", "stop"}),
         (
             "max_tokens",
             "'max_tokens' is not supported, use max_completion_tokens",
@@ -94,7 +111,8 @@ def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
     ],
 )
 def test_a_refused_parameter_is_left_out(refused: str, message: str, said: str, left: set[str]) -> None:
-    written, body, lines = ask(lambda body: (400, {"error": {"message": message}}) if refused in body else "A\nB")
+    error = {"error": {"message": message, "param": refused}}
+    written, body, lines = ask(lambda body: (400, error) if refused in body else "A\nB")
     assert written == "A"  # a stop sequence that is left out ends the text all the same
     assert body.keys() - {"model", "messages"} == left
     assert lines == [f"HOST refuses {said} from now on"]
@@ -102,9 +120,10 @@ def test_a_refused_parameter_is_left_out(refused: str, message: str, said: str, 
 
 @pytest.mark.parametrize(
     ("status", "message"),
-    [(400, "System role not supported"), (500, "Conversation roles must alternate"), (422, "Unexpected role 'system'")],
+    [(400, "System role not supported"), (500, "Conversation roles must alternate"), (422, "Unexpected role 'system'"),
+     (400, "no developer/system instructions"), (422, [{"loc": ["role"], "msg": "Input is wrong", "input": "system"}])],
 )  # fmt: skip
-def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: int, message: str) -> None:
+def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: int, message: Any) -> None:
     written, body, said = ask(
         lambda body: (status, {"detail": message}) if body["messages"][0]["role"] == "system" else "A quay."
     )
@@ -122,7 +141,8 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: 
             (404, {"error": {"message": "no route"}}),
             "HOST answers 404 for the model tiny: no route; check its name and the address: most end in /v1",
         ),
-        ((422, {"detail": "too strict"}), r'HOST answers 422: {"detail": "too strict"}'),
+        ((422, {"detail": "too strict"}), "HOST answers 422: too strict"),
+        ((400, [{"error": {"message": "too strict"}}]), "HOST answers 400: too strict"),
         ((500, ERROR), "HOST answers 500: no"),
         ((302, ERROR), "HOST redirects to another address"),
         ((200, {"hello": 1}), "HOST does not answer like a model server; check the address"),
@@ -187,7 +207,7 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
 def test_a_slow_server() -> None:
     awake = threading.Event()
     with serving(lambda body: "Hello" if awake.wait(5) else "late") as server:
-        with pytest.raises(UnreachableModelError, match=r"did not answer within 0\.3 seconds \(--timeout\)"):
+        with pytest.raises(UnreachableModelError, match=r"did not answer within 0\.3 seconds; set a longer --timeout"):
             open_model(server.spec, timeout=0.3)
         awake.set()
 

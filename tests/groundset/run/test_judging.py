@@ -71,10 +71,11 @@ def test_a_language_model_judges_the_rows_of_a_file(
     assert capsys.readouterr().out == "Judged 2 questions: 1 good, 1 bad.\n"
 
 
-def test_what_cannot_be_read_is_bad(scripted: Scripted) -> None:
-    scripted({"judge": "I am sorry, I cannot."})
+@pytest.mark.parametrize("written", ["I am sorry, I cannot.", ""])
+def test_what_cannot_be_read_is_no_verdict(scripted: Scripted, written: str) -> None:
+    scripted({"judge": written})
     (row,) = groundset.judge("questions", ROWS[:1], critic_lm="tiny", quiet=True)
-    assert (row["verdict"], row["probability"]) == ("bad", None)
+    assert (row["verdict"], row["probability"]) == (None, None)
     assert "cannot be read" in row["reason"]
 
 

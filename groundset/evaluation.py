@@ -73,6 +73,7 @@ MEASURES: Mapping[str, Callable[[Ranks], float]] = {
     "nDCG@10": _gain,
 }
 _TESTED = "nDCG@10"
+_TOO_FEW = "that says nothing, since so few questions could not have shown any"
 
 
 class Result(NamedTuple):
@@ -128,13 +129,15 @@ class Comparison(NamedTuple):
     def conclusions(self) -> list[str]:
         """Return a sentence for each pair of retrievers with a significant difference, and one for all others."""
         count, found = len(self.samples), [each for each in self.differences if each.is_significant]
+        if self.differences and count < 2:
+            return ["One question cannot tell retrievers apart, so none are compared; take a run with more questions."]
         lines = [
             f"{each.better} is better than {each.worse}: {_TESTED} +{each.gain}, {stats.p_text(each.p)}; n={count}."
             for each in found
         ]
         if rest := [each.detectable for each in self.differences if not each.is_significant]:
             least = float(np.median(rest))
-            seen = f"the smallest detectable is about {least:.2f}" if least < 1 else "more questions could show one"
+            seen = f"the smallest detectable is about {least:.2f}" if least < 1 else _TOO_FEW
             lines.append(f"No {'other ' if lines else ''}significant differences with n={count}; {seen}.")
         return lines
 

@@ -5,9 +5,10 @@ Parquet is read in a child process with a memory limit: a few kilobytes of it ca
 here.
 """
 
+import csv
 import json
-import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -31,6 +32,13 @@ _MEMORY_MB = 1024
 # of ten, passages repeated in many rows one of a hundred.
 _MAX_RATIO, _ALWAYS_ALLOWED = 200, 256 << 20
 _ROW_COST = 1024  # memory of an empty row as a chunk or a question
+# Spreadsheets execute texts that begin like a formula, also in full width, and some behind spaces and what is not seen.
+# What is read with semicolons or tabs between its cells has further cells, and lines without regard to quotes.
+_UNSEEN = '"\\s\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff'
+_BEGIN = r"(?:^|(?<=[;\t\n])|(?<=\r)(?!\n))"
+_FORMULA = re.compile(f"^(?=[\t\r\n\0])|{_BEGIN}(?='|[{_UNSEEN}]*[=+@＝＋－＠-])")
+_GUARD = re.compile(f"{_BEGIN}'")
+_JSON_CELLS = ("headings", "start", "end", "retrieval_gt", "chunk_ids", "conversation", "probability")
 _ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; larger batches are hardly faster
 
 
@@ -48,6 +56,37 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
         if not isinstance(fields, dict):
             raise InputError(f"{where}: not a JSON object")
         yield where, fields
+
+
+def csv_cell(value: Any) -> Any:
+    """Return a value as a cell that no spreadsheet executes: a list as JSON, with apostrophes before formulas."""
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+    return _FORMULA.sub("'", text) if isinstance(text, str) else text
+
+
+def csv_rows(file: Path) -> Iterator[Row]:
+    """Yield the rows of a file as :func:`csv_cell` writes them; empty cells are None.
+
+    Raises:
+        InputError: the file cannot be read, or a row is malformed; the message names its line.
+    """
+    csv.field_size_limit(MAX_ROW)
+    reader = csv.DictReader((line.decode() + "\n" for _, line in numbered_lines(file)), strict=True)
+    try:
+        for fields in reader:
+            where = f"{file}, line {reader.line_num}"
+            if None in fields:
+                raise InputError(f"{where}: more cells than columns")
+            cells = {name: _GUARD.sub("", cell) if cell else None for name, cell in fields.items()}
+            yield (
+                where,
+                {
+                    name: json_of(f"{where}, column {name}", cell) if cell and name in _JSON_CELLS else cell
+                    for name, cell in cells.items()
+                },
+            )
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{file}, line {reader.line_num}: not a csv file in UTF-8 ({error})") from error
 
 
 def parquet_rows(file: Path, *, longest: int = MAX_ROW, kind: type[InputError] = InputError) -> Iterator[Row]:
@@ -195,11 +234,6 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         return check_numbers(metadata)
     except ValueError as error:
         raise InputError(f"{where}, column metadata: {error}; write it as a text or leave it out") from error
-
-
-def is_missing(value: object) -> bool:
-    """Return whether a cell of a table has no value: None or NaN."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _is_nested(value: object, depth: int) -> bool:

@@ -43,7 +43,7 @@ _PATIENCE = {
 }
 _COUNTS = ("accepted", "asked", "attempts", "surplus", "alternatives", "documents", "chunks")
 _USAGE = ("calls", "replayed", "prompt_tokens", "cached_tokens", "generated_tokens", "call_seconds", "seconds")
-_PRIVATE = ("documents", "chunks", "like", "personas", "profile_file")  # what a server need not know of a run
+_PRIVATE = ("documents", "chunks", "about", "like", "personas", "profile_file")  # what a server need not know of a run
 
 
 class Location(NamedTuple):
@@ -202,7 +202,7 @@ class Tracking:
 
     def _parameters(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return parameters as texts; a server gets only the last part of a path."""
-        texts = {re.sub(r"[^\w.\- ]", "_", name): str(value) for name, value in values.items()}
+        texts = {re.sub(r"[^\w.\- ]", "_", name): without_secrets(str(value)) for name, value in values.items()}
         if self.where.host:
             texts = {key: _PATH.sub(lambda path: PureWindowsPath(path[0]).name, text) for key, text in texts.items()}
         return {name: encodable(text)[:_LONGEST] for name, text in texts.items()}

@@ -86,7 +86,7 @@ def json_of(where: object, text: str | bytes, kind: Kind = InputError) -> Any:
         InputError: it is none; the message begins with ``where``.
     """
     try:
-        value = json.loads(text if isinstance(text, str) else text.decode())
+        value = json.loads(text if isinstance(text, str) else text.decode(), parse_constant=_no_number)
         json.dumps(value, ensure_ascii=False).encode()  # fails for lone surrogates such as "\ud800"
     except UnicodeDecodeError as error:
         raise kind(f"{where}: not UTF-8 text") from error
@@ -97,6 +97,10 @@ def json_of(where: object, text: str | bytes, kind: Kind = InputError) -> Any:
     except ValueError as error:
         raise kind(f"{where}: not JSON ({error})") from error
     return value
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number; write null, or leave it out")
 
 
 def first_fault(error: "ValidationError") -> str:

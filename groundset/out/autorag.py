@@ -1,9 +1,6 @@
-"""AutoRAG's two tables: `qa.parquet` and `corpus.parquet`.
+"""AutoRAG's corpus, `corpus.parquet`; its questions are a row of :data:`groundset.out.formats.EXPORTS`.
 
-AutoRAG takes no measure of retrieval for a question whose ground truth is ``[[]]``, as unanswerable questions have it.
-Sets with such questions have another column: the chunks that a question was made from.
-
-The corpus holds every chunk. AutoRAG compares times without time zones, so `last_modified_datetime` is naive UTC. Other
+It holds every chunk. AutoRAG compares times without time zones, so `last_modified_datetime` is naive UTC. Other
 metadata of a chunk is kept under its name; `start_end_idx` of an imported chunk is the one that it came with.
 """
 
@@ -15,15 +12,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from groundset.out.sets import EvaluationSet, other_answers
-from programs.types import Chunk, Sample
+from groundset.out.sets import EvaluationSet
+from programs.types import Chunk
 
 OFFSETS = "start_end_idx"
 OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
 
-def write_autorag(found: EvaluationSet, folder: Path) -> None:
-    """Write both tables."""
+def write_corpus(found: EvaluationSet, folder: Path) -> None:
+    """Write the corpus: id, text, offsets, neighbours and modification time of the document of each chunk."""
     import pyarrow.parquet as pq
 
     # AutoRAG requires a time; that of a run is known unless it was imported.
@@ -32,35 +29,12 @@ def write_autorag(found: EvaluationSet, folder: Path) -> None:
     modified = {
         name: time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time for name, time in times.items()
     }
-    for name, table in (("corpus", corpus_table(found.chunks, modified)), ("qa", qa_table(found.samples))):
-        with (folder / f"{name}.parquet").open("wb") as file:  # Arrow cannot open paths that are not UTF-8
-            pq.write_table(table, file)
-
-
-def qa_table(samples: Sequence[Sample]) -> Any:
-    """Build the Arrow table of questions: id, text, groups of ground-truth chunk ids, and answers."""
-    import pyarrow as pa
-
-    text, texts = pa.string(), pa.list_(pa.string())
-    columns = {"qid": text, "query": text, "retrieval_gt": pa.list_(texts), "generation_gt": texts}
-    if not all(sample.retrieval_gt for sample in samples):
-        columns["chunk_ids"] = texts
-    rows = [
-        {
-            "qid": sample.id,
-            "query": sample.question,
-            "retrieval_gt": [list(group) for group in sample.retrieval_gt] or [[]],
-            "generation_gt": [sample.answer, *other_answers(sample)],
-            "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
-        }
-        for sample in samples
-    ]
-    # Arrow ignores keys that are not in the schema.
-    return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
+    with (folder / "corpus.parquet").open("wb") as file:  # Arrow cannot open paths that are not UTF-8
+        pq.write_table(corpus_table(found.chunks, modified), file)
 
 
 def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> Any:
-    """Build the Arrow table of chunks: id, text, offsets, neighbours and modification time of the document."""
+    """Build the Arrow table of chunks."""
     import pyarrow as pa
 
     keys = {key for chunk in chunks for key, value in chunk.metadata.items() if value is not None} - OWN

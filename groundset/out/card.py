@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from groundset import __version__
 from groundset.out.formats import CORPUS, QA
@@ -36,14 +37,20 @@ _CONFIGURATION = (
     "merge", "min_length",
 )  # fmt: skip
 _ROLES = {"lm": "language model", "critic_lm": "judge", "embedder": "embedding model", "parser": "parser"}
-_LOCAL = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+# Where a path of a machine begins: an address, a drive, a share, a home, an absolute path, one that leads upwards.
+_LOCAL = re.compile(
+    r"(?:\b[a-z][a-z0-9+.-]+://|\bfile:|\b[a-z]:(?=[/\\])|\\\\(?=\w)|~[\w.-]*(?=[/\\])|(?:^|(?<=[/\\]))\.\.(?=[/\\])"
+    r"|^\.?[/\\~]|/(?=(?:home|users|root|mnt|media|volumes|private|tmp|var)/)).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_HOME = re.compile(r"(?:home|users)[/\\][^/\\]*[/\\]*$", re.IGNORECASE)  # the name of a user is that of the folder
 
 
 def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is published of ``run.json``."""
     configuration, models = record.get("configuration") or {}, record.get("models") or {}
     return {
-        **{name: record[name] for name in _RECORD if record.get(name) is not None},
+        **{name: _without_paths(record[name]) for name in _RECORD if record.get(name) is not None},
         "configuration": {name: configuration[name] for name in _CONFIGURATION if configuration.get(name) is not None},
         "models": {
             role: {"name": public_model(str(models[role].get("name") or "")), "sha256": models[role].get("sha256")}
@@ -53,13 +60,22 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_local(path: str) -> bool:
-    """Return whether a path, also one of Windows, says more than the place in the given folder."""
-    return bool(_LOCAL.match(path)) or ".." in re.split(r"[/\\]", path)
+def _without_paths(value: Any) -> Any:
+    """Return counts with public names; those of imported sets may be anything."""
+    return {public_name(name): each for name, each in value.items()} if isinstance(value, Mapping) else value
 
 
-def file_name(path: str) -> str:
-    """Return the last part of a path."""
+def is_local(name: str) -> bool:
+    """Return whether a name has a path in it, also one of Windows, that says more than a place in the given folder."""
+    return bool(_LOCAL.search(unquote(name)))
+
+
+def public_name(name: str) -> str:
+    """Return a path, title or other name with only the last part of a path of a machine."""
+    return _LOCAL.sub(lambda found: _file_name(_HOME.sub("", found[0])), unquote(name)) if is_local(name) else name
+
+
+def _file_name(path: str) -> str:
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
 
 
@@ -67,7 +83,7 @@ def public_model(name: str) -> str:
     """Return the name of a model without its path or the address of its server."""
     name = re.sub(r"@[a-z]+://.*", "", name, flags=re.IGNORECASE)
     is_path = not name.startswith("hf/") and (name.count("/") > 1 or name.lower().endswith(".gguf"))
-    return file_name(name) if is_path or is_local(name) else name
+    return _file_name(name) if is_path or is_local(name) else name
 
 
 def data_file(config: str, split: str) -> str:

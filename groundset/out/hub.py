@@ -20,11 +20,12 @@ from groundset import __version__
 from groundset.files import check_own, json_text, whole_folder, write_text
 from groundset.models.fetch import online
 from groundset.options import Options, option
-from groundset.out.card import MARKER, card, data_file, file_name, is_local, public_record
-from groundset.out.formats import CORPUS, QA, hf_tables
-from groundset.out.sets import EvaluationSet, Shares, joined
+from groundset.out.card import MARKER, card, data_file, is_local, public_name, public_record
+from groundset.out.formats import CORPUS, QA, TABLES
+from groundset.out.sets import EvaluationSet, Shares, Splits, joined
 from groundset.printing import say
 from groundset.privacy import without_secrets
+from groundset.run.record import conversation_of, kind_of
 from groundset.run.run import open_run
 from programs.errors import GroundsetError, HubError, InputError
 from programs.types import Chunk, Sample
@@ -118,28 +119,37 @@ def push_run(options: PushOptions) -> Pushed:
 
 
 def _portable(found: EvaluationSet) -> EvaluationSet:
-    """Replace paths of this or another machine: by the name of the file, and in ids by a digest."""
+    """Replace paths of this or another machine: by the name of the file, and in ids by a digest.
+
+    Of the metadata of samples only what has a column is kept.
+    """
 
     def named(name: str) -> str:
         return hashlib.sha256(name.encode()).hexdigest()[:16] if is_local(name) else name
 
     def moved(chunk: Chunk) -> Chunk:
         ids = {"chunk_id": named(chunk.chunk_id), "doc_id": named(chunk.doc_id)}
-        return chunk.model_copy(update={**ids, "path": file_name(chunk.path) if is_local(chunk.path) else chunk.path})
+        about = {"path": public_name(chunk.path), "title": public_name(chunk.title), "metadata": {}}
+        return chunk.model_copy(update={**ids, **about, "headings": tuple(map(public_name, chunk.headings))})
 
     def changed(sample: Sample) -> Sample:
         groups = tuple(tuple(map(named, group)) for group in sample.retrieval_gt)
-        return sample.model_copy(update={"contexts": tuple(map(moved, sample.contexts)), "retrieval_gt": groups})
+        about = {"evolution": public_name(sample.evolution), "language": public_name(sample.language)}
+        kind, messages = kind_of(sample), conversation_of(sample)
+        metadata = {"kind": kind and public_name(kind), "conversation": messages}
+        places = {"contexts": tuple(map(moved, sample.contexts)), "retrieval_gt": groups}
+        return sample.model_copy(update={"id": named(sample.id), **about, **places, "metadata": metadata})
 
     samples, chunks = list(map(changed, found.samples)), list(map(moved, found.chunks))
-    return found._replace(samples=samples, chunks=chunks)
+    splits = found.splits and Splits({named(name): each for name, each in found.splits.samples.items()}, {})
+    return found._replace(samples=samples, chunks=chunks, splits=splits)
 
 
 def _write(found: EvaluationSet, options: PushOptions, folder: Path) -> None:
     """Write tables, card and provenance; the same run gives the same bytes."""
     import pyarrow.parquet as pq
 
-    tables = hf_tables(found)
+    tables = {config: file.tables(found) for config, file in TABLES.items()}
     for config, splits in tables.items():
         for name, table in splits.items():
             file = folder / data_file(config, name)

@@ -6,9 +6,9 @@ for exports. Values that a run has no place for are kept in the metadata, of que
 """
 
 import hashlib
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,13 +19,14 @@ from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.out.autorag import OFFSETS, OWN
 from groundset.printing import Progress, say
-from groundset.rows import is_missing, jsonl_rows, metadata_of, optional, parquet_rows, required
+from groundset.rows import csv_rows, jsonl_rows, metadata_of, optional, parquet_rows, required
 from groundset.run.run import save_run
 from groundset.run.store import check_new
 from programs.errors import InputError
 from programs.languages import language_of
 from programs.text import MAX_READ, plain
 from programs.types import Chunk, Document, Retrieval, Sample
+from programs.untrusted import first_fault
 
 if TYPE_CHECKING:
     from groundset.run.run import Run
@@ -46,10 +47,10 @@ class ImportOptions(Options):
 
     files: tuple[Path, ...] = option(..., "The files of the set, or their folder.", metavar="FILES...", argument=True)
     out: Path = option(..., "The folder of the new run.", metavar="RUN")
-    format: Literal["autorag", "jsonl"] = option(
+    format: Literal["autorag", "csv", "jsonl"] = option(
         ...,
-        "autorag: qa.parquet and corpus.parquet, or their folder; jsonl: samples.jsonl of a run, or rows with "
-        "question, answer and contexts.",
+        "autorag: qa.parquet and corpus.parquet, or their folder; csv: questions.csv and corpus.csv of an export; "
+        "jsonl: samples.jsonl of a run, or rows with question, answer and contexts.",
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The model that embeds chunks and questions.", metavar="MODEL")
     quiet: bool = option(False, "Print nothing but errors.", short="-q")
@@ -132,7 +133,31 @@ class _ForeignSet:
         if not values["answer"].strip():
             raise InputError(f"{where}: question {name} has no answer; add one, or leave the row out")
         known = {"evolution": "imported", "contexts": tuple(contexts), "retrieval": _UNRANKED, **values}
-        self.samples[name] = Sample(language=language or language_of(plain(contexts[0].text[:MAX_READ])), **known)
+        known["language"] = language or language_of(plain(contexts[0].text[:MAX_READ]))
+        try:
+            self.samples[name] = Sample(**known)
+        except ValidationError as error:
+            raise InputError(f"{where}: {first_fault(error)}") from error
+
+    def chunks_of(self, where: str, ids: Iterable[str], corpus: Path) -> list[Chunk]:
+        """Return the chunks of ids.
+
+        Raises:
+            InputError: there is no such chunk in the corpus.
+        """
+        try:
+            return [self.chunks[name] for name in dict.fromkeys(ids)]
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{where}: there is no chunk {error.args[0]} in {corpus}") from error
+
+
+def _tables(files: Sequence[Path], format: str, *names: str) -> Iterator[Path]:
+    """Yield the files of these names, which are given, or their folder."""
+    inside = [path / name for path in files if path.is_dir() for name in names if (path / name).exists()]
+    named = {file.name: file for file in (*inside, *(path for path in files if not path.is_dir()))}
+    if sorted(named) != sorted(names):
+        raise InputError(f"{', '.join(map(str, files))}: {format} is two files, {' and '.join(names)}; name both")
+    return map(named.__getitem__, names)
 
 
 def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
@@ -142,38 +167,56 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
     several answers is the answer. Questions without a relevant chunk are left out, unless an export of groundset names
     the chunks that they were made from.
     """
-    tables = [file for path in files for file in (sorted(path.glob("*.parquet")) if path.is_dir() else [path])]
-    named = {file.stem: file for file in tables if file.stem in ("qa", "corpus")}
-    if len(named) != 2 or any(not path.is_dir() and path not in named.values() for path in files):
-        raise InputError(
-            f"{', '.join(map(str, files))}: autorag is two files, qa.parquet and corpus.parquet; name both"
-        )
-    found = _ForeignSet()
-    for where, fields in parquet_rows(named["corpus"]):
+    (qa, corpus), found = _tables(files, "autorag", "qa.parquet", "corpus.parquet"), _ForeignSet()
+    for where, fields in parquet_rows(corpus):
         chunk = chunk_of(where, {**fields, "chunk_id": None})
         if chunk.chunk_id in found.chunks:
             raise InputError(f"{where}: chunk {chunk.chunk_id} is in the table twice")
         found.add_chunk(where, chunk, OWN)
-    for where, fields in parquet_rows(named["qa"]):
+    for where, fields in parquet_rows(qa):
         groups = _groups(where, fields.get("retrieval_gt"))
+        found.chunks_of(where, chain(*groups), corpus)
         ids = [group[0] for group in groups] or fields.get("chunk_ids") or []
-        if missing := {name for group in (*groups, ids) for name in group} - found.chunks.keys():
-            raise InputError(f"{where}: there is no chunk {min(missing)} in {named['corpus']}")
         given = fields.get("generation_gt")
-        answers = [given] if isinstance(given, str) else [] if is_missing(given) else given
+        answers = [given] if isinstance(given, str) else given or []
         if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
             raise InputError(f"{where}, column generation_gt: must be a list of texts")
         more = {"answer_variants": answers[1:]} if len(answers) > 1 else {}
         if ids:
             found.add_sample(
                 where,
-                [found.chunks[name] for name in dict.fromkeys(ids)],
+                found.chunks_of(where, ids, corpus),
                 id=required(where, fields, "qid"),
                 question=required(where, fields, "query"),
                 answer="".join(answers[:1]),
                 retrieval_gt=groups,
                 metadata=_others(where, fields, (*_QA, "chunk_ids")) | more,
             )
+    return found
+
+
+def _read_csv(files: Sequence[Path]) -> _ForeignSet:
+    """Read the tables of an export as csv."""
+    (questions, corpus), found = _tables(files, "csv", "questions.csv", "corpus.csv"), _ForeignSet()
+    for where, fields in csv_rows(corpus):
+        found.add_chunk(where, chunk_of(where, {**fields, "chunk_id": required(where, fields, "chunk_id")}))
+    for where, fields in csv_rows(questions):
+        groups, ids = _groups(where, fields.get("retrieval_gt")), fields.get("chunk_ids")
+        found.chunks_of(where, chain(*groups), corpus)
+        if not isinstance(ids, list) or not ids:
+            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
+        found.add_sample(
+            where,
+            found.chunks_of(where, ids, corpus),
+            fields.get("language"),
+            id=required(where, fields, "id"),
+            question=required(where, fields, "question"),
+            answer=optional(where, fields, "answer") or "",
+            evolution=optional(where, fields, "evolution") or "imported",
+            retrieval_gt=groups,
+            probability=fields.get("probability"),
+            metadata={name: fields[name] for name in ("kind", "conversation") if fields.get(name)},
+        )
     return found
 
 
@@ -244,7 +287,7 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
 def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
     """Return the metadata of a row; columns that are not known are its ``imported``."""
     metadata = metadata_of(where, fields)
-    unknown = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
+    unknown = {name: value for name, value in fields.items() if name not in known and value is not None}
     extra, earlier = metadata_of(where, {"metadata": unknown}), metadata.get("imported")
     imported = earlier | extra if isinstance(earlier, dict) else extra
     return metadata | ({"imported": imported} if extra else {})
@@ -294,4 +337,8 @@ def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
     return rebuilt
 
 
-_READERS: Mapping[str, Callable[[Sequence[Path]], _ForeignSet]] = {"autorag": _read_autorag, "jsonl": _read_jsonl}
+_READERS: Mapping[str, Callable[[Sequence[Path]], _ForeignSet]] = {
+    "autorag": _read_autorag,
+    "csv": _read_csv,
+    "jsonl": _read_jsonl,
+}

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import BeforeValidator
 
@@ -126,11 +126,6 @@ def joined(runs: Sequence["Run"], *, signed: bool = False, shares: Mapping[str, 
         )
     splits = split(list(samples.values()), list(chunks.values()), shares) if shares else None
     return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents, splits)
-
-
-def chunk_row(chunk: Chunk) -> dict[str, Any]:
-    """Return a chunk as a row: ids, path, headings, offsets and text."""
-    return chunk.model_dump(mode="json", exclude={"metadata"})
 
 
 def other_answers(sample: Sample) -> list[str]:

@@ -8,6 +8,7 @@ Source: S. Robertson and H. Zaragoza, The Probabilistic Relevance Framework: BM2
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -86,8 +87,12 @@ def read_ranking(file: Path, questions: Sequence[str], chunks: Collection[str]) 
 
 
 def _read_lines(file: Path) -> Iterator[_Line]:
+    seen = set()
     for where, fields in jsonl_rows(file):
         question, ids = required(where, fields, "id"), fields.get("chunk_ids")
+        if question in seen:
+            raise InputError(f"{where}: question {question} is ranked twice")
+        seen.add(question)
         if not isinstance(ids, list) or not all(isinstance(chunk, str) for chunk in ids):
             raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
         yield from ((where, question, chunk, 0.0, rank) for rank, chunk in enumerate(ids))
@@ -101,6 +106,8 @@ def _read_trec(file: Path) -> Iterator[_Line]:
             if not fields:
                 continue
             question, _, chunk, rank, score, _ = fields
+            if not isfinite(float(score)):
+                raise InputError(f"{where}: the score {score} is no finite number")
             yield where, unquote(question), unquote(chunk), float(score), int(rank)
         except ValueError as error:
             raise InputError(f"{where}: not a line of a TREC run (question Q0 chunk rank score tag)") from error

@@ -166,7 +166,7 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
     options.out.mkdir(parents=True, exist_ok=True)
     corpus.write(options.out)
     record = {
-        "configuration": options.model_dump(mode="json"),
+        "configuration": options.model_dump(mode="json", exclude={"tracking"}),  # it may hold a password
         "models": setup.models(),
         "compiled": {"which": options.compiled, "steps": sorted(compiled.states), "sha256": compiled.digest},
         "documents": len(corpus.documents),

@@ -107,7 +107,7 @@ def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run: Any) -> No
 
 def test_two_retrievers_on_one_question(make_run: Any) -> None:
     found = compare(RoundtripOptions.parse({"run": make_run(about_words()[:1]), "retriever": "bm25"}))
-    assert found.conclusions() == ["No significant differences with n=1; more questions could show one."]
+    assert found.conclusions()[0].startswith("One question cannot tell retrievers apart, so none are compared")
     assert {each.p for each in found.differences} == {1.0}
 
 

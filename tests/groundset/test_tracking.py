@@ -28,7 +28,7 @@ SAMPLE = Sample(
 RECORD = {
     **{"started": "2026-01-01", "asked": 2, "accepted": 1, "attempts": 3, "documents": 1, "chunks": 1, "surplus": 0},
     **{"calls": 12, "prompt_tokens": 900, "seconds": 4.5, "counts": {"judge": {"tried": 3, "refused": 2}}},
-    "configuration": {"recipe": "evolved", "documents": ["/home/ada/secret"], "like": ["a query"], "seed": 0},
+    "configuration": {"recipe": "evolved", "documents": ["/home/ada/secret"], "like": ["a query"], "about": "a text"},
     "models": {"lm": {"name": "qwen", "sha256": "ab"}},
     "compiled": {"judge": {}},
     "versions": {"dspy": "3.4.1"},
@@ -139,7 +139,7 @@ def test_servers_get_figures_only_unless_texts_are_asked_for(
     assert line.endswith("(figures only; --track-texts sends texts to mlflow.example)")
     assert not artifacts(store, line)
     assert not found.inputs.dataset_inputs
-    assert not {"documents", "like"} & found.data.params.keys()
+    assert not {"documents", "like", "about"} & found.data.params.keys()
     assert "mlflow.user" not in found.data.tags
     parameters = {"out": "/home/ada/compiled", "weights": "./models/tiny.gguf"}
     line = store.log_compile(compiled(Path("judge.json")), parameters)

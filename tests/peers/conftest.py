@@ -97,7 +97,7 @@ def load(content: EvaluationSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         out, hosts, read = tmp_path / format, tmp_path / "hosts", tmp_path / "read.json"
         out.mkdir()
         hosts.touch()
-        EXPORTS[format].write(content, out)
+        EXPORTS[format].write_to(out, content)
         environment = {
             **SILENCED,
             **PLAIN,

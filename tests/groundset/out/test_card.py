@@ -76,12 +76,23 @@ def test_folders_and_cards_of_others_are_refused(push: Push, tmp_path: Path) -> 
 def test_nothing_of_this_machine_is_published(push: Push, tmp_path: Path) -> None:
     found = two_documents()
     first, second = (each.contexts[0] for each in found.samples)
-    hidden = {"path": "C:\\Users\\secret\\b.md", "doc_id": "C:\\Users\\secret\\b.md", "chunk_id": "/home/secret/b.md#1"}
+    hidden = {
+        "path": "C:\\Users\\secret\\b.md",
+        "doc_id": "of file:///home/secret/b.md",
+        "chunk_id": "1 of \\\\secret\\share\\b.md",
+        "title": "Plan in C:\\Users\\Secret Person\\b.docx",
+        "headings": ("~secret/notes/a.md", "%2Fhome%2Fsecret"),
+    }
     moved = [
         first.model_copy(update={"path": "/home/secret/a.md", "metadata": {"persona": "a secret persona"}}),
         second.model_copy(update=hidden),
     ]
-    asked = [sample("q-1", moved[0], metadata={"persona": "a secret persona"}), sample("q-2", *moved)]
+    asked = [
+        sample("q-1", moved[0], metadata={"persona": "a secret persona", "profile": "secret"}),
+        sample(
+            "D:\\secret\\q", *moved, language="/home/secret", evolution="x:/secret/y", metadata={"kind": "/secret/k"}
+        ),
+    ]
     documents = [
         each.model_copy(update={"doc_id": chunk.doc_id})
         for each, chunk in zip(found.documents.values(), moved, strict=True)
@@ -90,7 +101,7 @@ def test_nothing_of_this_machine_is_published(push: Push, tmp_path: Path) -> Non
     push(run, dry_run=tmp_path / "dry")
     written = contents(tmp_path / "dry")
     for name, content in written.items():
-        assert b"secret" not in content, name
+        assert b"secret" not in content.lower(), name
     record = json.loads(written["groundset.json"])
     assert record["configuration"] == {"recipe": "evolved", "size": 2, "kinds": {"fact": 1.0}}
     assert record["models"]["lm"] == {"name": "tiny.gguf", "sha256": "a" * 64}

@@ -36,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_command_and_function_write_the_same(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exported = groundset.export(run, format="autorag,csv,adk", out=tmp_path / "python")
-    assert exported == (2, 4)
+    assert exported == (2, 4, tmp_path / "python")
     with pytest.raises(SystemExit) as leaving:
         cli.main(["export", str(run.folder), "--format", "autorag, csv", "--out", str(tmp_path / "cli")])
     assert leaving.value.code == 0
@@ -80,7 +80,7 @@ def test_runs_are_joined(run: Run, tmp_path: Path) -> None:
     town = document("town", 2)
     third = saved(tmp_path / "town", [sample("q-3", cut(town)[0])], documents=[town])
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
-    assert (exported, asked(tmp_path / "out")) == ((3, 6), ["q-1", "q-2", "q-3"])
+    assert (exported, asked(tmp_path / "out")) == ((3, 6, tmp_path / "out"), ["q-1", "q-2", "q-3"])
     found = joined([run, third])
     assert [tuple(row) for row in found.vectors()] == [tuple(row) for each in (run, third) for row in each.vectors]
     assert found.embedder() == "words"
@@ -138,8 +138,7 @@ def test_failed_export_changes_no_format(run: Run, tmp_path: Path, monkeypatch: 
     def full_disk(found: EvaluationSet, folder: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(formats, "EXPORTS", exports := {**formats.EXPORTS, "beir": Export(full_disk, ("a",))})
-    monkeypatch.setattr("groundset.out.formats.EXPORTS", exports)
+    monkeypatch.setattr(formats, "EXPORTS", {**formats.EXPORTS, "beir": Export({"a.json": None}, write=full_disk)})
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
     with pytest.raises(InputError, match="No space left on device"):
         groundset.export(less, format="csv,adk,beir", out=out)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ import pytest
 from evaluation_sets import evaluation_set, many_documents, run_of, two_documents
 
 from groundset.files import check_own
-from groundset.out.formats import EXPORTS, hf_tables
+from groundset.out.formats import EXPORTS, TABLES
 from groundset.out.sets import EvaluationSet, Splits, other_answers
 from groundset.retrieval import embed
+from groundset.rows import csv_rows
 from groundset.run.record import conversation_of
 from programs.types import Retrieval, Sample
 
@@ -32,14 +34,14 @@ MESSAGES = [
 FORMULAS = [
     "=HYPERLINK(\"http://evil.example\",\"x\")", "+1", "-2 degrees", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1",
     "'=1", "''", "'s-Hertogenbosch", "\0=1", 'a,"b"\r\nc;=1', "\u2028=1", "\u200b=1", "\ufeff=1", " \u200b\u00a0@x",
-    "plain", "é" * 40_000,
+    "plain", "é" * 40_000, "a;=1", "a; \ufeff@x;'b", "- one\n- two\r\n+ three\r\r\n=4", 'a;"=1"', ";;'=1;''", "a\t=1",
 ]  # fmt: skip
 
 
 def written(found: EvaluationSet, name: str, out: Path) -> Path:
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
-    EXPORTS[name].write(found, folder)
+    EXPORTS[name].write_to(folder, found)
     return folder
 
 
@@ -145,14 +147,18 @@ def test_csv_tables(tmp_path: Path) -> None:
         assert (raw.count(b"\r\n"), raw.count(b"\n")) == (count + 1, count + 1), "the line ends of RFC 4180"
 
 
-def test_csv_cells_are_no_formulas_and_can_be_restored(tmp_path: Path) -> None:
+UNSEEN = " \u200b\ufeff\u00a0\u2028\r\n\0"
+
+
+def test_csv_cells_are_no_formulas_however_they_are_read_and_are_restored(tmp_path: Path) -> None:
     asked = [changed(id=f"={place}", question=f"{text} ?", answer=text) for place, text in enumerate(FORMULAS)]
-    out = written(with_samples(*asked), "csv", tmp_path)
-    found = read_csv(out / "questions.csv")
-    assert [row["answer"].removeprefix("'") for row in found] == FORMULAS
-    assert [row["id"].removeprefix("'") for row in found] == [each.id for each in asked]
-    for cell in (cell for row in found for cell in row.values()):
-        assert cell.lstrip(" \u200b\ufeff\u00a0\u2028")[:1] not in set("=+-@＝＋－＠\t\r\n\0")
+    file = written(with_samples(*asked), "csv", tmp_path) / "questions.csv"
+    assert [(row["id"], row["answer"]) for _, row in csv_rows(file)] == [(each.id, each.answer) for each in asked]
+    for delimiter in ",;\t":
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            for cell in chain(*csv.reader(stream, delimiter=delimiter)):
+                assert cell[:1] not in set("\t\r\n\0") or delimiter != ","
+                assert cell.lstrip(UNSEEN + "\t")[:1] not in set("=+-@＝＋－＠"), (delimiter, cell)
 
 
 def test_jsonl_is_complete(tmp_path: Path) -> None:
@@ -181,7 +187,7 @@ def test_hf_is_loaded_by_datasets(tmp_path: Path, capfd: pytest.CaptureFixture[s
 def test_hf_types_do_not_depend_on_values() -> None:
     bare = changed(contexts=(), retrieval_gt=(), probability=None)
     full = changed(metadata={"kind": "time", "conversation": MESSAGES})
-    schemas = [hf_tables(with_samples(each))["qa"]["test"].schema for each in (bare, full)]
+    schemas = [TABLES["qa"].tables(with_samples(each))["test"].schema for each in (bare, full)]
     assert schemas[0] == schemas[1]
     assert schemas[0].field("rank").type == "int64"
 
@@ -255,7 +261,7 @@ def test_unanswerable_questions_are_as_their_tools_expect_them(tmp_path: Path) -
     assert "q-1" not in (beir / "qrels" / "test.tsv").read_text()
     metadata = rows(beir / "queries.jsonl")[0]["metadata"]
     assert (metadata["answerable"], metadata["chunk_ids"]) == (False, ["ferry-0002"])
-    table = hf_tables(found)["qa"]["test"].to_pylist()
+    table = TABLES["qa"].tables(found)["test"].to_pylist()
     assert [(row["answerable"], len(row["contexts"])) for row in table] == [(False, 1), (True, 2)]
     assert rows(written(found, "deepeval", tmp_path) / "goldens.json")[0]["context"] == []
     ragas = written(found, "ragas", tmp_path)
@@ -265,7 +271,7 @@ def test_unanswerable_questions_are_as_their_tools_expect_them(tmp_path: Path) -
 
 def test_conversations_and_other_answers_have_their_places(tmp_path: Path) -> None:
     found = odd_set()
-    assert [row["conversation"] for row in hf_tables(found)["qa"]["test"].to_pylist()] == [None, MESSAGES]
+    assert [row["conversation"] for row in TABLES["qa"].tables(found)["test"].to_pylist()] == [None, MESSAGES]
     [golden] = rows(written(found, "deepeval", tmp_path) / "conversations.json")
     assert (golden["scenario"], golden["expected_outcome"], golden["turns"]) == (
         found.samples[1].question,
@@ -313,14 +319,14 @@ from groundset.out.formats import EXPORTS
 for name in set(EXPORTS) - {"triplets"}:
     folder = Path(sys.argv[1], name)
     folder.mkdir(parents=True)
-    EXPORTS[name].write(many_documents(), folder)
+    EXPORTS[name].write_to(folder, many_documents())
 """
 
 
 def test_every_format_declares_its_files_and_repeats_itself(every_format: Path, tmp_path: Path) -> None:
     for name, row in EXPORTS.items():
-        check_own(every_format / name, row.files)
-        assert (every_format / name / row.files[0].partition("/")[0]).exists()
+        check_own(every_format / name, row.own)
+        assert (every_format / name / next(iter(row.files))).exists()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
     command = [sys.executable, "-c", WRITE, str(tmp_path / "again"), str(ROOT / "tests")]
     subprocess.run(command, check=True, env=environment, timeout=120)

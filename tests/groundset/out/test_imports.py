@@ -104,10 +104,13 @@ def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], li
     return qa, corpus
 
 
-def test_autorag_export_of_an_import_is_identical(tmp_path: Path) -> None:
-    run = saved(tmp_path / "run")
-    groundset.export(run, format="autorag", out=tmp_path / "out")
-    again = imported(tmp_path / "out", out=tmp_path / "again")
+@pytest.mark.parametrize("format", ["autorag", "csv"])
+def test_import_of_an_export_is_identical(tmp_path: Path, format: str) -> None:
+    whole = two_documents()
+    formula = whole.samples[0].model_copy(update={"question": "=1;-2\n'3", "answer": "- nine\n- ten"})
+    run = saved(tmp_path / "run", [formula, whole.samples[1].model_copy(update={"retrieval_gt": ()})])
+    groundset.export(run, format=format, out=tmp_path / "out")
+    again = imported(tmp_path / "out", out=tmp_path / "again", format=format)
     assert list(again.chunks.values()) == list(run.chunks.values()), "places, titles and all"
     texts = [[document.text for document in each.documents.values()] for each in (again, run)]
     assert texts[0] == texts[1]
@@ -193,9 +196,14 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
     time = pa.array([2**62], pa.timestamp("us"))
     pq.write_table(pa.table({"doc_id": ["c1"], "contents": ["Later."], "seen": time}), far / "corpus.parquet")
     text = write_lines(tmp_path / "notes.txt", "mine")
+    tables = {"questions.csv": b"id,chunk_ids,probability\nq,[],\n", "corpus.csv": b"chunk_id,text\nc,=1,2\n"}
+    for name, content in tables.items():
+        (tmp_path / name).write_bytes(content)
     for files, format_, message in (
+        ([tmp_path / "corpus.csv"], "csv", "csv is two files, questions.csv and corpus.csv; name both"),
+        ([tmp_path / name for name in tables], "csv", "corpus.csv, line 2: more cells than columns"),
         ([tmp_path / "no.jsonl"], "jsonl", "no.jsonl: No such file"),
-        ([text], "excel", "format excel: choose one of autorag, jsonl"),
+        ([text], "excel", "format excel: choose one of autorag, csv, jsonl"),
         ([text], "jsonl", "notes.txt, line 1: not JSON"),
         ([write_lines(tmp_path / "none.jsonl")], "jsonl", "there is no question"),
         ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
@@ -266,6 +274,7 @@ def test_jsonl_rows(tmp_path: Path) -> None:
         ({**row, "question": None}, "line 2: column question is missing"),
         ({**row, "metadata": {"size": 2**63}}, "line 2, column metadata: a number does not fit 64 bits"),
         ({**row, "size": 2**63}, "line 2, column metadata: a number does not fit 64 bits"),
+        ('{"question": "When?", "answer": NaN}', r"line 2: not JSON \(NaN is no number"),
         (row, "line 2: question .* is there twice"),
     ):
         with pytest.raises(InputError, match=message):

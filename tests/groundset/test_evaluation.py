@@ -1,6 +1,7 @@
 """`groundset roundtrip`: measures, tests and what is printed."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,15 +148,10 @@ def test_wrong_options(make_run: Any, options: dict[str, Any], message: str) -> 
 
 
 def test_runs_that_cannot_be_searched(make_run: Any, word_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    chunk = chunks_of(1)[0]
-    run = make_run([sample(0, "nothing", chunk=chunk)])
+    run = make_run([sample(0, "nothing", chunk=chunks_of(1)[0])])
     with pytest.raises(InputError, match="no question that a chunk answers"):
         compare(RoundtripOptions.parse({"run": run}))
-
-
-def test_an_embedder_with_other_weights_is_refused(
-    make_run: Any, word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    shutil.rmtree(run)
     run = make_run(about_words())
     monkeypatch.setattr(embed, "open_embedder", lambda name: word_encoder("1" * 64))
     with pytest.raises(InputError, match="words: its weights differ"):

@@ -13,7 +13,7 @@ from groundset import cli
 from groundset.files import write_text
 from groundset.out import formats
 from groundset.out.formats import Export
-from groundset.out.sets import EvaluationSet, joined, parse_shares, split
+from groundset.out.sets import EvaluationSet, joined, split
 from groundset.run.run import Run
 from groundset.run.store import Review
 from programs.errors import InputError
@@ -147,12 +147,6 @@ def test_failed_export_changes_no_format(run: Run, tmp_path: Path, monkeypatch: 
     assert {name: (out / name).read_bytes() for name in names(out)} != before, "an earlier export is replaced"
 
 
-def test_files_that_are_not_written_again_go(run: Run, tmp_path: Path) -> None:
-    write_text(tmp_path / "conversations.jsonl", "{}")
-    groundset.export(run, format="ragas", out=tmp_path)
-    assert names(tmp_path) == ["testset-0.1.jsonl", "testset.jsonl"]
-
-
 @pytest.fixture
 def large() -> EvaluationSet:
     """Return forty documents with four chunks; three questions about each of the first thirty."""
@@ -205,12 +199,8 @@ def test_split_questions_go_to_their_files(tmp_path: Path) -> None:
         sample(each.chunk_id, each, question=f"{each.chunk_id}?") for source in documents for each in cut(source)
     ]
     run = saved(tmp_path / "run", samples, documents=documents)
-    groundset.export(run, format="beir,jsonl", out=tmp_path / "out", splits={"train": 0.67, "test": 0.33})
+    groundset.export(run, format="beir,jsonl", out=tmp_path / "out", splits=" train = 0.67, test=0.33")
     assert names(tmp_path / "out" / "beir" / "qrels") == ["test.tsv", "train.tsv"]
     rows = [json.loads(line) for line in (tmp_path / "out" / "jsonl" / "samples.jsonl").read_text().splitlines()]
     assert Counter(row["split"] for row in rows) == {"train": 4, "test": 2}
     assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in rows}) == 3
-
-
-def test_shares_are_parsed() -> None:
-    assert parse_shares(" train = 0.8, test=0.2") == {"train": 0.8, "test": 0.2}

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from evaluation_sets import evaluation_set, many_documents, run_of, two_documents
+from evaluation_sets import many_documents, two_documents
 
 from groundset.files import check_own
 from groundset.out.formats import EXPORTS, TABLES
@@ -333,24 +333,3 @@ def test_every_format_declares_its_files_and_repeats_itself(every_format: Path, 
     for file in (tmp_path / "again").rglob("*.*"):
         place = file.relative_to(tmp_path / "again")
         assert file.read_bytes() == (every_format / place).read_bytes(), place
-
-
-def test_formats_do_not_depend_on_order(every_format: Path, tmp_path: Path) -> None:
-    whole = many_documents()
-    turned = evaluation_set(
-        run_of(
-            whole.samples[::-1], [*whole.documents.values()][::-1], whole.chunks[::-1], vectors=whole.vectors()[::-1]
-        )
-    )
-    for name in EXPORTS:
-        written(turned, name, tmp_path / "turned")
-    tables = [file for file in every_format.rglob("*") if file.suffix in (".parquet", ".jsonl", ".csv", ".tsv")]
-    assert len(tables) >= 12
-    for file in tables:
-        place = file.relative_to(every_format)
-        assert in_any_order(file) == in_any_order(tmp_path / "turned" / place), place
-
-
-def in_any_order(file: Path) -> list[str]:
-    lines = pq.read_table(file).to_pylist() if file.suffix == ".parquet" else file.read_bytes().split(b"\n")
-    return sorted(map(str, lines))

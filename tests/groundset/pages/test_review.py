@@ -77,14 +77,8 @@ def test_token_host_and_origin_are_checked(make_run: MakeRun, path: str, headers
         assert "Tollvik" not in answer.text
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     assert pages.kept() == []
-
-
-def test_forms_of_other_sites_are_refused(make_run: MakeRun) -> None:
-    pages = Pages(make_run())
-    for origin, status in (("https://evil.example", 403), ("http://localhost", 303)):
-        answer = pages.client.post("/token/1", data={"verdict": "signed"}, headers={"Origin": origin})
-        assert answer.status_code == status
-    assert len(pages.kept()) == 1
+    own = {"Origin": "http://localhost"}
+    assert pages.client.post("/token/1", data={"verdict": "signed"}, headers=own).status_code == 303
 
 
 def test_headers(make_run: MakeRun) -> None:

@@ -31,6 +31,7 @@ _NOISE_CLASS = re.compile(
 )
 _CONTENT = {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
 _OPENING = re.compile(r"h\d|summary|dt")  # the headings of accordions, which show what is below
+_PANEL = re.compile(r"panel|\bpane\b|-pane\b|accordion|collaps|answer|faq", re.IGNORECASE)  # shown by a click
 _BLANKS = re.compile(r"[ \t]{1000,}")  # collapsed, because patterns of the converter take quadratic time on them
 _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentieth
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
@@ -90,8 +91,8 @@ def _drop_noise(root: Tag) -> None:
     for part in (*root.find_all(string=lambda text: isinstance(text, Comment)), *root.select(_NEVER_SHOWN)):
         part.extract()
     for button in root.find_all("button"):
-        if button.find_parent(_OPENING):
-            button.unwrap()
+        if button.find_parent(_OPENING) or button.has_attr("aria-expanded") or _PANEL.search(str(button.get("class"))):
+            button.name = "p" if button.find_parent(_OPENING) is None else "span"
         else:
             button.decompose()
     most = _MAX_NOISE * len(root.get_text())
@@ -109,7 +110,8 @@ def _is_noise(element: Tag) -> bool:
     style = str(element.get("style") or "").replace(" ", "").lower()
     is_hidden = element.has_attr("hidden") or element.get("aria-hidden") == "true" or "display:none" in style
     above = element.find_previous_sibling() if is_hidden else None
-    is_hidden &= element.get("role") != "tabpanel" and not (above and _OPENING.match(above.name))
+    is_panel = _PANEL.search(f"{classes} {element.get('role')}") or (above and _OPENING.match(above.name))
+    is_hidden &= not is_panel
     is_banner = bool(_BANNER.search(classes))
     if element.name in _CONTENT or not (is_banner or is_hidden or _NOISE_CLASS.search(classes)):
         return False
@@ -150,6 +152,8 @@ def _straighten(table: Tag) -> None:
             part.name = "div" if part.find_parent("table") is table else part.name
         table.name = "div"
         return
+    for string in table.find_all(string=lambda string: "|" in string):
+        string.replace_with(string.replace("|", "\\|"))
     below: dict[int, tuple[int, str]] = {}  # by column: how many rows a cell still spans, and its text
     cells = 0
     for row in table.find_all("tr"):

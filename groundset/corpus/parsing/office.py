@@ -22,6 +22,7 @@ _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _TEXTS = frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx", ".html", ".htm", ".xhtml"})
 _INTEGRAL = '<m:naryPr><m:chr m:val="∫"/>'.encode()  # the sign unless another one follows; markitdown knows no default
+_BARE = re.compile(rb"<m:(f|acc|bar|d|groupChr)>(?!<m:\1Pr)")  # markitdown fails for these without properties
 _DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
 
@@ -63,7 +64,8 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(slim, "w") as copy:
         for entry in archive.infolist():
             kind = PurePosixPath(entry.filename).suffix.lower()
-            content = archive.read(entry).replace(b"<m:naryPr>", _INTEGRAL) if kind in _TEXTS else b""
+            content = archive.read(entry) if kind in _TEXTS else b""
+            content = _BARE.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(b"<m:naryPr>", _INTEGRAL)
             if suffix != ".epub" and _DOCUMENT_TYPE.search(content):
                 raise UnparsableError("declares an XML document type")
             copy.writestr(entry.filename, content)

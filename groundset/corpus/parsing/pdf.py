@@ -327,8 +327,8 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
 
     def shown(part: Any) -> str:
         text: str = part.get_text()
-        is_raised = isinstance(part, LTChar) and part.size < 0.8 * size and part.y0 > item.y0 + 0.2 * size
-        return text.translate(RAISED) if is_raised and text.isdigit() else text
+        is_raised = isinstance(part, LTChar) and part.size < 0.9 * size and part.y0 > item.y0 + 0.15 * size
+        return text.translate(RAISED) if is_raised and text in "0123456789+-−" else text
 
     text = plain_line("".join(map(shown, item)))
     text = _as_read(text) if characters[0].x0 < characters[-1].x0 else text

@@ -123,8 +123,8 @@ def test_page_with_many_text_boxes_is_read_from_top_to_bottom() -> None:
 
 
 def test_raised_digits_stay_apart_from_the_number_before() -> None:
-    raised = b"BT /F1 12 Tf 50 700 Td (There are 10) Tj /F1 7 Tf 5 Ts (6) Tj 0 Ts /F1 12 Tf ( stars in it.) Tj ET"
-    assert "There are 10⁶ stars in it." in parse_pdf(pdf(TEXT + raised)).text
+    raised = b"BT /F1 12 Tf 50 700 Td (There are 10) Tj /F1 9.8 Tf 5 Ts (-6) Tj 0 Ts /F1 12 Tf ( stars in it.) Tj ET"
+    assert "There are 10⁻⁶ stars in it." in parse_pdf(pdf(TEXT + raised)).text
 
 
 def test_lines_from_right_to_left_are_read_from_the_right() -> None:

@@ -19,6 +19,7 @@ JAPANESE = "東京は日本の首都であり、世界最大級の都市です�
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "utf-16"),
         (JAPANESE, "shift_jis"),
+        (f"①髙橋。{JAPANESE}", "cp932"),
         ("Smiles 🙂 and families 👩‍👩‍👧.", "utf-8"),
     ],
 )

@@ -26,15 +26,10 @@ open_run = for_python(open_run)
 
 
 class Row(NamedTuple):
-    """A function of Python.
+    """A function of Python, which returns what its target returns."""
 
-    Attributes:
-        target: ``module:function``, which takes the options last; what it returns, the function returns.
-        positional: the options that can be given by position.
-    """
-
-    target: str
-    positional: tuple[str, ...] = ()
+    target: str  # ``module:function``, which takes the options last
+    positional: tuple[str, ...] = ()  # the options that can be given by position
 
 
 FUNCTIONS: Mapping[str, Row] = {

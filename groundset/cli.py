@@ -16,6 +16,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,6 +55,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 _GROUPS = {"labels": "Check labels, and make them from reviews.", "models": "List known models and download them."}
 _PROGRAM = "groundset"
 _BROKEN_PIPE = 141
+_ALIKE = 0.8  # of names of options, from 0 to 1: --spice and --price are, --exclude and --clues are not
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": _CONTEXT}
 
@@ -187,6 +189,8 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _fail("aborted", 1)
     except typer.TyperException as error:
+        if proposed := getattr(error, "possibilities", None):  # Typer also proposes options that are hardly alike
+            proposed[:] = get_close_matches(getattr(error, "option_name", ""), proposed, cutoff=_ALIKE)
         message = error.format_message()
         in_our_style = message if message.startswith("Usage: ") else message[:1].lower() + message[1:].rstrip(".")
         return _fail(in_our_style, error.exit_code)

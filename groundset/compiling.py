@@ -1,9 +1,8 @@
 """`groundset compile`: prompts, heads or weights of steps and recipes, compiled against labels for one model."""
 
-import sqlite3
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +19,7 @@ from groundset.labelling import LABELS, fitted_judge, with_own
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, counted, say
 from groundset.run.compiled import SHIPPED, load_compiled
+from groundset.run.store import Store
 from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
 from programs.errors import InputError, TrackingError
 
@@ -82,27 +82,16 @@ class CompileOptions(Options):
 
 @dataclass
 class Report:
-    """What a compile gave.
+    """What a compile gave."""
 
-    Attributes:
-        step: the step or recipe.
-        model: the model that it is for, or of heads the embedder.
-        optimizer: its name.
-        figures: ``before_dev``, ``after_dev``, ``gain_test_low``, …; calls, tokens and seconds.
-        ending: ``complete``, ``budget`` or ``interrupted``.
-        files: what was written; nothing if it is not better.
-        program: the compiled predictor or program.
-        candidates: the variants that were run, the original first.
-    """
-
-    step: str
-    model: str
+    step: str  # the step or recipe
+    model: str  # the model that it is for, or of heads the embedder
     optimizer: str
-    figures: dict[str, float] = field(default_factory=dict)
-    ending: str = "complete"
-    files: list[Path] = field(default_factory=list)
-    program: Any = None
-    candidates: "list[Candidate]" = field(default_factory=list)
+    figures: dict[str, float] = field(default_factory=dict)  # ``before_dev``, ``gain_test_low``, …; calls, tokens, time
+    ending: str = "complete"  # or ``budget``, ``interrupted``
+    files: list[Path] = field(default_factory=list)  # what was written; nothing if it is not better
+    program: Any = None  # the compiled predictor or program
+    candidates: "list[Candidate]" = field(default_factory=list)  # the variants that were run, the original first
 
     def __str__(self) -> str:
         """Return what a user wants to know."""
@@ -190,7 +179,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         raise InputError(f"--out {options.out}: the state of a step goes to a folder, as {name}.json")
     folder = options.out.parent if options.out.suffix == ".json" else options.out
     with ExitStack() as stack:
-        journal = stack.enter_context(closing(_Journal(folder / "calls.sqlite")))
+        journal = stack.enter_context(Store.for_calls(folder / "calls.sqlite"))
         progress.phase("Opening models")
         opened: dict[str, Model] = {}
         for spec in filter(None, (options.lm, options.prompt_lm, options.critic_lm)):
@@ -337,22 +326,3 @@ def _track(report: Report, options: CompileOptions) -> None:
         say(f"  logged: {store.log_compile(report, options.model_dump(exclude=unlogged, exclude_none=True))}")
     except (InputError, TrackingError) as error:
         say(f"  not tracked: {error}; --no-track leaves it out", err=True)
-
-
-class _Journal:
-    """Finished calls of compiles in a folder, so that none is paid twice."""
-
-    def __init__(self, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
-        self._connection.execute("CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, response TEXT) WITHOUT ROWID")
-
-    def get(self, key: str) -> str | None:
-        found = self._connection.execute("SELECT response FROM calls WHERE key = ?", (key,)).fetchone()
-        return found[0] if found else None
-
-    def put(self, key: str, response: str) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO calls VALUES (?, ?)", (key, response))
-
-    def close(self) -> None:
-        self._connection.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from groundset import privacy
 from programs.errors import GroundsetError, InputError
@@ -18,6 +18,7 @@ from programs.errors import GroundsetError, InputError
 DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_LARGEST = 1 << 63
 _CHOICE = re.compile(r"'(.*?)'")
 _REASONS = {  # messages by type of pydantic error; other messages are its own
     **dict.fromkeys(("int_parsing", "int_from_float", "int_type"), "must be a whole number"),
@@ -36,28 +37,17 @@ _SPELLED = re.compile(r"(?P<command>`[^`]*`)|(?<![\w-])--(?P<no>no-)?(?P<name>[a
 
 
 def option(
-    default: Any,
-    description: str,
+    default: Any,  # ``...`` for a required option
+    description: str,  # the help text
     *,
-    metavar: str | None = None,
-    short: str | None = None,
-    shown: str | None = None,
-    argument: bool = False,
-    command_only: bool = False,
-    **limits: Any,
+    metavar: str | None = None,  # the placeholder of the value in the help; by default its type or choices
+    short: str | None = None,  # a one-letter flag, such as ``-q``
+    shown: str | None = None,  # the text of the default in the help, if it is not the value
+    argument: bool = False,  # whether it is a positional argument of the command
+    command_only: bool = False,  # whether Python has no such parameter
+    **limits: Any,  # constraints of pydantic's ``Field``, such as ``ge``
 ) -> Any:
-    """Declare an option as a field of a pydantic model.
-
-    Args:
-        default: the default value; ``...`` for a required option.
-        description: the help text.
-        metavar: the placeholder of the value in the help; by default its type or choices.
-        short: a one-letter flag, such as ``-q``.
-        shown: the text of the default in the help, if it is not the value.
-        argument: whether it is a positional argument of the command.
-        command_only: whether Python has no such parameter.
-        **limits: constraints of pydantic's ``Field``, such as ``ge``.
-    """
+    """Declare an option as a field of a pydantic model."""
     extra: dict[str, Any] = {"metavar": metavar, "short": short, "shown": shown, "argument": argument}
     extra["command_only"] = command_only
     return Field(default, description=description, json_schema_extra=extra, **limits)
@@ -67,6 +57,16 @@ class Options(BaseModel):
     """The options of a command; the docstring of a subclass is the help of its command."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @field_validator("*")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+            raise ValueError("does not fit 64 bits")
+        for path in value if isinstance(value, tuple) else (value,):
+            if isinstance(path, Path) and {"\0", "\r"} & set(str(path)):
+                raise ValueError("a path must not contain a carriage return or NUL")
+        return value
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:

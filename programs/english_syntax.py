@@ -99,7 +99,8 @@ def subject_of(subject: Any, title: str) -> str:
     text, first = text_of(tokens), tokens[0]
     if len(tokens) > _MAX_SUBJECT_WORDS or first.lower_ in _POINTING:
         return ""
-    plain = first.pos_ != "PROPN" and not first.ent_type_ and first.text[1:] == first.lower_[1:]
+    is_name = first.pos_ == "PROPN" or first.ent_type_ or (first.pos_ == "NOUN" and tokens[1:] and tokens[1].is_title)
+    plain = not is_name and first.text[1:] == first.lower_[1:]
     if first.i == 0 and (plain or first.pos_ == "DET"):
         text = text[:1].lower() + text[1:]
     noun = re.fullmatch(r"the ([a-z]+)", text)

@@ -26,6 +26,7 @@ _PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # pipes that the shell op
 
 # The messages of pydantic that are not plain.
 _FAULTS = {"extra_forbidden": "unknown key", "missing": "missing", "too_short": "must not be empty"}
+_FAULTS["model_type"] = "must be an object, in braces"
 Kind = type[InputError]
 
 

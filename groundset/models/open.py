@@ -31,7 +31,7 @@ import dspy
 from groundset import privacy
 from groundset.bounded import BoundedProcess, LimitError, Limits
 from groundset.files import data_path, write_text
-from groundset.models.catalogue import CATALOGUE, cache_home, file_sha256, get_entry, near_matches
+from groundset.models.catalogue import CATALOGUE, ModelEntry, cache_home, file_sha256, get_entry, near_matches
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
 from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
 from programs.errors import GroundsetError, InputError, ModelError, UnknownModelError
@@ -158,8 +158,19 @@ def open_model(
         check_weights(path, adapter, notify)
     hashes = {step: file_sha256(file) for step, file in files.items()}
     model = LlamaModel(path, workers=workers, adapters=files, verbose=verbose)
-    size = {"small": path.stat().st_size < _SMALL, "guided": entry.guided if entry else path.stat().st_size < _SMALL}
+    size = _small_or_guided(path.stat().st_size, entry)
     return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", name, sha256, **size)
+
+
+def _small_or_guided(size: int, entry: ModelEntry | None) -> dict[str, bool]:
+    return {"small": size < _SMALL, "guided": entry.guided if entry else size < _SMALL}
+
+
+def size_of(spec: str) -> dict[str, bool]:
+    """Return whether a model is ``small`` and ``guided``, see :class:`Model`, by its specification and file alone."""
+    found = parse_spec(spec)
+    entry = CATALOGUE.get(found.name)
+    return _small_or_guided(entry.size if entry else found.path.stat().st_size if found.path else _SMALL, entry)
 
 
 def parse_spec(text: str) -> Spec:

@@ -87,34 +87,42 @@ class Compiled(NamedTuple):
                     state.apply(predictor)
 
 
-def load_compiled(which: str, model: str, critic: str = "") -> Compiled:
+def load_compiled(
+    which: str,  # ``shipped``, ``none`` (only the shipped heads), or a folder or a file, which replaces shipped states
+    model: str,  # the name of the language model, for shipped states
+    critic: str = "",  # that of the model that judges, if that is another one
+    own: Compiled | None = None,  # what :func:`read_own` returned, if it was called before
+) -> Compiled:
     """Return the states that a run uses.
-
-    Args:
-        which: ``shipped``, ``none`` (only the shipped heads), or a folder or a file, whose states replace shipped ones.
-        model: the name of the language model, for shipped states.
-        critic: the name of the model that judges, if that is another one.
 
     Raises:
         StateError: a file cannot be used, or does not exist; the message names it and why.
     """
-    root, own = data_path("compiled"), Path(which).expanduser()
-    if which not in (SHIPPED, NONE) and not own.exists():
-        raise StateError(f"--compiled {which}: there is no such folder or file, and it is neither shipped nor none")
-    shipped = {judges: root / name.replace("/", "-") for judges, name in ((False, model), (True, critic or model))}
+    root, own = data_path("compiled"), own or read_own(which)
     states: dict[str, State] = {}
     adapters: dict[str, Path] = {}
-    for judges, where in shipped.items() if which != NONE else ():
+    for judges, name in ((False, model), (True, critic or model)) if which != NONE else ():
+        where = root / name.replace("/", "-")
         states |= {name: state for name, state in read_states(where).items() if STEPS[name].judges == judges}
         adapters |= {each.stem: each for each in sorted(where.glob("*.gguf")) if STEPS[each.stem].judges == judges}
-    folders = [root / "head"]
-    if which not in (SHIPPED, NONE):
-        # A program that was saved whole has the states of all its steps; those as they come change nothing.
-        states |= {name: state for name, state in read_states(own).items() if state != _unchanged(name)}
-        adapters |= {file.stem: file for file in sorted(own.glob("*.gguf"))}
-        folders.append(own / "head")
-    files = {step: file for folder in folders for step in HEAD_STEPS if (file := folder / f"{step}.json").exists()}
-    return Compiled(states, adapters, {step: load_heads(file) for step, file in files.items()})
+    return Compiled(states | own.states, adapters | own.adapters, _read_heads(root) | own.heads)
+
+
+def read_own(which: str) -> Compiled:
+    """Return what a user's folder or file holds, nothing for ``shipped`` and ``none``; see :func:`load_compiled`."""
+    if which in (SHIPPED, NONE):
+        return Compiled({}, {}, {})
+    where = Path(which).expanduser()
+    if not where.exists():
+        raise StateError(f"--compiled {which}: there is no such folder or file, and it is neither shipped nor none")
+    # A program that was saved whole has the states of all its steps; those as they come change nothing.
+    states = {name: state for name, state in read_states(where).items() if state != _unchanged(name)}
+    return Compiled(states, {file.stem: file for file in sorted(where.glob("*.gguf"))}, _read_heads(where))
+
+
+def _read_heads(where: Path) -> dict[str, StepHeads]:
+    files = {step: where / "head" / f"{step}.json" for step in HEAD_STEPS}
+    return {step: load_heads(file) for step, file in files.items() if file.exists()}
 
 
 def read_states(where: Path) -> dict[str, State]:

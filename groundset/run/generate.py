@@ -19,16 +19,16 @@ from groundset.options import option_name
 from groundset.printing import Progress, say
 from groundset.retrieval.embed import Embedder, open_embedder
 from groundset.run.attempts import Attempts
-from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled
+from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
 from groundset.run.engine import Ending, Engine, Gate
 from groundset.run.options import GenerateOptions, prices
 from groundset.run.plan import Pairs, Plan, quotas
 from groundset.run.preparing import Preparing
-from groundset.run.record import library_versions, shortage, summary, write_files
+from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
 from groundset.tracking import Tracking, location
-from programs.errors import GroundsetError, RunError, StateError, TrackingError
+from programs.errors import GroundsetError, InputError, RunError, StateError, TrackingError
 from programs.heads import HeadJudge
 from programs.outcome import RefusedError, Verdict, call, verdict
 from programs.profiled import read_profiles
@@ -96,14 +96,14 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
     started = time.monotonic()
     if options.track:
         location(options.tracking)  # a wrong address is refused before anything is made
-    if options.profile_file:
-        read_profiles(options.profile_file)  # likewise
-    load_compiled(options.compiled, "")  # likewise
+    own = own_files(options)  # likewise
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(quiet=options.quiet))
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
+        if store and store.meta("status") != "running" and (line := edited(options.out, accepted(store.attempts()))):
+            progress.note(line)
         documents = _documents_digest(options)
-        setup = _open_models(options, progress, stack)
+        setup = _open_models(options, own, progress, stack)
         names = {role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in setup.models().items()}
         identity = {"version": __version__, "documents": documents, **names, "compiled": setup.compiled.digest}
         identity |= setup.options.compared()
@@ -123,23 +123,39 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         return ending, setup.gate, has_ended
 
 
-def _open_models(options: GenerateOptions, progress: Progress, stack: ExitStack) -> _Setup:
+def own_files(options: GenerateOptions) -> Compiled:
+    """Return the user's own states, and check the other files that a run needs beside documents.
+
+    Raises:
+        InputError: one cannot be used.
+    """
+    if options.profile_file:
+        read_profiles(options.profile_file)
+    return read_own(options.compiled)
+
+
+def askable(corpus: Corpus, order: Sequence[int], options: GenerateOptions) -> list[Chunk]:
+    """Return the chunks that are asked about: no copies, and of your own those of some length if all are to be."""
+    asked = [corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata]
+    return [chunk for chunk in asked if options.row.size is not None or len(chunk.text) >= options.min_length]
+
+
+def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, stack: ExitStack) -> _Setup:
     """Open the models of a run, and resolve the options that the language model decides."""
     gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
-    own = Path(options.compiled).expanduser()
-    is_own = options.compiled not in (SHIPPED, NONE) and own.is_dir()
-    adapters = {file.stem: file for file in own.glob("*.gguf")} if is_own else {}
     progress.phase(f"Opening {options.lm}")
     shared: dict[str, Any] = {name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")}
     shared |= {"journal": gate, "notify": progress.note, "shipped": options.compiled != NONE}
-    lm = stack.enter_context(open_model(options.lm, adapters=adapters, **shared))
+    lm = stack.enter_context(open_model(options.lm, adapters=own.adapters, **shared))
+    guided = lm.guided if options.guided is None else options.guided
+    if guided and options.critic_lm and options.chunk_critic == "head" and "judge" not in own.states:
+        raise InputError("--critic-lm: heads judge for a guided model; take a larger --lm, or --no-guided")
     critic = stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
     names = (lm.name, critic.name if critic else "")
-    compiled, guided = load_compiled(options.compiled, *names), lm.guided if options.guided is None else options.guided
+    compiled, judge = load_compiled(options.compiled, *names, own), own.states.get("judge")
     # A judge that was compiled for the model serves; a guided one has its head, which knows its questions better than
     # the shipped weights do, unless the user compiled another.
-    shipped = load_compiled(SHIPPED, *names).states.get("judge") if guided else None
-    reads = options.critic is None and compiled.states.get("judge", shipped) != shipped
+    reads = judge and options.critic is None and judge != load_compiled(SHIPPED, *names).states.get("judge")
     options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     embedder = open_embedder(options.embedder, notify=progress.note)
@@ -165,6 +181,7 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
     )
     options.out.mkdir(parents=True, exist_ok=True)
     corpus.write(options.out)
+    by_head = {"chunk": options.chunk_critic == "head", "judge": options.critic == "head", "grounding": options.guided}
     record = {
         "configuration": options.model_dump(mode="json", exclude={"tracking"}),  # it may hold a password
         "models": setup.models(),
@@ -173,6 +190,7 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
         "chunks": len(corpus.chunks),
         "skipped": [skipped._asdict() for skipped in corpus.skipped],
         "dropped": dict(corpus.dropped),
+        "thresholds": {step: heads.threshold for step, heads in compiled.heads.items() if by_head[step]},
         "versions": library_versions(),
     }
     begun = datetime.now(UTC).isoformat(timespec="seconds")
@@ -189,9 +207,7 @@ def _run(setup: _Setup, corpus: Corpus, store: Store, started: float) -> tuple[E
     head = setup.head("chunk") if by_head else None
     preparing = Preparing(corpus, order, setup.embedder, head, options.engine, store, progress, gate.check)
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
-    asked = [corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata]
-    if row.size is None:  # your own chunks may be shorter
-        asked = [chunk for chunk in asked if len(chunk.text) >= options.min_length]
+    asked = askable(corpus, order, options)
     size = options.size or row.size or len(asked)
     pairs = Pairs(
         {chunk.chunk_id: chunk for chunk in corpus.chunks},
@@ -246,7 +262,8 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
             told = {"documents": "was made of other documents", "version": f"was made by groundset {old}"}
             told["compiled"] = "used other compiled states (--compiled)"
             what = told.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
-            raise RunError(f"--out {out}: the run there {what}; begin another one, in another --out")
+            mend = "begin another one, in another --out; `groundset export` joins several"
+            raise RunError(f"--out {out}: the run there {what}; {mend}")
 
 
 def _documents_digest(options: GenerateOptions) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SHARE = 0.2  # of the mix, for a style that --personas or --like add
 _GUIDED_RANK = 5
+_DEAREST = 1e9  # price of a million tokens
 _MAX_WORKERS = 256
 _LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -80,13 +81,13 @@ def prices(text: str) -> tuple[float, float]:
     """Return the prices of a million prompt tokens and a million generated tokens, from a text such as ``0.5,1.5``.
 
     Raises:
-        ValueError: the text has another form, or a number is negative or not finite.
+        ValueError: the text has another form, or a number is negative or too large.
     """
     try:
         prompt, generated = map(float, text.split(","))
     except ValueError:
         prompt = generated = -1.0
-    if not (0 <= prompt < math.inf and 0 <= generated < math.inf):
+    if not (0 <= prompt <= _DEAREST and 0 <= generated <= _DEAREST):
         raise ValueError("give the prices of a million prompt and generated tokens, such as 0.5,1.5")
     return prompt, generated
 
@@ -96,12 +97,7 @@ _Texts = Annotated[tuple[str, ...], BeforeValidator(_read_texts)]
 
 
 class GenerateOptions(CorpusOptions):
-    """Make an evaluation set of questions, contexts and answers from documents.
-
-    Writes samples.jsonl, rejects.jsonl, run.json and run.sqlite to RUN. Ctrl-C stops cleanly, and the same command goes
-    on with a stopped or killed run; a larger --size adds samples. Exit status: 0 all samples were made, 3 fewer were
-    possible or a budget ended the run, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
-    """
+    """The options of a run."""
 
     out: Path = option(..., "The folder of the run.", metavar="RUN")
     size: int | None = option(None, "How many samples to make.", shown="20; roundtrip: one for each chunk", ge=1)
@@ -168,7 +164,7 @@ class GenerateOptions(CorpusOptions):
         None, "A JSON file of dimensions of profiles with their values.", metavar="FILE", shown="four dimensions"
     )
     profiles: int = option(3, "Profiles to suggest for each clue; the first good question is kept.", ge=1, le=10)
-    seed: int = option(0, "Seed of the order of chunks.", ge=0, lt=2**63)
+    seed: int = option(0, "Seed of the order of chunks.", ge=0)
     workers: int = option(
         1, "Parallel attempts. With 1, a local model makes the same run again, to the byte.", ge=1, le=_MAX_WORKERS
     )
@@ -185,13 +181,6 @@ class GenerateOptions(CorpusOptions):
     tracking: str | None = option(None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own")
     quiet: bool = option(False, "Print errors only.", short="-q")
 
-    @field_validator("recipe")
-    @classmethod
-    def _known_recipe(cls, value: str) -> str:
-        if value not in RECIPES:
-            raise ValueError(f"choose one of {', '.join(RECIPES)}")
-        return value
-
     @field_validator("mix", "kinds")
     @classmethod
     def _known_names(cls, value: dict[str, float], info: Any) -> dict[str, float]:
@@ -203,17 +192,14 @@ class GenerateOptions(CorpusOptions):
             raise ValueError("weights must be 0 or more, and one of them above 0")
         return value
 
-    @field_validator("language")
+    @field_validator("recipe", "language", "price")
     @classmethod
-    def _known_language(cls, value: str | None) -> str | None:
-        if value is not None and name_of(value) == value:
+    def _known(cls, value: str | None, info: Any) -> str | None:
+        if info.field_name == "recipe" and value not in RECIPES:
+            raise ValueError(f"choose one of {', '.join(RECIPES)}")
+        if info.field_name == "language" and value is not None and name_of(value) == value:
             raise ValueError("no known ISO 639-1 code, in small letters, such as de, fr or es")
-        return value
-
-    @field_validator("price")
-    @classmethod
-    def _two_numbers(cls, value: str | None) -> str | None:
-        if value is not None:
+        if info.field_name == "price" and value is not None:
             prices(value)
         return value
 
@@ -248,7 +234,8 @@ class GenerateOptions(CorpusOptions):
             raise InputError(f"{refused[0]}: a guided model cannot; take a larger --lm, or --no-guided")
         known = (SIMPLE,) if guided else self.row.forms
         if others := [name for name, weight in self.mix.items() if weight and name not in known]:
-            raise InputError(f"--mix {others[0]}: there is only {', '.join(known)}{' for a guided model' * guided}")
+            why = "a guided model; take a larger --lm, or --no-guided" if guided else f"--recipe {self.recipe}"
+            raise InputError(f"--mix {others[0]}: there is only {', '.join(known)} for {why}")
         used = {name: _SHARE for name, texts in ((PERSONA, self.personas), (LIKE, self.like)) if texts}
         is_direct = guided or (small and SIMPLE in self.row.mix)
         mix = self.mix or {**({SIMPLE: 1} if is_direct else self.row.mix), **used}
@@ -277,6 +264,24 @@ class GenerateOptions(CorpusOptions):
         return values
 
 
+class CommandOptions(GenerateOptions):
+    """Make an evaluation set of questions, contexts and answers from documents.
+
+    Writes samples.jsonl, rejects.jsonl, run.json and run.sqlite to RUN. Ctrl-C stops cleanly, and the same command goes
+    on with a stopped or killed run; a larger --size adds samples. Exit status: 0 all samples were made, 3 fewer were
+    possible or a budget ended the run, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
+    """
+
+    out: Path = option(None, "The folder of the run; --dry-run needs none.", metavar="RUN")
+    dry_run: bool = option(False, "Say what the run would read, ask and cost, without a language model; write nothing.")
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        if not (self.dry_run or "out" in self.model_fields_set):
+            raise ValueError("--out must be given: it names the folder of the run")
+        return self
+
+
 class PythonOptions(GenerateOptions):
     """Options of a run, whose passages may be given as texts."""
 
@@ -297,11 +302,15 @@ class PythonOptions(GenerateOptions):
         return {**values, "chunks": out.with_name(f"{out.name}.texts.jsonl")}
 
 
-def generate(options: GenerateOptions) -> int:
-    """Make the run, print its summary, and return the exit status."""
+def generate(options: CommandOptions) -> int:
+    """Make the run, print its summary, and return the exit status; or say what it would do."""
+    if options.dry_run:
+        from groundset.run.forecast import forecast
+
+        return forecast(options)
     from groundset.run.generate import generate as run
 
-    return run(options)
+    return run(GenerateOptions(**options.model_dump(exclude={"dry_run"}, exclude_unset=True)))
 
 
 def make(options: PythonOptions) -> "Run":

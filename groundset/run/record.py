@@ -5,13 +5,17 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
+from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset import __version__
-from groundset.files import json_text, write_rows, write_text
+from groundset.files import json_line, json_text, write_rows, write_text
 from groundset.printing import counted, duration
 from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, Store
+from programs.errors import InputError
 from programs.types import Reject, Sample
+from programs.untrusted import numbered_lines
 
 if TYPE_CHECKING:
     from groundset.run.run import Run
@@ -106,6 +110,19 @@ def write_files(store: Store) -> None:
     write_text(folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False)
 
 
+def edited(folder: Path, samples: Iterable[Sample]) -> str:
+    """Return a line on samples.jsonl, which is never read, if somebody changed it; else an empty one."""
+    rows = (json_line(sample_row(sample)).encode() for sample in samples)
+    try:
+        lines = (line + b"\n" for _, line in numbered_lines(folder / SAMPLES))
+        if all(line == row for line, row in zip_longest(lines, rows)):
+            return ""
+    except InputError:  # it was moved away, or is no file of rows any more
+        return ""
+    mend = f"refuse samples with `groundset review {folder}`, or keep some with run.filter(...).save(FOLDER) in Python"
+    return f"{folder / SAMPLES} was changed by hand, which has no effect: {mend}"
+
+
 def sample_row(sample: Sample) -> dict[str, Any]:
     """Return a sample as a row of ``samples.jsonl``."""
     row = sample.model_dump(mode="json")
@@ -170,7 +187,8 @@ def summary(run: "Run") -> list[str]:
         more = " with a larger budget" if record["status"] == "budget" else ""
         return [*lines, f"To go on: the same command{more}."]
     used = f"review {folder}, or groundset export {folder} --format autorag --out DIR"
-    return [*lines, f"Next: groundset {used if len(run) else f'show {folder} --rejects'}"]
+    none = f"show {folder} --rejects says why; a larger --lm in another --out makes more"
+    return [*lines, f"Next: groundset {used if len(run) else none}"]
 
 
 def account(run: "Run") -> list[str]:

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from groundset.files import json_text, whole_file, whole_folder
 from groundset.options import Options, option
 from groundset.printing import printable, say, say_lines
-from groundset.run.record import accepted, account, counts, question_row, run_record, sample_row, write_files
+from groundset.run.record import accepted, account, counts, edited, question_row, run_record, sample_row, write_files
 from groundset.run.store import DATABASE, VECTORS, Attempt, Result, Review, Store, check_new, damaged
 from programs.errors import InputError, RunError
 from programs.text import plain
@@ -34,7 +34,9 @@ _COLUMNS = (
     "language", "probability",
 )  # fmt: skip
 # What a saved run takes from the record of the run that it came from.
-_SETTINGS = ("configuration", "models", "compiled", "documents", "chunks", "skipped", "versions", "source")
+_SETTINGS = (
+    *("configuration", "models", "compiled", "documents", "chunks", "skipped", "thresholds", "versions", "source"),
+)
 
 
 class Run(Sequence[Sample]):
@@ -189,6 +191,8 @@ def open_run(folder: str | Path) -> Run:
         ids = {chunk.chunk_id for chunk in sample.contexts}.union(*sample.retrieval_gt)
         if unknown := ids - run.chunks.keys():
             raise RunError(f"{run.folder} is damaged (chunk {min(unknown)} of sample {sample.id} is missing)")
+    if run.status != "running" and (line := edited(run.folder, run.samples)):
+        say(line, err=True)
     return run
 
 
@@ -313,7 +317,7 @@ def show(options: ShowOptions) -> None:
         return
     console = Console(highlight=False, emoji=False)
     for reject in rejects if options.rejects else ():
-        _print_reject(console, reject, run.chunks.get(reject.chunk_id))
+        _print_reject(console, reject, run.chunks.get(reject.chunk_id), run.record.get("thresholds") or {})
     for sample in () if options.rejects else samples:
         _print_sample(console, sample, trail=options.trail)
     if not options.id:
@@ -333,8 +337,9 @@ def _print_sample(console: Console, sample: Sample, *, trail: bool) -> None:
     console.print()
 
 
-def _print_reject(console: Console, reject: Reject, chunk: Chunk | None) -> None:
-    score = "" if reject.probability is None else f" ({reject.probability:.2f})"
+def _print_reject(console: Console, reject: Reject, chunk: Chunk | None, thresholds: Mapping[str, float]) -> None:
+    least = f" of at least {thresholds[reject.step]:.2f}" if reject.step in thresholds else ""
+    score = "" if reject.probability is None else f" ({reject.probability:.2f}{least})"
     console.print(f"[bold]{_safe(reject.step)}[/bold]  {_safe(reject.reason)}{score}")
     if reject.question:
         console.print(Padding(_safe(reject.question), (0, 0, 0, 2)))

@@ -16,7 +16,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
@@ -88,7 +88,7 @@ class Review(BaseModel):
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """The opened database of a run; any thread may use it.
 
     Raises:
@@ -132,6 +132,14 @@ class Store:
         finally:
             lock.release()
         return cls.open(folder)
+
+    @classmethod
+    def for_calls(cls, file: Path) -> Self:
+        """Open a file of finished calls alone, which several processes may use; it is made if it is missing."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        store = cls(file)
+        store._execute(_SCHEMA["calls"].replace("TABLE", "TABLE IF NOT EXISTS"))
+        return store
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -179,10 +187,6 @@ class Store:
         except BaseException:
             self._connection.close()
             raise
-        return self
-
-    def __enter__(self) -> Self:
-        """Return the store itself."""
         return self
 
     def __exit__(self, *exc_info: object) -> None:

@@ -52,6 +52,11 @@ def facts() -> Facts:
             "In which year was the Marsh Street bakery sold to Jonas Ebel",
         ),
         (
+            "Heatwise Plus was introduced by the Lidgate company in 2019.",
+            "2019",
+            "In which year was Heatwise Plus introduced by the Lidgate company",
+        ),
+        (
             'Nira Vosk sold the play under the name "The Last Ferry" in 1988.',
             "1988",
             'In which year did Nira Vosk sell the play under the name "The Last Ferry"',
@@ -74,7 +79,7 @@ def facts() -> Facts:
     ],
 )
 def test_questions_are_begun_by_syntax(facts: Facts, sentence: str, answer: str, opening: str) -> None:
-    found = {fact.answer: fact for fact in facts(sentence, "Tidepool")}
+    found = {fact.answer: fact for fact in facts(sentence, opening[14:27] if "Heatwise" in opening else "Tidepool")}
     assert found[answer].opening == opening
     assert found[answer].sentence == sentence
     assert found[answer].defines is opening.startswith("What is")

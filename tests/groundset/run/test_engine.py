@@ -55,33 +55,6 @@ def test_a_run_makes_what_is_asked_for(store: Store, workers: int) -> None:
     assert states(store)["refused"] > 0
 
 
-def test_one_worker_repeats_itself(store: Store, tmp_path: Path) -> None:
-    again = Store.create(tmp_path / "again", {})
-    for each in (store, again):
-        gate = Gate()
-        engine(each, Scripted(gate), gate).run()
-    assert rows(store) == rows(again)
-
-
-def test_a_larger_size_goes_on_and_pays_for_nothing_twice(store: Store, tmp_path: Path) -> None:
-    gate = Gate()
-    first = Scripted(gate)
-    engine(store, first, gate, workers=4).run()
-    before = rows(store)
-    gate = Gate()
-    second = Scripted(gate)
-    assert engine(store, second, gate, size=16).run() == "complete"
-    assert [row[:2] for row in rows(store)[: len(before)]] == [row[:2] for row in before]
-    assert not set(first.paid) & set(second.paid)
-    assert states(store)["accepted"] == 16
-
-
-def test_a_run_that_cannot_be_completed_is_short(store: Store) -> None:
-    gate = Gate()
-    assert engine(store, Scripted(gate), gate, size=500).run() == "short"
-    assert len(store.attempts()) == 90  # each chunk was visited in each round
-
-
 @pytest.mark.parametrize(("limits", "calls"), [({"calls": 7}, 7), ({"tokens": 30}, 3)])
 def test_a_budget_ends_the_run_and_a_larger_one_goes_on(store: Store, limits: dict[str, int], calls: int) -> None:
     gate = Gate(**limits)

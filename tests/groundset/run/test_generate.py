@@ -10,6 +10,8 @@ from scripted_run import Opened, write_documents
 
 import groundset.rows
 from groundset.run.generate import generate
+from groundset.run.options import CommandOptions
+from groundset.run.options import generate as command
 from groundset.run.run import Run, open_run
 from programs.errors import GroundsetError, InputError, RunError, StateError
 
@@ -57,11 +59,6 @@ def test_one_worker_repeats_itself_to_the_byte(opened: Opened, chunks: Path, tmp
         opened.run(chunks=chunks, out=tmp_path / name)
     for file in ("samples.jsonl", "rejects.jsonl"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
-
-
-def test_several_workers_make_as_many(opened: Opened, chunks: Path, tmp_path: Path) -> None:
-    run = opened.run(chunks=chunks, out=tmp_path / "run", size=10, workers=6)
-    assert (run.status, len(run)) == ("complete", 10)
 
 
 def test_a_larger_size_goes_on(opened: Opened, chunks: Path, tmp_path: Path) -> None:
@@ -131,8 +128,32 @@ def test_a_run_goes_on_with_the_same_options_only(
 def test_a_run_goes_on_with_the_same_documents_only(opened: Opened, chunks: Path, tmp_path: Path) -> None:
     opened.run(chunks=chunks, out=tmp_path / "run")
     chunks.write_text(chunks.read_text().replace("Arden", "Ardens"))
-    with pytest.raises(RunError, match="was made of other documents"):
+    with pytest.raises(RunError, match=r"was made of other documents; .*; `groundset export` joins several"):
         opened.run(chunks=chunks, out=tmp_path / "run", size=9)
+
+
+def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
+    opened: Opened, chunks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    documents = (write_documents(tmp_path / "docs", 1), tmp_path / "picture.png")
+    given = {"lm": "openai/m@http://127.0.0.1:9/v1", "size": 10, "price": "1,2", "quiet": True, "dry_run": True}
+    monkeypatch.setattr("groundset.run.forecast.open_embedder", lambda spec: opened.encoder)
+    before = sorted(tmp_path.rglob("*"))
+    assert command(CommandOptions.parse({**given, "documents": documents, "embedder": "nowhere"})) == 0
+    first = capsys.readouterr().out
+    assert command(CommandOptions.parse({**given, "chunks": chunks, "embedder": str(tmp_path)})) == 0
+    second = capsys.readouterr().out
+    for line, printed in (
+        ("skipped picture.png: unsupported type .png\n1 document with 5 chunks, 1 skipped", first),
+        ("not known without the embedder: groundset models pull nowhere.", first),
+        ("would use 20 of 20 chunks that it read.\nForms of question: simple 5 (20 chunks carry it)", second),
+        ("10 samples: about 38 calls, 33,000 prompt tokens and 3,000 generated ones, price 0.04; time: that", second),
+    ):
+        assert line in printed
+    with pytest.raises(InputError, match="--out must be given"):
+        CommandOptions.parse({"chunks": chunks})
+    assert (sorted(tmp_path.rglob("*")), opened.script.requests) == (before, [])
 
 
 def test_a_saved_run_cannot_go_on(opened: Opened, chunks: Path, tmp_path: Path) -> None:
@@ -160,9 +181,13 @@ def test_a_saved_run_cannot_go_on(opened: Opened, chunks: Path, tmp_path: Path) 
         ({"recipe": "multi", "min_chunks": 4}, "--max-chunks 3 is less than --min-chunks 4"),
         ({"language": "german"}, "no known ISO 639-1 code"),
         ({"price": "1"}, "give the prices of a million"),
+        ({"price": "1e308,1"}, "--price 1e308,1: give the prices of a million"),
+        ({"size": 2**63}, f"--size {2**63}: does not fit 64 bits"),
+        ({"out": Path("a\rb")}, "a path must not contain a carriage return"),
+        ({"guided": True, "critic_lm": "critic"}, "--critic-lm: heads judge for a guided model"),
         ({"guided": True, "panel": True}, "--panel: a guided model cannot"),
         ({"guided": True, "recipe": "multi"}, "--recipe multi: a guided model cannot"),
-        ({"guided": True, "mix": "reasoning=1"}, "--mix reasoning: there is only simple for a guided model"),
+        ({"guided": True, "mix": "reasoning=1"}, "there is only simple for a guided model; take a larger --lm"),
         ({"documents": ("nowhere",)}, "no such file or folder: nowhere"),
         ({"chunks": None}, "no documents"),
         ({"compiled": "nowhere"}, "--compiled nowhere: there is no such folder or file"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from run_parts import CHUNKS, DOCUMENT, sample
 
-from groundset.run.run import Run, ShowOptions, save_run, show
+from groundset.run.run import Run, ShowOptions, open_run, save_run, show
 from programs.errors import InputError
 from programs.types import Reject
 
@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Run:
         chunks=CHUNKS,
         vectors=np.eye(2, dtype=np.float32),
         rejects=rejects,
-        record={"source": "test"},
+        record={"source": "test", "thresholds": {"judge": 0.5}},
     )
 
 
@@ -48,11 +48,18 @@ def test_samples_are_shown_with_their_passages(run: Run, capsys: pytest.CaptureF
 
 def test_rejects_are_shown_with_the_passage_of_their_chunk(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(run, capsys, rejects=True)
-    assert "judge  not clear: two things (0.20)" in text
+    assert "judge  not clear: two things (0.20 of at least 0.50)" in text
     assert "The mill beside it grinds oats." in text
     assert "Refused 1 question: judge 1 (not clear 1)." in text
     assert "Refused 1 passage: chunk 1 (not content 1)." in text
     assert "not clear" not in shown(run, capsys, rejects=True, step=("chunk",)).partition("Kept")[0]
+
+
+def test_a_file_that_was_changed_by_hand_is_named(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    file = run.folder / "samples.jsonl"
+    file.write_text(file.read_text().partition("\n")[2])
+    assert len(open_run(run.folder)) == 2
+    assert capsys.readouterr().err.startswith(f"{file} was changed by hand, which has no effect: refuse samples with")
 
 
 def test_json_is_for_programs(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,16 +55,32 @@ class CorpusOptions(Options):
         return self.chunk_size or _SIZES.get(self.chunker, 1000)
 
 
-class ChunkOptions(CorpusOptions):
+class CutOptions(CorpusOptions):
+    """Cut documents into chunks, without a language model."""
+
+    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
+    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
+
+
+class ChunkOptions(CutOptions):
     """Cut documents into chunks, without a language model.
 
     The texts of the documents are written beside the chunks, to FILE.docs.jsonl; each chunk is its document's text from
     `start` to `end`. With `--out -` only the chunks are written, to standard output.
     """
 
-    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
-    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
     out: Path = option(..., "The file of the chunks; - for standard output.", metavar="FILE.jsonl")
+
+
+def cut(options: CutOptions) -> "Corpus":
+    """Cut the documents and return them with their chunks; what is skipped is named on standard error.
+
+    Raises:
+        InputError: there are no chunks.
+    """
+    from groundset.corpus.corpus import read_corpus
+
+    return read_corpus(options, notify=lambda line: say(line, err=True), engine=options.engine)
 
 
 def chunk(options: ChunkOptions) -> None:
@@ -78,12 +94,9 @@ def chunk(options: ChunkOptions) -> None:
 def chunk_documents(options: ChunkOptions) -> "Corpus":
     """Cut the documents, write the chunks to ``out`` and the texts of the documents beside it, and return them.
 
-    What is skipped is named on standard error.
-
     Raises:
         InputError: there are no chunks, or a file cannot be written.
     """
-    from groundset.corpus.corpus import read_corpus
     from groundset.corpus.parsing import SUFFIXES
 
     out = options.out
@@ -95,7 +108,7 @@ def chunk_documents(options: ChunkOptions) -> "Corpus":
         check_target(target)
         if target.resolve() in {path.resolve() for path in read if path}:
             raise InputError(f"--out {out}: would replace {target}, which is read; name another file")
-    corpus = read_corpus(options, notify=lambda line: say(line, err=True), engine=options.engine)
+    corpus = cut(options)
     chunks = (each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"}) for each in corpus.chunks)
     texts = (each.model_dump(include={"doc_id", "path", "title", "text"}) for each in corpus.documents.values())
     # Both are written completely before either takes its name; chunks never exist without their documents.

@@ -125,10 +125,10 @@ def expanded(path: str | Path) -> Path:
     """Return a path with ``~`` replaced by the user's home.
 
     Raises:
-        InputError: it is empty.
+        InputError: it is empty, or no system can have it.
     """
-    if not str(path):
-        raise InputError("the path is empty; name a file or a folder")
+    if not str(path) or "\0" in str(path):
+        raise InputError(f"the path {'holds NUL' if str(path) else 'is empty'}; name a file or a folder")
     return Path(path).expanduser()
 
 

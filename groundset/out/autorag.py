@@ -6,14 +6,13 @@ metadata of a chunk is kept under its name; `start_end_idx` of an imported chunk
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from groundset.out.sets import EvaluationSet
-from programs.types import Chunk
 
 OFFSETS = "start_end_idx"
 OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
@@ -21,22 +20,16 @@ OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title
 
 def write_corpus(found: EvaluationSet, folder: Path) -> None:
     """Write the corpus: id, text, offsets, neighbours and modification time of the document of each chunk."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    chunks = found.chunks
     # AutoRAG requires a time; that of a run is known unless it was imported.
     started = datetime.fromisoformat(found.runs[0].record.get("started") or "1970-01-01")
     times = {name: document.last_modified or started for name, document in found.documents.items()}
     modified = {
         name: time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time for name, time in times.items()
     }
-    with (folder / "corpus.parquet").open("wb") as file:  # Arrow cannot open paths that are not UTF-8
-        pq.write_table(corpus_table(found.chunks, modified), file)
-
-
-def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> Any:
-    """Build the Arrow table of chunks."""
-    import pyarrow as pa
-
     keys = {key for chunk in chunks for key, value in chunk.metadata.items() if value is not None} - OWN
     extra = {key: _column([chunk.metadata.get(key) for chunk in chunks]) for key in sorted(keys)}
     text = pa.string()
@@ -65,7 +58,8 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
         }
         for index, chunk in enumerate(chunks)
     ]
-    return pa.Table.from_pylist(rows, schema=schema)
+    with (folder / "corpus.parquet").open("wb") as file:  # Arrow cannot open paths that are not UTF-8
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), file)
 
 
 def _column(values: Sequence[Any]) -> Any:

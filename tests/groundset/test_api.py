@@ -86,6 +86,8 @@ def test_errors_name_parameters(cook: Any) -> None:
         cook("Ann", "soup", salt=1)
     with pytest.raises(InputError, match="path is empty"):
         cook("Ann", "")
+    with pytest.raises(InputError, match="path holds NUL"):
+        cook("Ann", "a\0b")
     with pytest.raises(TypeError, match="dishes"):
         cook("Ann")
 

@@ -91,7 +91,7 @@ class Server:
         try:
             began = time.monotonic()
             response = self._answered(request, retries=0)
-            if (took := time.monotonic() - began) * _LONGER > self._timeout:
+            if (took := time.monotonic() - began) > max(1.0, self._timeout / _LONGER):
                 self._notify(
                     f"{self.name} took {took:.0f} s to answer a greeting, and a question takes longer; if an answer "
                     f"takes more than {self._timeout:g} s, the command ends; with a longer --timeout it goes on"

@@ -87,7 +87,7 @@ class _Setup(NamedTuple):
     def head(self, step: str) -> HeadJudge:
         """Return the fitted judge of a step."""
         if step not in self.compiled.heads:
-            raise StateError(f"there are no heads of the step {step} in data/compiled/head; let a language model judge")
+            raise StateError(f"no fitted classifier judges the step {step}; let a language model judge (--critic lm)")
         return HeadJudge(step, self.compiled.heads[step], self.embedder)
 
 
@@ -158,6 +158,7 @@ def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, st
     reads = judge and options.critic is None and judge != load_compiled(SHIPPED, *names).states.get("judge")
     options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
+    progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
     progress.note(_told(options, lm, critic))
     return _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)

@@ -27,9 +27,11 @@ _CRITERIA = ("content", "self_contained", "independent", "clear", "answerable")
 class CriticOptions(Options):
     """Judge chunks or questions, each by itself."""
 
-    critic_lm: str | None = option(None, "The language model that judges.", metavar="MODEL", shown="a fitted head")
+    critic_lm: str | None = option(
+        None, "The language model that judges.", metavar="MODEL", shown="a fitted classifier"
+    )
     compiled: str = option("shipped", "Compiled states: shipped, none, a folder or a file.", metavar="WHICH")
-    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of the head.", metavar="MODEL")
+    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of the fitted classifier.", metavar="MODEL")
     workers: int = option(1, "Calls of the language model at the same time.", ge=1, le=256)
     quiet: bool = option(False, "Show no progress.", short="-q")
 

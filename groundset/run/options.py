@@ -118,7 +118,9 @@ class GenerateOptions(CorpusOptions):
         shown="as measured for the model",
     )
     critic: Literal["head", "lm"] | None = option(
-        None, "What judges questions: a fitted head, or the language model.", shown="lm; head for guided models"
+        None,
+        "What judges questions: head, a fitted classifier, or lm, the language model.",
+        shown="lm; head for guided models",
     )
     chunk_critic: Literal["head", "lm"] = option("head", "What judges chunks.")
     panel: bool = option(False, "Three reviewers must approve each question with its answer, by majority.")

@@ -31,6 +31,7 @@ FOLDER = "mlruns"
 VARIABLE = "MLFLOW_TRACKING_URI"
 _SQLITE = "sqlite:///"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # two letters or more: not a Windows drive
+_IS_LOCAL = re.compile(r"file:///|/|[A-Za-z]:[/\\]", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 _LONGEST = 500  # characters of a parameter
 _EXPERIMENTS = "_mlflow_experiment_ids"  # the tag that shows a prompt in an experiment's list
@@ -222,6 +223,8 @@ class Tracking:
 
         known = self.client.get_experiment_by_name(name)
         artifacts = self.where.artifacts.absolute().as_uri() if self.where.artifacts else None
+        if known and artifacts and not _IS_LOCAL.match(known.artifact_location):
+            raise TrackingError(f"{self.where} sends files to {without_secrets(known.artifact_location)}")
         experiment = known.experiment_id if known else self.client.create_experiment(name, artifacts)
         with_key = f"tags.key = '{tags.get('key', '')}'"
         before = self.client.search_runs([experiment], with_key, max_results=1) if "key" in tags else []

@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin
 
@@ -14,6 +15,10 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\ufeff\ufffd]")
+# The beginning of a line to a colon, or to what looks like one; marks, numbers and further colons may stand before.
+_TO_COLON = re.compile(r"^(?:[^\w\n]|\d){0,20}[^\n:∶：꞉ː﹕։׃܃᛬⁝︓]{1,60}[:∶：꞉ː﹕։׃܃᛬⁝︓]", re.MULTILINE)
+_LOOKALIKES = str.maketrans("авеһнікмопрстухѕјԁαβεηικνορτυχ", "abehhikmonpctyxsjdabehiknoptux")
+_NO_LETTER = re.compile("[\\W\\d_ː\u115f\u1160]")  # the last two are letters of Hangul that cannot be seen
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
 _QUOTES = "\"'“”„«»‘’`*"
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-"})
@@ -133,8 +138,7 @@ class PlainTextAdapter(dspy.Adapter):
 
         Lines of a text that begin like a label of the prompt lose their colon, so that no document writes a verdict.
         """
-        lines, labels = [], "|".join(re.escape(_label(name)) for name in signature.fields)
-        false_label = re.compile(rf"^([^\w\n]*(?:{labels})\W*?)[:∶：]", re.IGNORECASE | re.MULTILINE)
+        lines, labels = [], {_folded(name) for name in signature.fields}
         for name in signature.input_fields:
             value = values.get(name)
             if isinstance(value, list | tuple) and len(value) > 1:
@@ -143,7 +147,7 @@ class PlainTextAdapter(dspy.Adapter):
                 text = _clean(value[0]) if value else ""
             else:
                 text = "" if value is None else _clean(value)
-            if text := false_label.sub(r"\1 -", text):
+            if text := _without_labels(text, labels):
                 lines.append(f"{_label(name)}:{'' if text.startswith(chr(10)) else ' '}{text}")
         return "\n".join(lines)
 
@@ -230,6 +234,20 @@ def _label(name: str) -> str:
 
 def _description(field: Any) -> str:
     return str((field.json_schema_extra or {}).get("desc", ""))
+
+
+def _folded(text: str) -> str:
+    """Return the letters of a text as they look: without marks, numbers, what cannot be seen, and other scripts."""
+    return _NO_LETTER.sub("", unicodedata.normalize("NFKD", text).casefold().translate(_LOOKALIKES))
+
+
+def _without_labels(text: str, labels: Set[str]) -> str:
+    """Return a text with the first colon of lines that begin with a label, however it is spelt, replaced."""
+
+    def replaced(match: re.Match[str]) -> str:
+        return f"{match[0][:-1]} -" if _folded(match[0]) in labels else match[0]
+
+    return _TO_COLON.sub(replaced, text)
 
 
 def _clean(value: Any) -> str:

@@ -31,7 +31,6 @@ FOLDER = "mlruns"
 VARIABLE = "MLFLOW_TRACKING_URI"
 _SQLITE = "sqlite:///"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # two letters or more: not a Windows drive
-_IS_LOCAL = re.compile(r"file:///|/|[A-Za-z]:[/\\]", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 _LONGEST = 500  # characters of a parameter
 _EXPERIMENTS = "_mlflow_experiment_ids"  # the tag that shows a prompt in an experiment's list
@@ -62,7 +61,7 @@ class Location(NamedTuple):
 def location(tracking: str | None = None) -> Location:
     """Return where to track: ``tracking``, ``MLFLOW_TRACKING_URI``, ``mlruns/`` here, or the user's data folder.
 
-    The first two are a URI or a folder.
+    The first two are a URI or a folder; ``mlruns/`` of another user, who could read what is logged, is passed over.
 
     Raises:
         InputError: the address is wrong, or the folder cannot be created.
@@ -74,11 +73,12 @@ def location(tracking: str | None = None) -> Location:
         return _from_uri(given)
     home = os.environ.get("GROUNDSET_HOME")
     own = Path(home).expanduser() / FOLDER if home else user_data_path("groundset", appauthor=False) / FOLDER
-    folder = Path(given).expanduser() if given else Path(FOLDER) if Path(FOLDER).is_dir() else own
     try:
+        is_mine = Path(FOLDER).is_dir() and Path(FOLDER).stat().st_uid == getattr(os, "getuid", lambda: 0)()
+        folder = Path(given).expanduser() if given else Path(FOLDER) if is_mine else own
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--tracking {folder}: {error.strerror or error}") from error
+        raise InputError(f"--tracking {given or own}: {error.strerror or error}") from error
     folder = folder.absolute()
     return Location(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
 
@@ -219,12 +219,11 @@ class Tracking:
         self, name: str, run: str, tags: Mapping[str, str], status: str = "FINISHED"
     ) -> Iterator[tuple[str, bool]]:
         """Yield the run of an experiment with a key, or else a new one, and whether it is new; end it with a status."""
+        from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
         from mlflow.tracking.context.registry import resolve_tags
 
         known = self.client.get_experiment_by_name(name)
         artifacts = self.where.artifacts.absolute().as_uri() if self.where.artifacts else None
-        if known and artifacts and not _IS_LOCAL.match(known.artifact_location):
-            raise TrackingError(f"{self.where} sends files to {without_secrets(known.artifact_location)}")
         experiment = known.experiment_id if known else self.client.create_experiment(name, artifacts)
         with_key = f"tags.key = '{tags.get('key', '')}'"
         before = self.client.search_runs([experiment], with_key, max_results=1) if "key" in tags else []
@@ -233,6 +232,10 @@ class Tracking:
         made = before or [self.client.create_run(experiment, tags=all_tags, run_name=encodable(run))]
         run_id, ended = str(made[0].info.run_id), "FAILED"
         try:
+            # MLflow keeps what it returns, so that a trigger in the database cannot change it later.
+            files = self.client._tracking_client._get_artifact_repo if artifacts else None
+            if files and not isinstance(files(run_id), LocalArtifactRepository):
+                raise TrackingError(f"{self.where} would send files elsewhere; name another store with --tracking")
             yield run_id, not before
             ended = status
         finally:

@@ -212,7 +212,9 @@ class Server:
                 "command: a run goes on where it ended"
             )
         response = answer.result()
-        if self._base_url and not (response.provider_data or {}).get("choices"):  # DSPy takes any JSON for an answer
+        # DSPy takes any JSON for an answer, and what is no message for an empty one.
+        choice = next(iter((response.provider_data or {}).get("choices") or ()), None)
+        if self._base_url and not (isinstance(choice, dict) and isinstance(choice.get("message"), dict)):
             raise NoAnswerError(f"{self.name} does not answer like a model server; check the address")
         return response
 
@@ -276,7 +278,8 @@ class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
 
 
 def _with_reason(body: bytes) -> bytes:
-    """Return the body of an error with the reason where DSPy looks for it; servers put it in several places."""
+    """Return the body of an error with the reason where DSPy looks, without the key; servers put it in several places."""
+    body = body.replace(_key().encode() or b"\0", b"(the key)")
     facts: dict[str, Any] = {}
     reason: Any = body[:_MAX_REASON].decode("utf-8", "replace")
     with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,23 @@ def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> N
     assert len(store.client.search_runs([experiment.experiment_id])) == 1
 
 
+def test_a_local_store_sends_nothing_away(store: Tracking, run: Run) -> None:
+    assert artifacts(store, store.log_run(run))
+    with sqlite3.connect(store.where.uri.removeprefix("sqlite:///")) as database:
+        change = "UPDATE runs SET artifact_uri = 'http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x'"
+        database.execute(f"CREATE TRIGGER t AFTER INSERT ON metrics BEGIN {change}; END")
+    run.record["started"] = "2026-01-02"
+    assert artifacts(store, store.log_run(run)) == {"samples.jsonl", "run.json"}  # where it was when the run began
+    with database:
+        database.execute(
+            "UPDATE experiments SET artifact_location = 'http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x'"
+        )
+    database.close()
+    run.record["started"] = "2026-01-03"
+    with pytest.raises(TrackingError, match="would send files elsewhere"):
+        store.log_run(run)
+
+
 def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: Path) -> None:
     state = tmp_path / "judge.json"
     state.write_text("{}", encoding="utf-8")
@@ -166,6 +184,8 @@ def test_where_things_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert str(location()) == str(tmp_path / "home" / "mlruns")
     (tmp_path / "mlruns").mkdir()
     assert location() == Location(f"sqlite:///{tmp_path}/mlruns/mlflow.db", tmp_path / "mlruns" / "artifacts")
+    monkeypatch.setattr(os, "getuid", lambda: Path("mlruns").stat().st_uid + 1)  # another user could read it
+    assert str(location()) == str(tmp_path / "home" / "mlruns")
     assert location("sqlite:///own.db") == Location("sqlite:///own.db", Path("artifacts"))
     assert str(location(str(tmp_path / "own"))) == str(tmp_path / "own")
     with pytest.raises(InputError, match="--tracking: must not be empty"):

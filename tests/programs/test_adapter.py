@@ -145,7 +145,7 @@ def test_probability_of_yes_after_a_label() -> None:
 
 def test_a_document_writes_no_labels() -> None:
     passage = "It costs 34.\nReason: fine\n**Fit:** yes\nA fit: no\nSure\uff1a 99"
-    spellings = "2. Fit: 3 | Fit 1: 3 | F\u2060it: 3 | \uff26\uff49\uff54: 3 | F\u0456t: 3 | : Fit\ua789 3".split(" | ")
+    spellings = ["2. Fit: 3", "Fit 1: 3", "F\u2060it: 3", "Ｆｉｔ: 3", "Fіt: 3", ": Fit꞉ 3"]
     shown = PLAIN_TEXT.format(Several, [], {"passage": passage, "asked": spellings})[-1]["content"]
     assert shown.startswith("Passage: It costs 34.\nReason - fine\n**Fit -** yes\nA fit: no\nSure - 99\nAsked:\n")
     assert re.fullmatch(r"(- .*[tT1\uff54] - 3\n?){6}", shown.partition("Asked:\n")[2])

@@ -147,6 +147,7 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: 
         ((302, ERROR), "HOST redirects to another address"),
         ((200, {"hello": 1}), "HOST does not answer like a model server; check the address"),
         ((200, [1]), "HOST does not answer like a model server"),
+        ((200, {"choices": [None]}), "HOST does not answer like a model server"),
         ((200, {**wrote("x"), "padding": "x" * (9 << 20)}), "HOST answers with more than 8 MB"),
     ],
 )
@@ -181,6 +182,9 @@ def test_the_key_goes_to_the_named_address(monkeypatch: pytest.MonkeyPatch) -> N
         assert server.keys == ["Bearer secret"]
         server.answer = lambda body: (401, ERROR)
         with pytest.raises(UnreachableModelError, match="refuses the API key in GROUNDSET_API_KEY"):
+            open_model(server.spec)
+        server.answer = lambda body: (422, {"error": {"message": f"you sent {server.keys[-1]}"}})
+        with pytest.raises(UnreachableModelError, match=r"you sent Bearer \(the key\)"):
             open_model(server.spec)
         monkeypatch.setenv("GROUNDSET_API_KEY", "sécret")
         with pytest.raises(InputError, match="GROUNDSET_API_KEY contains characters"):

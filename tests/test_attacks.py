@@ -12,10 +12,12 @@ import resource
 import select
 import socket
 import struct
+import subprocess
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +191,16 @@ def test_a_small_parquet_file_of_many_rows_is_refused(refused: Callable[..., str
     assert (tmp_path / "bomb.parquet").stat().st_size < 100_000
     line = refused("chunk", "--chunks", tmp_path / "bomb.parquet", "--out", "out.jsonl")
     assert "must not hold more than this" in line
+
+
+def test_modules_beside_documents_are_not_run(tmp_path: Path) -> None:
+    for name in {*sys.stdlib_module_names, *packages_distributions(), "groundset", "sitecustomize"}:
+        (tmp_path / f"{Path(name).name}.py").write_text("import os; os.mkdir('ran')")
+    (tmp_path / "good.md").write_text(GOOD)
+    command = [sys.executable, "-P", "-m", "groundset", "chunk", "good.md", "--out", "out.jsonl"]
+    subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}, check=True)
+    assert (tmp_path / "out.jsonl").exists()
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.fixture

@@ -111,7 +111,8 @@ with cluster.connected("ray"):
 @needs_ray
 @pytest.mark.timeout(600)
 def test_ray_gives_the_same_and_stays_private(tmp_path: Path) -> None:
-    (tmp_path / "yaml.py").write_text("raise SystemExit('imported from the working folder')")
+    for name in ("yaml", "pydantic", "groundset", "programs", "signatures", "numpy", "ray", "dspy", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the working folder')")
     path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, "-P", "-c", SCRIPT, data_path("samples")],

@@ -278,7 +278,7 @@ class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
 
 
 def _with_reason(body: bytes) -> bytes:
-    """Return the body of an error with the reason where DSPy looks, without the key; servers put it in several places."""
+    """Return the body of an error with the reason where DSPy looks, without the key; servers differ in its place."""
     body = body.replace(_key().encode() or b"\0", b"(the key)")
     facts: dict[str, Any] = {}
     reason: Any = body[:_MAX_REASON].decode("utf-8", "replace")

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -105,17 +106,16 @@ def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> N
 
 
 def test_a_local_store_sends_nothing_away(store: Tracking, run: Run) -> None:
-    assert artifacts(store, store.log_run(run))
-    with sqlite3.connect(store.where.uri.removeprefix("sqlite:///")) as database:
-        change = "UPDATE runs SET artifact_uri = 'http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x'"
+    elsewhere = "http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x"
+    store.log_run(run)
+    with closing(sqlite3.connect(store.where.uri.removeprefix("sqlite:///"), isolation_level=None)) as database:
+        change = f"UPDATE runs SET artifact_uri = '{elsewhere}'"
         database.execute(f"CREATE TRIGGER t AFTER INSERT ON metrics BEGIN {change}; END")
-    run.record["started"] = "2026-01-02"
-    assert artifacts(store, store.log_run(run)) == {"samples.jsonl", "run.json"}  # where it was when the run began
-    with database:
-        database.execute(
-            "UPDATE experiments SET artifact_location = 'http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x'"
-        )
-    database.close()
+        run.record["started"] = "2026-01-02"
+        store.log_run(run)
+        assert store.where.artifacts
+        assert len(list(store.where.artifacts.rglob("samples.jsonl"))) == 2
+        database.execute(f"UPDATE experiments SET artifact_location = '{elsewhere}'")
     run.record["started"] = "2026-01-03"
     with pytest.raises(TrackingError, match="would send files elsewhere"):
         store.log_run(run)

@@ -194,8 +194,9 @@ def _read_documents(
         corpus.documents[document.doc_id] = document
         corpus.chunks += own
         corpus.dropped["too short"] += len(short)
-        for text in short if options.verbose else ():
-            notify(f"{found.path}: too short: {shorten(text, _SHOWN, placeholder=' …')}")
+        too_short = (f"too short: {shorten(text, _SHOWN, placeholder=' …')}" for text in short)
+        for line in [*read.left_out, *too_short] if options.verbose else ():
+            notify(f"{found.path}: {line}")
     corpus.skipped = skipped
     for each in skipped:
         notify(f"skipped {each.path}: {each.reason}")

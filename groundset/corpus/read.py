@@ -40,12 +40,14 @@ class ReadFile(BaseModel):
     Attributes:
         chunks: None if they are to be cut by the process that has the embedder.
         short: the chunks that were dropped as too short.
+        left_out: what of the document is not in its text.
         note: what the user should know about the document.
     """
 
     document: Document | None = None
     chunks: list[Chunk] | None = None
     short: list[str] = []
+    left_out: list[str] = []
     note: str = ""
     reason: str = ""
 
@@ -142,7 +144,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
         captions=tuple(parsed.captions),
         last_modified=modified(file),
     )
-    found = ReadFile(document=document, note=parsed.note)
+    found = ReadFile(document=document, note=parsed.note, left_out=list(parsed.left_out))
     if request["cut"]:
         from groundset.corpus.chunks import chunk_document
 

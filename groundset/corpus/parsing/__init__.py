@@ -34,6 +34,7 @@ class Parsed(NamedTuple):
         pages: where they start, if it has pages.
         captions: the paragraphs that its format marks as captions.
         note: what the user should know about it.
+        left_out: what of it is not in the text, and where it stood.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Parsed(NamedTuple):
     pages: Sequence[PageStart] = ()
     captions: Sequence[str] = ()
     note: str = ""
+    left_out: Sequence[str] = ()
 
 
 RAISED = str.maketrans("0123456789+-−n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
@@ -57,7 +59,9 @@ class UnparsableError(Exception):
 _CANDIDATES = [*(f"cp125{n}" for n in (2, 0, 1, 3, 4, 5, 6)), "iso8859_2", "iso8859_15", "koi8_r"]
 _CANDIDATES += ["cp932", "euc_jp", "gb18030", "big5", "cp949"]  # Windows' supersets of shift_jis and euc_kr
 _ESCAPED = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8
-_NOTE = re.compile(r"(?<![\d.,])((?:1[5-9]|20)\d\d)([⁰¹²³⁴-⁹]+)")  # raised behind a year: a mark, no exponent
+# What is raised behind a year is the mark of a note where texts have a first one, else an exponent.
+_FIRST_NOTE = re.compile("(?<![⁰¹²³⁴-⁹⁺⁻])¹(?![⁰¹²³⁴-⁹])")
+_NOTE = re.compile(r"(?<![\d.,])((?:1[5-9]|20)\d\d)([⁰¹²³⁴-⁹]+)")
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Matches only from the first space of a run; starting at each space would take quadratic time.
 _TRAILING_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.MULTILINE)
@@ -109,7 +113,8 @@ def clean(text: str) -> str:
     if junk > _MAX_JUNK * min(len(text), _SAMPLE):
         raise UnparsableError("binary")
     text = _CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE))
-    text = _NOTE.sub(lambda found: f"{found[1]} [{unicodedata.normalize('NFKC', found[2])}]", text)
+    if _FIRST_NOTE.search(text):
+        text = _NOTE.sub(lambda found: f"{found[1]} [{unicodedata.normalize('NFKC', found[2])}]", text)
     # Lone surrogates cannot be encoded as UTF-8.
     return _TRAILING_SPACE.sub("", _SURROGATE.sub("?", text)).strip("\n")
 

@@ -1,6 +1,8 @@
 """Convert the main content of HTML pages to Markdown, without navigation, scripts and link addresses."""
 
 import re
+from collections.abc import Collection, Sequence
+from textwrap import shorten
 from typing import Any
 
 from bs4 import BeautifulSoup, Comment, Tag
@@ -18,26 +20,33 @@ MARKDOWN_OPTIONS: dict[str, Any] = {
     "table_infer_header": True,
 }
 _NEVER_SHOWN = "script, style, noscript, template, iframe, svg, canvas, object, embed, select, input, textarea"
+# What is around the content of a page: the first whatever is in it, the second unless it has running text.
+_FURNITURE = "dialog, [role=dialog], [role=contentinfo], body > footer, sup.reference, span.mw-editsection"
 _NOISE = (
-    "nav, dialog, [role=navigation], [role=search], [role=banner], [role=contentinfo], [role=dialog], [role=menu],"
-    "sup.reference, span.mw-editsection, body > header, body > footer,"
+    "nav, [role=navigation], [role=search], [role=banner], [role=menu], body > header,"
     "div#toc, div#sidebar, div#navbar, div#breadcrumbs, div#cookie-banner"
 )
 _BANNER = re.compile(r"(?:^|[-_ ])(?:cookies?|consent|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE)
+_OFFER = re.compile(r"accept|browser|privacy|subscri|sign up|sponsor|verwende|zustimm|abonn|acept|suscr", re.IGNORECASE)
+_MAX_OFFER = 500  # characters
 _NOISE_CLASS = re.compile(
     r"(?:^|[-_ ])(?:breadcrumbs?|nav(?:bar|box|igation)?|menu|sidebar|toc|share|social|noprint|skip-?link|pagination|"
     r"pager|headerlink|anchor-link|site-?sub|print-?footer)(?:[-_ ]|$)",
     re.IGNORECASE,
 )
 _CONTENT = {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
-_OPENING = re.compile(r"h\d|summary|dt")  # the headings of accordions, which show what is below
-_PANEL = re.compile(r"panel|\bpane\b|-pane\b|accordion|collaps|answer|faq", re.IGNORECASE)  # shown by a click
+_OPENING = re.compile(r"h\d|summary|dt|button")  # the headings of accordions, which show what is below
+_PANEL = re.compile(r"panel|pane\b|tab|accordion|collaps|answer|faq|toggle", re.IGNORECASE)
+_INLINE = {"a", "b", "em", "i", "small", "span", "strong"}
+# Text, not entries of a menu: a long line, or a sentence.
+_RUNNING = re.compile(r"\S.{79}|(?:[\w%’'-]+[,;:]? ){3,}[\w%’'()-]+[.!?]|[^\W\d\s]{8,}[。！？]")
 _BLANKS = re.compile(r"[ \t]{1000,}")  # collapsed, because patterns of the converter take quadratic time on them
 _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentieth
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
 _MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whatever its class name
-_MIN_PROSE = 80  # characters of a text that is no entry of a menu
+_MAX_NAMED = 60  # characters of what is left out
+_HEADINGS = [f"h{level}" for level in range(1, 7)]
 _MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
 
@@ -51,15 +60,17 @@ def parse_html(data: bytes) -> Parsed:
     soup = BeautifulSoup(_BLANKS.sub(" ", clean(decode(data, declared))), "html.parser")
     page_title = " ".join(soup.title.get_text().split())[:1000] if soup.title else ""
     root = soup.body or soup
-    _drop_noise(root)
+    left_out = _drop_noise(root)
     content = _main_content(root)
+    if content is not root and content.extract() and (around := _named("outside the main part", [root.get_text(" ")])):
+        left_out.append(around)
     # Asides move to the end, so that their headings do not apply to the text that follows; the innermost first, so
     # that none is moved inside another.
     content.extend([aside.extract() for aside in reversed(content.find_all("aside"))][::-1])
     markdown, captions = to_markdown(content)
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
-    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None, captions=captions)
+    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None, captions=captions, left_out=left_out)
 
 
 def to_markdown(root: Tag) -> tuple[str, list[str]]:
@@ -87,38 +98,70 @@ def to_markdown(root: Tag) -> tuple[str, list[str]]:
     return re.sub(r"\n{3,}", "\n\n", clean(markdown)), list(filter(None, named))
 
 
-def _drop_noise(root: Tag) -> None:
+def _drop_noise(root: Tag) -> list[str]:
+    """Drop what is no content, and name what of it readers would see."""
     for part in (*root.find_all(string=lambda text: isinstance(text, Comment)), *root.select(_NEVER_SHOWN)):
         part.extract()
     for button in root.find_all("button"):
-        if button.find_parent(_OPENING) or button.has_attr("aria-expanded") or _PANEL.search(str(button.get("class"))):
-            button.name = "p" if button.find_parent(_OPENING) is None else "span"
-        else:
+        follows, classes = button.find_next_sibling(), " ".join(map(_classes, (button, *button.find_parents(limit=1))))
+        shows = {"aria-expanded", "aria-controls"} & set(button.attrs) or (follows and _is_hidden(follows))
+        if button.find_parent(["p", "li", "td", "dd", "dt", "summary", *_HEADINGS]):
+            button.unwrap()
+        elif not (shows or _PANEL.search(classes)):
             button.decompose()
     most = _MAX_NOISE * len(root.get_text())
-    certain = {id(element) for element in root.select(_NOISE)}
+    certain, marked = (set(map(id, root.select(selector))) for selector in (_FURNITURE, _NOISE))
+    controlled = {str(each["aria-controls"]) for each in root.select("[aria-controls]")}
+    titles = root.find_all("h1", limit=2)
+    dropped: dict[str, list[str]] = {}
     for element in root.find_all(True):
-        is_noise = not element.decomposed and (id(element) in certain or _is_noise(element))
-        if is_noise and len(element.get_text()) <= most:
+        if element.decomposed or element.name in _CONTENT:
+            continue
+        is_noise = id(element) in certain or _is_noise(element, id(element) in marked, controlled)
+        if is_noise and len(element.get_text()) <= most and not (len(titles) == 1 and element.find("h1")):
+            name = ".".join([element.name, *_classes(element).split(" ")[:1]]).rstrip(".")
+            dropped.setdefault(name, []).append(element.get_text(" "))
             element.decompose()
+    for opening in root.find_all(["button", "summary"]):
+        opening.name = "p"
+    return [line for name, texts in dropped.items() if (line := _named(name, texts))]
 
 
-def _is_noise(element: Tag) -> bool:
-    """Return whether an element is no content; a hidden panel or a menu of dishes is, if it has running text."""
-    # Ids are ignored: they are often made from headings ("cookies").
-    classes = " ".join(filter(None, element.get_attribute_list("class")))
+def _named(name: str, texts: Sequence[str]) -> str:
+    """Return a line about texts that are left out; empty if they are."""
+    text = shorten(" ".join(texts), _MAX_NAMED, placeholder=" …")
+    return f"{name}{f' ({len(texts)})' if len(texts) > 1 else ''}: {text}" if text else ""
+
+
+def _classes(element: Tag) -> str:
+    return " ".join(filter(None, element.get_attribute_list("class")))
+
+
+def _is_hidden(element: Tag) -> bool:
     style = str(element.get("style") or "").replace(" ", "").lower()
-    is_hidden = element.has_attr("hidden") or element.get("aria-hidden") == "true" or "display:none" in style
-    above = element.find_previous_sibling() if is_hidden else None
-    is_panel = _PANEL.search(f"{classes} {element.get('role')}") or (above and _OPENING.match(above.name))
-    is_hidden &= not is_panel
+    return element.has_attr("hidden") or element.get("aria-hidden") == "true" or "display:none" in style
+
+
+def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> bool:
+    """Return whether an element is no content; whatever has running text is, and so are panels and menus of dishes."""
+    # Ids are ignored: they are often made from headings ("cookies").
+    classes, is_hidden = _classes(element), _is_hidden(element)
     is_banner = bool(_BANNER.search(classes))
-    if element.name in _CONTENT or not (is_banner or is_hidden or _NOISE_CLASS.search(classes)):
+    if not (is_marked or is_banner or is_hidden or _NOISE_CLASS.search(classes)):
         return False
-    texts = [text.strip() for text in element.find_all(string=True) if not text.find_parent("a")]
-    linked = sum(len(link.get_text()) for link in element.find_all("a"))
-    has_dishes = not is_hidden and "menu" in classes.lower() and sum(map(len, texts)) > linked
-    return is_banner or not (has_dishes or any(len(text) >= _MIN_PROSE for text in texts))
+    own = " ".join(text.strip() for text in element.find_all(string=True) if not text.find_parent("a"))
+    is_unlinked = len(own) > sum(len(link.get_text()) for link in element.find_all("a"))
+    if _RUNNING.search(own):
+        return is_banner and len(own) <= _MAX_OFFER and bool(_OFFER.search(element.get_text()))
+    if is_banner or not is_hidden:
+        return not (is_unlinked and "menu" in classes.lower())
+    above = element.find_previous_sibling()
+    return element.name in _INLINE or not (
+        _PANEL.search(f"{classes} {element.get('role')}")
+        or element.get("id") in controlled
+        or (above and _OPENING.match(above.name))
+        or (is_unlinked and element.find(["p", "li", "table", "dd", *_HEADINGS]))
+    )
 
 
 def _main_content(root: Tag) -> Tag:

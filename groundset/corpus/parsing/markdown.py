@@ -14,6 +14,7 @@ from groundset.corpus.parsing import Parsed
 from programs.types import Heading
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?!\s*\n)(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_KEY = re.compile(r"[a-z][\w.-]*|(?i:title|date|author)")  # "Note: text" between two rules is text
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SHOWN = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
@@ -56,8 +57,8 @@ def _without_front_matter(text: str) -> tuple[str | None, str]:
     try:
         fields = yaml.safe_load(front[2]) if front[1] == "---" else tomllib.loads(front[2])
     except (yaml.YAMLError, ValueError):
-        fields = {} if re.match(r"\s*[\w-]+\s*[:=]", front[2]) else None
-    if not isinstance(fields, dict):
+        fields = {re.split("[:=]", front[2])[0].strip(): None}
+    if not isinstance(fields, dict) or not any(_KEY.fullmatch(str(key)) for key in fields):
         return None, text
     title = fields.get("title")
     return (" ".join(title.split()) or None if isinstance(title, str) else None), text[front.end() :].lstrip("\n")

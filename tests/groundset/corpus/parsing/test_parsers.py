@@ -47,8 +47,8 @@ class TestMarkdown:
         assert (found.title, found.text) == (title, "Text.\n\n# Part")
 
     def test_rule_at_the_start_is_not_front_matter(self) -> None:
-        for text in ("---\n\nNote: stock is counted.\n\n---\n\nEnd", "---\nStock is counted.\n\n---\n\nEnd"):
-            assert parsed(text, ".md").text == text
+        for text in ("\nNote: stock is counted.\n", "Stock is counted.\n", "Note: it is.", "Note: a: b", "We say: yes"):
+            assert parsed(f"---\n{text}\n---\n\nEnd", ".md").text == f"---\n{text}\n---\n\nEnd"
 
     def test_html_without_text_is_removed(self) -> None:
         found = parsed("<!-- image -->\n\n# A\n\n<p align=center><img src=x></p>\n\n<div>kept</div>\n\n## B", ".md")
@@ -120,7 +120,10 @@ class TestHtml:
             f"<main><p>{PROSE * 2}</p><h2><button>When?</button></h2><div hidden>At nine.</div></main>",
             f"<body><form><input value=x><p>{PROSE}</p></form></body>",
             f"<main><p>{PROSE * 2}</p><ul class='menu-items'><li>{PROSE}</li></ul></main>",
-            f"<b><button aria-expanded=false>When?</button></b><div class=answer hidden>At nine.</div><p>{PROSE}</p>",
+            f"<p>{PROSE}</p><p class='pager'>It calls you twice daily. At nine.</p><nav><p>{PROSE}</p></nav>",
+            f"<main><p>{PROSE}</p><div class='x-header'><button class='accordion'>When?</button></div>"
+            "<div id='a' aria-hidden='true'><p>At nine.</p></div></main>",
+            f"<main><p>{PROSE}</p><div class='cookie-recipes'><p>{PROSE}</p></div></main>",
         ],
     )
     def test_running_text_is_content(self, page: str) -> None:
@@ -128,12 +131,18 @@ class TestHtml:
         for short in ("When?", "At nine."):
             assert parsed(page, ".html").text.count(short) == page.count(short)
 
+    def test_what_is_left_out_is_named(self) -> None:
+        page = f"<nav><a>Home</a></nav><main>{PROSE}<div hidden>Busy</div></main><div>Imprint</div>"
+        assert parsed(page, ".html").left_out == ["nav: Home", "div: Busy", "outside the main part: Imprint"]
+
     def test_raised_and_lowered_text(self) -> None:
         page = (
             "<p>10<sup>6</sup> m<sup>2</sup> of CO<sub>2</sub>, x<sup>n+1</sup>, 2<sup>1.5</sup>, the 4<sup>th</sup>, "
-            "in 1998<sup><a href='#n1'>1</a></sup>, 2004³</p>"
+            "in 1998<sup><a href='#n1'>1</a></sup>, 2000², 3 m s⁻¹</p>"
         )
-        assert parsed(page, ".html").text == "10⁶ m² of CO₂, xⁿ⁺¹, 2^(1.5), the 4th, in 1998 [1], 2004 [3]"
+        shown = "10⁶ m² of CO₂, xⁿ⁺¹, 2^(1.5), the 4th, in 1998 [1], 2000², 3 m s⁻¹"
+        assert parsed(page, ".html").text == shown
+        assert parsed("In 1998¹ and, later, 2004².", ".txt").text == "In 1998 [1] and, later, 2004 [2]."
 
     def test_formula_stands_once(self) -> None:
         tex = '<math><mi>E</mi><annotation encoding="application/x-tex">E = mc^2</annotation></math>'

@@ -26,6 +26,7 @@ _PUBLIC = {
         *("LabelError", "ModelError", "RunError", "StateError", "TrackingError", "UnknownModelError"),
         "UnreachableModelError",
     ),
+    "programs.given": ("Given",),
     "programs.guided": ("Guided",),
     "programs.onechunk": ("OneChunk",),
     "programs.profiled": ("Profiled",),

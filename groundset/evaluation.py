@@ -227,7 +227,8 @@ def _searched(
         progress.phase(f"Searching {len(questions):,} questions")
         made["dense"] = _dense(run, questions)
         if len(names) > 1:
-            made["bm25"] = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}, questions)
+            search = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()})
+            made["bm25"] = list(map(search, questions))
             made["hybrid"] = [fuse(*pair) for pair in zip(made["dense"], made["bm25"], strict=True)]
     yield from ((name, made[name]) for name in names)
     yield from others.items()

@@ -24,7 +24,7 @@ from groundset.run.store import DATABASE
 
 sys.path.append(str(Path(__file__).parent / "groundset" / "run"))
 
-from scripted_run import ANSWERS, write_chunks
+from scripted_run import ANSWERS, PLACES, write_chunks
 
 SIZE = 14
 ROOT = Path(__file__).parents[1]
@@ -39,15 +39,18 @@ def answer(body: dict[str, Any]) -> str:
 
 
 class Runs:
-    """Starts and kills runs on one server."""
+    """Starts and kills runs on one server: with questions about chunks, or with questions of the user's own."""
 
-    def __init__(self, server: ModelServer, folder: Path) -> None:
+    def __init__(self, server: ModelServer, folder: Path, *, given: bool) -> None:
         self.server, self.folder = server, folder
-        self.chunks = write_chunks(folder / "mills.jsonl")
+        self.chunks, questions = write_chunks(folder / "mills.jsonl"), folder / "questions.txt"
+        questions.write_text("".join(f"When was the mill of {place} built?\n" for place in PLACES[:SIZE]))
+        about = ["--chunk-critic", "lm", "--size", str(SIZE)]
+        self.options = ["--questions", str(questions)] if given else about
 
     def start(self, out: Path) -> "subprocess.Popen[str]":
         """Begin a run, or go on with it; the command is always the same."""
-        options = ["--lm", self.server.spec, "--workers", "1", "--chunk-critic", "lm", "--size", str(SIZE)]
+        options = ["--lm", self.server.spec, "--workers", "1", *self.options]
         command = [sys.executable, "-m", "groundset", "generate", "--chunks", str(self.chunks), *options]
         return subprocess.Popen(
             [*command, "--no-track", "--out", str(out)],
@@ -89,9 +92,10 @@ def samples(out: Path) -> set[str]:
 
 @pytest.mark.fault
 @pytest.mark.timeout(7200)
-def test_killed_runs_go_on_where_they_were(tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", [False, True])
+def test_killed_runs_go_on_where_they_were(tmp_path: Path, given: bool) -> None:
     with serving(answer) as server:
-        check_kills(Runs(server, tmp_path))
+        check_kills(Runs(server, tmp_path, given=given))
 
 
 def check_kills(runs: Runs) -> None:

@@ -7,7 +7,7 @@ Source: S. Robertson and H. Zaragoza, The Probabilistic Relevance Framework: BM2
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from urllib.parse import unquote
@@ -27,23 +27,23 @@ _FUSION = 60  # added to ranks
 _Line = tuple[str, str, str, float, int]  # where it stands, question, chunk, score and rank
 
 
-def bm25(texts: Mapping[str, str], questions: Sequence[str]) -> list[Ranking]:
-    """Rank texts by BM25; those that share no word with the question are left out, and ties keep their order."""
+def bm25(texts: Mapping[str, str]) -> Callable[[str], Ranking]:
+    """Return a search of texts by BM25, without those that share no word with the query; ties keep their order."""
     import bm25s
 
     ids, words = list(texts), [_WORD.findall(text.lower()) for text in texts.values()]
     known = {word for text in words for word in text}
-    if not known:
-        return [[] for _ in questions]
     index = bm25s.BM25(method="lucene")
-    index.index(words, show_progress=False)
-    rankings = []
-    for question in questions:
+    if known:
+        index.index(words, show_progress=False)
+
+    def ranked(question: str) -> Ranking:
         asked = [word for word in _WORD.findall(question.lower()) if word in known]
         scores = index.get_scores(asked) if asked else np.zeros(len(ids))
         order = np.argsort(-scores, kind="stable")[:SEARCH_DEPTH]
-        rankings.append([ids[place] for place in order if scores[place] > 0])
-    return rankings
+        return [ids[place] for place in order if scores[place] > 0]
+
+    return ranked
 
 
 def fuse(*rankings: Ranking) -> Ranking:

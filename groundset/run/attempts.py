@@ -13,6 +13,7 @@ from groundset.run.engine import Made
 from groundset.run.options import GenerateOptions
 from groundset.run.plan import Task
 from groundset.run.preparing import Preparing
+from groundset.run.recipes import GIVEN
 from groundset.run.store import Result
 from programs.forms import MULTI, PERSONAS
 from programs.languages import LANGUAGES, language_of
@@ -75,11 +76,13 @@ class Attempts:
                 return Made(Result(rejects=(refused,), trail=tuple(recorder.records), exhausted=True))
             made = self._ask(task)
         trail, exhausted = tuple(recorder.records), bool(made.exhausted)
-        rejects = [each.model_copy(update={"chunk_id": each.chunk_id or task.chunks[0]}) for each in made.rejects]
+        near = next(iter(task.chunks), "")  # none for what is no question
+        rejects = [each.model_copy(update={"chunk_id": each.chunk_id or near}) for each in made.rejects]
         if made.question:
             sample = self._sample(task, made, trail)
             if (refused := self._too_far(sample)) is None:
-                vector = self._preparing.embedder.encode([sample.question])[0]
+                # Near duplicates among the user's own questions were grouped before.
+                vector = None if task.question else self._preparing.embedder.encode([sample.question])[0]
                 return Made(Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector)
             rejects.append(refused)
         return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
@@ -95,6 +98,8 @@ class Attempts:
         return None
 
     def _ask(self, task: Task) -> Any:
+        if GIVEN in self._programs:
+            return self._programs[GIVEN](question=task.question)
         options, chunks = self._options, [self._chunks[chunk_id] for chunk_id in task.chunks]
         passages, topics = [plain(chunk.text) for chunk in chunks], [chunk.topic for chunk in chunks]
         language = options.language or ""
@@ -133,7 +138,7 @@ class Attempts:
         )
         contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or task.chunks)
         code = self._options.language or language_of(plain(contexts[0].text))
-        question = LANGUAGES[code].punctuated(made.question)
+        question = task.question or LANGUAGES[code].punctuated(made.question)
         text = "\0".join((question, made.answer, *(chunk.chunk_id for chunk in contexts)))
         return Sample(
             id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
@@ -150,6 +155,7 @@ class Attempts:
                 "evidence": list(made.evidence),
                 **({"kind": made.kind} if made.kind else {}),
                 **made.metadata,
+                **({"weight": task.weight} if task.question else {}),
                 "attempt": task.number,
             },
         )

@@ -8,7 +8,7 @@ import threading
 import time
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Literal, NamedTuple
@@ -22,7 +22,7 @@ from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Result, State, Store
 from programs.errors import GroundsetError
 from programs.text import numbers
-from programs.types import Reject, Sample
+from programs.types import Chunk, Reject
 
 Ending = Literal["complete", "short", "budget", "interrupted"]
 
@@ -122,7 +122,7 @@ class Gate:
 
 
 class Made(NamedTuple):
-    """What an attempt made: its result, and the embedding of its question if it has one."""
+    """What an attempt made: its result, and the embedding of its question, if that must not repeat another one."""
 
     result: Result
     vector: NDArray[np.float32] | None = None
@@ -152,8 +152,8 @@ class Engine:
         self.has_ended = True  # no call runs in a thread any more
         for made in store.attempts():
             plan.record(made)
-            if made.result.sample is not None and made.vector is not None:
-                self._duplicates.add(made.result.sample, made.vector)
+            if (sample := made.result.sample) is not None and made.vector is not None:
+                self._duplicates.add(sample.question, made.vector, sample.answer, sample.contexts)
 
     def run(self) -> Ending:
         """Make attempts; return how it ended.
@@ -228,13 +228,16 @@ class Engine:
         result, vector = made
         sample = result.sample
         state: State = "refused"
-        if sample is not None and vector is not None:
-            if reason := self._duplicates.find(sample, vector):
+        if sample is not None:
+            asked = () if vector is None else (sample.question, vector, sample.answer, sample.contexts)
+            if asked and (first := self._duplicates.find(*asked)) is not None:
+                reason = f"repeats a question of the run: {first!r}"
                 told = {"question": sample.question, "probability": sample.probability, "chunk_id": task.chunks[0]}
                 rejects = (*result.rejects, Reject(step="duplicate", reason=reason, **told))
                 result, vector = Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted), None
             else:
-                self._duplicates.add(sample, vector)
+                if asked:
+                    self._duplicates.add(*asked)
                 state = self._plan.state_of(sample.evolution, beyond=task.beyond)
         attempt = Attempt(task.number, task.chunks, task.wanted, state, result, vector)
         with self._store.transaction():
@@ -256,10 +259,11 @@ class Engine:
         for each in seen:
             if isinstance(each, GroundsetError):
                 raise each
+        told: dict[str, Any] = {"question": task.question or None, "chunk_id": next(iter(task.chunks), "")}
         kind, first = type(error).__name__, (str(error).strip() or "no message").splitlines()[0]
         if isinstance(error, ContextWindowExceededError):
             reason = f"longer than the context of the model: {first}"
-            return Result(rejects=(Reject(step="chunk", reason=reason, chunk_id=task.chunks[0]),), exhausted=True)
+            return Result(rejects=(Reject(step="chunk", reason=reason, **told),), exhausted=True)
         is_of_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
         if isinstance(error, LMError) and not is_of_request:
             raise GroundsetError(f"the language model failed ({kind}): {first}") from error
@@ -268,7 +272,7 @@ class Engine:
         self._failures = [*(each for each in self._failures if each == kind), kind]
         if len(self._failures) >= _FAILURES_IN_A_ROW:
             raise GroundsetError(f"{_FAILURES_IN_A_ROW} attempts in a row failed with {kind}: {first}") from error
-        return Result(rejects=(Reject(step="failure", reason=f"{kind}: {first}", chunk_id=task.chunks[0]),))
+        return Result(rejects=(Reject(step="failure", reason=f"{kind}: {first}", **told),))
 
 
 class Duplicates:
@@ -285,26 +289,28 @@ class Duplicates:
         self._by_answer: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._vectors: list[NDArray[np.float32]] = []
 
-    def add(self, sample: Sample, vector: NDArray[np.float32]) -> None:
-        """Add a question with its embedding."""
+    def add(self, question: str, vector: NDArray[np.float32], answer: str = "", contexts: Sequence[Chunk] = ()) -> None:
+        """Add a question with its embedding, and perhaps its answer and contexts."""
         place = len(self._questions)
-        self._by_words.setdefault(_words(sample.question), place)
-        for chunk in sample.contexts:
-            self._by_answer[chunk.chunk_id, _words(sample.answer)].append(place)
-        self._questions.append(sample.question)
+        self._by_words.setdefault(_words(question), place)
+        for chunk in contexts:
+            self._by_answer[chunk.chunk_id, _words(answer)].append(place)
+        self._questions.append(question)
         self._vectors.append(vector)
 
-    def find(self, sample: Sample, vector: NDArray[np.float32]) -> str | None:
-        """Return why a question is a duplicate, None if it is none."""
-        same = self._by_words.get(_words(sample.question))
+    def find(
+        self, question: str, vector: NDArray[np.float32], answer: str = "", contexts: Sequence[Chunk] = ()
+    ) -> str | None:
+        """Return the question that one repeats, None if it is no duplicate."""
+        same = self._by_words.get(_words(question))
         if same is None and self._questions:
-            similarities, own = np.stack(self._vectors) @ vector, numbers(sample.question)
-            answered = [self._by_answer[chunk.chunk_id, _words(sample.answer)] for chunk in sample.contexts]
+            similarities, own = np.stack(self._vectors) @ vector, numbers(question)
+            answered = [self._by_answer[chunk.chunk_id, _words(answer)] for chunk in contexts]
             alike = [place for places in answered for place in places if similarities[place] >= _SAME_ANSWER]
             close = np.flatnonzero(similarities >= _SIMILAR).tolist()
             alike += [place for place in close if numbers(self._questions[place]) == own]
             same = max(alike, key=lambda place: similarities[place], default=None)
-        return None if same is None else f"repeats a question of the run: {self._questions[same]!r}"
+        return None if same is None else self._questions[same]
 
 
 def _words(text: str) -> str:

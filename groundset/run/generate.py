@@ -21,7 +21,8 @@ from groundset.retrieval.embed import Embedder, open_embedder
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
 from groundset.run.engine import Ending, Engine, Gate
-from groundset.run.options import GenerateOptions, prices
+from groundset.run.given import hybrid, planned, read_questions
+from groundset.run.options import JUDGE_LM, GenerateOptions, prices
 from groundset.run.plan import Pairs, Plan, quotas
 from groundset.run.preparing import Preparing
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
@@ -107,6 +108,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         names = {role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in setup.models().items()}
         identity = {"version": __version__, "documents": documents, **names, "compiled": setup.compiled.digest}
         identity |= setup.options.compared()
+        identity |= {"questions": file_sha256(options.questions)} if options.questions else {}
         if store is None:
             corpus, store = _begun(setup, identity)
             stack.enter_context(store)
@@ -131,6 +133,8 @@ def own_files(options: GenerateOptions) -> Compiled:
     """
     if options.profile_file:
         read_profiles(options.profile_file)
+    if options.questions:
+        read_questions(options.questions)
     return read_own(options.compiled)
 
 
@@ -156,6 +160,11 @@ def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, st
     # A judge that was compiled for the model serves; a guided one has its head, which knows its questions better than
     # the shipped weights do, unless the user compiled another.
     reads = judge and options.critic is None and judge != load_compiled(SHIPPED, *names).states.get("judge")
+    if options.questions:  # nothing is written, so it does not matter whether the model can
+        guided = False
+        if lm.guided and "judge" not in compiled.states:
+            reason = f"cannot tell what documents do not say; take {JUDGE_LM} or a larger model"
+            raise InputError(f"--questions with {lm.name}: {reason}")
     options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     progress.phase(f"Opening {options.embedder}")
@@ -166,6 +175,8 @@ def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, st
 
 def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
     """Return in one line who writes, who judges, and which forms of question are asked for."""
+    if options.questions:
+        return f"{lm.name} reads and answers your questions"
     writes = "completes questions that a parser begins (--guided)" if options.guided else "writes the questions"
     judges = "fitted classifiers judge" if options.critic == "head" else f"{(critic or lm).name} judges"
     total = sum(options.mix.values())
@@ -208,36 +219,40 @@ def _run(setup: _Setup, corpus: Corpus, store: Store, started: float) -> tuple[E
     head = setup.head("chunk") if by_head else None
     preparing = Preparing(corpus, order, setup.embedder, head, options.engine, store, progress, gate.check)
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
-    asked = askable(corpus, order, options)
-    size = options.size or row.size or len(asked)
-    pairs = Pairs(
-        {chunk.chunk_id: chunk for chunk in corpus.chunks},
-        lambda chunk_id, limit: preparing.index().nearest(chunk_id, limit),
-        is_usable=lambda chunk: not by_head or preparing.verdict(chunk).good,
-        sizes=(options.min_chunks, options.max_chunks) if options.recipe == "multi" else (2, 2),
-        across_documents=options.across_documents,
-    )
-    plan = Plan(
-        {chunk.chunk_id: plain(chunk.text) for chunk in asked},
-        size=size,
-        mix=options.mix,
-        kinds=options.kinds,
-        seed=options.seed,
-        rounds=row.rounds,
-        once=row.once,
-        partners=pairs.partners,
-    )
-    programs = _programs(setup, lambda query, limit: preparing.index().search(query, limit))
+    if options.questions:
+        search = hybrid(corpus, preparing.index)
+        plan: Plan = planned(options.questions, options.size, setup.embedder, store, search)
+    else:
+        search = preparing.search
+        asked = askable(corpus, order, options)
+        pairs = Pairs(
+            {chunk.chunk_id: chunk for chunk in corpus.chunks},
+            lambda chunk_id, limit: preparing.index().nearest(chunk_id, limit),
+            is_usable=lambda chunk: not by_head or preparing.verdict(chunk).good,
+            sizes=(options.min_chunks, options.max_chunks) if options.recipe == "multi" else (2, 2),
+            across_documents=options.across_documents,
+        )
+        plan = Plan(
+            {chunk.chunk_id: plain(chunk.text) for chunk in asked},
+            size=options.size or row.size or len(asked),
+            mix=options.mix,
+            kinds=options.kinds,
+            seed=options.seed,
+            rounds=row.rounds,
+            once=row.once,
+            partners=pairs.partners,
+        )
+    programs = _programs(setup, search)
     attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
     engine = Engine(store, plan, attempts, gate, progress=progress, workers=options.workers, started=started)
-    store.set_meta("asked", max(size, plan.accepted.total()))
-    progress.start(size, accepted=plan.accepted.total(), answers_from=setup.lm.name, usage=setup.lm.usage)
+    store.set_meta("asked", max(plan.size, plan.accepted.total()))
+    progress.start(plan.size, accepted=plan.accepted.total(), answers_from=setup.lm.name, usage=setup.lm.usage)
     store.set_meta("status", "running")
     status, reason = "failed", None
     try:
         status = ending = engine.run()
         if ending == "short":
-            reason = shortage(quotas(size, options.mix), plan.accepted)
+            reason = shortage(quotas(plan.size, options.mix), plan.accepted)
         elif gate.ended_by:
             reason = f"the budget ({gate.ended_by}) ended the run"
         return ending, engine.has_ended
@@ -261,6 +276,7 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
     for name, new in identity.items():
         if (old := stored.get(name)) != new:
             told = {"documents": "was made of other documents", "version": f"was made by groundset {old}"}
+            told["questions"] = "was made of other --questions"
             told["compiled"] = "used other compiled states (--compiled)"
             what = told.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
             mend = "begin another one, in another --out; `groundset export` joins several"

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, field_validator, model_validator
 
 from groundset.corpus.options import CorpusOptions
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
-from groundset.run.recipes import PROFILED, RECIPES, Recipe
+from groundset.run.recipes import GIVEN, PROFILED, RECIPES, Recipe
 from programs.errors import InputError
 from programs.forms import EVOLUTIONS, KINDS, LIKE, PERSONA, SIMPLE, STYLES
 from programs.languages import name_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from groundset.run.run import Run
 
 _SHARE = 0.2  # of the mix, for a style that --personas or --like add
+JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
 _GUIDED_RANK = 5
 _DEAREST = 1e9  # price of a million tokens
 _MAX_WORKERS = 256
@@ -31,6 +32,9 @@ _RECIPES_OF = {  # of options of some recipes only
     "across_documents": ("evolved", "multi"),
     **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
+    **dict.fromkeys(
+        ("chunk_critic", "critic", "dry_run", "guided", "language", "max_rank", "panel", "parser"), tuple(RECIPES)[:-1]
+    ),
 }
 # What guided writers know nothing of.
 _FREE = ("about", "kinds", "personas", "like", "panel", "answers", "language")
@@ -38,7 +42,7 @@ _FREE = ("about", "kinds", "personas", "like", "panel", "answers", "language")
 _NOT_COMPARED = {
     *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),
     *("budget_calls", "budget_tokens", "price", "engine", "track", "track_texts", "tracking", "verbose", "quiet"),
-    "exclude",
+    *("exclude", "questions"),
 }
 
 
@@ -100,13 +104,21 @@ class GenerateOptions(CorpusOptions):
     """The options of a run."""
 
     out: Path = option(..., "The folder of the run.", metavar="RUN")
-    size: int | None = option(None, "How many samples to make.", shown="20; roundtrip: one for each chunk", ge=1)
+    size: int | None = option(
+        None, "How many samples to make.", shown="20; roundtrip: one for each chunk; given: all", ge=1
+    )
+    questions: Path | None = option(
+        None,
+        "Your own questions, to be answered: a .txt file of one a line, or .csv or .jsonl with `question`.",
+        metavar="FILE",
+    )
     recipe: str = option("evolved", f"The program that makes the samples: {', '.join(RECIPES)}.", metavar="NAME")
     lm: str = option(
         DEFAULT_LM,
         "The language model: a name from `groundset models list`, a .gguf file, hf/<owner>/<repo>/<file>.gguf, "
         "openai/<model>@<base url> or provider/model.",
         metavar="MODEL",
+        shown=f"{DEFAULT_LM}; given: {JUDGE_LM}",
         min_length=1,
     )
     critic_lm: str | None = option(
@@ -205,8 +217,19 @@ class GenerateOptions(CorpusOptions):
             prices(value)
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_questions(cls, values: dict[str, Any]) -> dict[str, Any]:
+        if not values.get("questions"):
+            return values
+        judges = values.get("critic_lm") or values.get("lm") or JUDGE_LM  # nothing is written: one model is enough
+        return {"recipe": GIVEN, **values, "lm": judges, "critic_lm": None}
+
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
+        if (self.recipe == GIVEN) != (self.questions is not None):
+            wanted = "name the file of your questions" if self.recipe == GIVEN else "leave out one of both"
+            raise ValueError(f"--recipe {self.recipe} {'with' if self.questions else 'without'} --questions: {wanted}")
         for name in self.model_fields_set & _RECIPES_OF.keys():
             if self.recipe not in (known := _RECIPES_OF[name]):
                 spelled = option_name(type(self), name)

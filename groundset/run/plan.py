@@ -43,6 +43,8 @@ class Task(NamedTuple):
     seed: int  # of this attempt alone
     is_last: bool  # the chunk is not visited again
     beyond: bool = False  # the question may exceed the quota of its form
+    question: str = ""  # the user's own, which the chunks are nearest to
+    weight: int = 1  # how often it was asked
 
 
 class Plan:

@@ -15,7 +15,7 @@ from groundset.run.run import read_vectors, write_vectors
 from groundset.run.store import Store
 from programs.heads import HeadJudge
 from programs.outcome import Verdict
-from programs.types import Chunk
+from programs.types import Chunk, Hit
 
 _TICK_SECONDS = 0.25
 _Part = TypeVar("_Part")
@@ -62,6 +62,10 @@ class Preparing:
     def index(self) -> Index:
         """Return the search of all chunks, once they are prepared."""
         return self._awaited(lambda: self._index)
+
+    def search(self, query: str, limit: int) -> list[Hit]:
+        """Return the chunks most similar to a query, once all are prepared."""
+        return self.index().search(query, limit)
 
     def _awaited(self, part: Callable[[], _Part | None]) -> _Part:
         with self._changed:

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from groundset.run.options import GenerateOptions
     from programs.recipe import Search
 
-PROFILED = "profiled"
+PROFILED, GIVEN = "profiled", "given"
 
 
 class Recipe(NamedTuple):
     """One row of the table.
 
-    ``build`` returns the programs by the kind of attempt: ``one`` chunk, ``several``, or a ``clue`` of a chunk. It gets
-    the options with their defaults resolved, and the search of passages.
+    ``build`` returns the programs by the kind of attempt: ``one`` chunk, ``several``, a ``clue`` of a chunk, or a
+    ``given`` question. It gets the options with their defaults resolved, and the search of passages.
     """
 
     build: "Callable[[GenerateOptions, Search], dict[str, dspy.Module]]"
@@ -58,10 +58,17 @@ def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.M
     return {"clue": Profiled(search, table, **limits, panel=options.panel, about=options.about)}
 
 
+def _given(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
+    from programs.given import Given
+
+    return {GIVEN: Given(search, about=options.about)}
+
+
 RECIPES: Mapping[str, Recipe] = {
     "evolved": Recipe(_evolved),
     "single": Recipe(_one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
     "multi": Recipe(_several, (MULTI,), {MULTI: 1}),
     PROFILED: Recipe(_profiled, (PROFILED,), {PROFILED: 1}, rounds=5, merge=3),
     "roundtrip": Recipe(_one, (SIMPLE,), {SIMPLE: 1}, rounds=3, once=True, size=None, judges_chunks=False, keeps=True),
+    GIVEN: Recipe(_given, (SIMPLE,), {SIMPLE: 1}, size=None, judges_chunks=False),
 }

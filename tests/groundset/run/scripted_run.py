@@ -16,7 +16,7 @@ from groundset.run.options import GenerateOptions
 from groundset.run.run import Run
 
 _BUILT = re.compile(r"The mill of (\w+) was built in (\d+)")
-_PLACES = (
+PLACES = (
     *("Arden", "Birk", "Calder", "Dunmore", "Ebbing", "Farley", "Gower", "Hexham", "Irwell", "Jarrow", "Kelso"),
     *("Lorton", "Malton", "Norham", "Otley", "Penrith", "Quorn", "Ripon", "Selby", "Tarn"),
 )
@@ -28,7 +28,7 @@ _OWN = ["field", "ford", "gate", "hill", "lane", "lea", "mere", "moor", "port", 
 def sections(place: str) -> str:
     """A section about a mill: half of its words are its own."""
     own = " ".join(place.lower() + end for end in _OWN)
-    year = 1700 + 7 * _PLACES.index(place)
+    year = 1700 + 7 * PLACES.index(place)
     return (
         f"The mill of {place} was built in {year} by the carpenters of the valley. If the river is low, it stands "
         f"still until rain falls on the hills. Its flour went to {own}. The miller kept a third of it."
@@ -39,7 +39,7 @@ def write_documents(folder: Path, documents: int = 4) -> Path:
     """Write documents about five mills each."""
     folder.mkdir(exist_ok=True)
     for number in range(documents):
-        parts = [f"## {place}\n\n{sections(place)}" for place in _PLACES[5 * number : 5 * number + 5]]
+        parts = [f"## {place}\n\n{sections(place)}" for place in PLACES[5 * number : 5 * number + 5]]
         (folder / f"mills-{number}.md").write_text(f"# Mills {number}\n\n" + "\n\n".join(parts))
     return folder
 
@@ -47,7 +47,7 @@ def write_documents(folder: Path, documents: int = 4) -> Path:
 def write_chunks(file: Path) -> Path:
     """Write the same texts as chunks of one's own, which are read in no time."""
     rows = (
-        {"chunk_id": f"m{n}", "doc_id": f"mills-{n // 5}", "text": sections(place)} for n, place in enumerate(_PLACES)
+        {"chunk_id": f"m{n}", "doc_id": f"mills-{n // 5}", "text": sections(place)} for n, place in enumerate(PLACES)
     )
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
@@ -77,7 +77,7 @@ def _combine(prompt: str) -> str:
 def _judge(prompt: str) -> str:
     built = dict(_BUILT.findall(prompt))
     question = prompt.rpartition("Question:")[2]
-    asked = [place for place in _PLACES if place in question]
+    asked = [place for place in PLACES if place in question]
     answer, good = "not stated", all(place in built for place in asked)
     if good:
         oldest = min(asked, key=lambda place: built[place])

@@ -1,0 +1,124 @@
+"""The user's own questions: read from a file, grouped with their counts, searched for, and asked one by one."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundset.corpus.corpus import Corpus
+from groundset.retrieval.index import Index
+from groundset.retrieval.retrievers import bm25, fuse
+from groundset.rows import Row, jsonl_rows, optional
+from groundset.run.engine import Duplicates
+from groundset.run.plan import Plan, Task
+from groundset.run.store import Attempt, Store
+from programs.errors import InputError
+from programs.forms import SIMPLE
+from programs.given import NEAREST, no_question
+from programs.recipe import Search
+from programs.text import plain
+from programs.types import Hit
+from programs.untrusted import small_text
+
+_MOST = 10_000  # different questions; grouping takes quadratic time
+_MOST_BYTES = 64 << 20
+
+
+def read_questions(file: Path) -> Counter[str]:
+    """Return how often each question of a file was asked, in the order of the file.
+
+    Raises:
+        InputError: the file cannot be read, has no column ``question``, no questions or too many.
+    """
+    found: Counter[str] = Counter()
+    for where, fields in _rows(file):
+        if "question" not in fields:
+            raise InputError(f"{where}: column question is missing")
+        found[" ".join((optional(where, fields, "question") or "").split())] += 1
+    if not 0 < len(found) <= _MOST:
+        raise InputError(f"--questions {file}: give 1 to {_MOST:,} different questions, not {len(found):,}")
+    return found
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    kind = file.suffix.lower()
+    if kind not in (".txt", ".csv", ".jsonl"):
+        raise InputError(f"--questions {file}: name a .txt, .csv or .jsonl file")
+    if kind == ".jsonl":
+        yield from jsonl_rows(file)
+        return
+    text = small_text(file, _MOST_BYTES)
+    lines, separator = io.StringIO(text, newline=""), max(",;\t|", key=text.partition("\n")[0].count)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    plain_lines = ({"question": line} for line in lines if line.strip())
+    rows = csv.DictReader(lines, delimiter=separator) if kind == ".csv" else plain_lines
+    try:
+        yield from ((f"{file}, row {number}", fields) for number, fields in enumerate(rows, 1))
+    except csv.Error as error:
+        raise InputError(f"{file}: not a csv file ({error})") from error
+
+
+def grouped(questions: Mapping[str, int], encoder: Any) -> dict[str, int]:
+    """Return questions with their counts; those of duplicates are added to that of the first."""
+    known, weights = Duplicates(), Counter[str]()
+    for text, vector in zip(questions, encoder.encode(list(questions)), strict=True):
+        first = known.find(text, vector)
+        if first is None:
+            known.add(text, vector)
+        weights[text if first is None else first] += questions[text]
+    return dict(weights)
+
+
+def hybrid(corpus: Corpus, index: Callable[[], Index]) -> Search:
+    """Return a search of a corpus by meaning and by words, both fused; ``index`` waits until chunks are prepared."""
+    chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
+    by_words = bm25({name: f"{chunk.topic}\n{chunk.text}" for name, chunk in chunks.items()})
+
+    def search(query: str, limit: int) -> Sequence[Hit]:
+        dense = {hit.chunk_id: hit for hit in index().search(query)}
+        found = [chunks[name] for name in fuse(list(dense), by_words(query))[:limit]]
+        return [dense.get(each.chunk_id) or Hit(each.chunk_id, plain(each.text), each.topic, 0.0) for each in found]
+
+    return search
+
+
+def planned(file: Path, size: int | None, encoder: Any, store: Store, search: Search) -> "Questions":
+    """Return the plan of a run on the questions of a file, which are grouped once."""
+    if (found := store.meta("questions")) is None:
+        store.set_meta("questions", found := grouped(read_questions(file), encoder))
+    return Questions(found, size or len(found), search)
+
+
+class Questions(Plan):
+    """The plan of a run on the user's own questions: each is asked once, in their order."""
+
+    def __init__(self, questions: Mapping[str, int], size: int, search: Search) -> None:
+        """Begin with nothing made; ``size`` is the most samples."""
+        super().__init__({}, size=size, mix={SIMPLE: 1})
+        self._questions, self._search = list(questions.items()), search
+        self._left = dict.fromkeys(range(1, len(questions) + 1))
+
+    @property
+    def missing(self) -> int:
+        """Return how many samples are missing and can still be made."""
+        return min(super().missing, len(self._left))
+
+    def next(self) -> Task | None:
+        """Return the attempt on the next question; None if enough are in flight, or all were asked."""
+        number = next((each for each in self._left if each not in self._flying), None)
+        if number is None or super().missing <= self.in_flight:
+            return None
+        text, weight = self._questions[number - 1]
+        chunks = tuple(hit.chunk_id for hit in self._search(text, NEAREST)) if no_question(text) is None else ()
+        task = Task(number, chunks, (), (), (), 0, 0, is_last=True, beyond=True, question=text, weight=weight)
+        self._flying[number] = task
+        return task
+
+    def record(self, attempt: Attempt) -> None:
+        """Take in a finished attempt."""
+        self._flying.pop(attempt.number, None)
+        self._left.pop(attempt.number)
+        if attempt.result.sample is not None:
+            self.accepted[attempt.result.sample.evolution] += 1

@@ -59,8 +59,8 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
 
 
 def csv_cell(value: Any) -> Any:
-    """Return a value as a cell that no spreadsheet executes: a list as JSON, with apostrophes before formulas."""
-    text = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+    """Return a value as a cell that no spreadsheet executes: lists and objects as JSON, apostrophes before formulas."""
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
     return _FORMULA.sub("'", text) if isinstance(text, str) else text
 
 

@@ -102,12 +102,14 @@ class Export(NamedTuple):
 
 _ABOUT = ("evolution", "kind", "language", "split", "retrieval_gt", "answerable")
 _CHUNK = tuple(name for name in Chunk.model_fields if name != "metadata")
-_GOLDEN = {
-    "name": "id",
-    "context": "gold",
-    "additional_metadata": {name: name for name in (*_ABOUT, "paths", "chunk_ids", "rank", "probability")}
-    | {"answer_variants?": "other_answers"},
+_METADATA = {name: name for name in (*_ABOUT, "paths", "chunk_ids", "rank", "probability")} | {
+    "answer_variants?": "other_answers"
 }
+_GOLDEN = {"name": "id", "context": "gold", "additional_metadata": _METADATA}
+# Services that trace applications keep what is asked, what is expected, and what else is known, as objects each.
+_ASKED = {"question": "question", "conversation?": "conversation"}
+_EXPECTED = {"answer": "answer", "contexts": "gold"}
+_ITEM = {"input": _ASKED, "expected_output": _EXPECTED, "metadata": _METADATA, "id": "id"}
 TABLES: Mapping[str, File] = {
     QA: File(
         questions,
@@ -142,6 +144,19 @@ EXPORTS: Mapping[str, Export] = {
             )
         },
         "(for Auto RAG Eval)",
+    ),
+    # The prompts of an evaluation of a knowledge base, which are the same with and without generation.
+    "bedrock": Export(
+        {
+            "prompts.jsonl": File(
+                questions,
+                {"conversationTurns": lambda row: [
+                    {"prompt": {"content": [{"text": row["question"]}]},
+                     "referenceResponses": [{"content": [{"text": row["answer"]}]}]}]},
+                ascii=True,
+            )
+        },
+        "(for Amazon Bedrock)",
     ),
     # As `GenericDataLoader` reads it, without the metadata. Source: Thakur et al., BEIR (2021); package beir.
     "beir": Export(
@@ -185,12 +200,73 @@ EXPORTS: Mapping[str, Export] = {
         splits=True,
     ),
     "hf": Export(TABLES, "(for load_from_disk of datasets)", splits=True),
+    # As `json_dataset` of Inspect reads samples.
+    "inspect": Export(
+        {
+            "samples.jsonl": File(
+                questions,
+                {"id": "id", "input": "question", "target": "answer",
+                 "metadata": {**_METADATA, "contexts": "gold", "conversation?": "conversation"}},
+            )
+        },
+        "(for Inspect AI)",
+        splits=True,
+    ),
     "jsonl": Export(
         {
             "samples.jsonl": File(samples, {name: name for name in Sample.model_fields} | {"split?": "split"}),
             "corpus.jsonl": File(chunks, tuple(Chunk.model_fields)),
         },
         "(all that is known)",
+        splits=True,
+    ),
+    # A table for the page, which takes the columns in this order, and arguments of `create_dataset_item`.
+    "langfuse": Export(
+        {"items.csv": File(questions, _ITEM), "items.jsonl": File(questions, _ITEM, ascii=True)}, splits=True
+    ),
+    # As `Client.create_examples` takes them. `outputs` is the name in its interface and in all versions of its client.
+    "langsmith": Export(
+        {
+            "examples.jsonl": File(
+                questions,
+                {"inputs": _ASKED, "outputs": _EXPECTED, "metadata": {"id": "id", **_METADATA}, "split?": "split"},
+                ascii=True,
+            )
+        },
+        splits=True,
+    ),
+    # As `Dataset.read_jsonl_from_file` reads it; an `id` would have to be a UUID. Metrics take the value of `context`
+    # for what was retrieved, so the gold ones are not called so.
+    "opik": Export(
+        {
+            "items.jsonl": File(
+                questions,
+                {"sample_id": "id", "input": "question", "expected_output": "answer", "reference_contexts": "gold",
+                 "conversation?": "conversation", "metadata": _METADATA},
+            )
+        },
+        splits=True,
+    ),
+    # As `Client.datasets.create_dataset` takes examples; the page reads it, too, if lines are those of ASCII.
+    "phoenix": Export(
+        {
+            "examples.jsonl": File(
+                questions,
+                {"id": "id", "input": _ASKED, "output": _EXPECTED, "metadata": _METADATA, "splits?": "split"},
+                ascii=True,
+            )
+        },
+        splits=True,
+    ),
+    # Test cases; of a list of texts, promptfoo would make a case each. What to assert is left to `defaultTest`.
+    "promptfoo": Export(
+        {
+            "tests.jsonl": File(
+                questions,
+                {"description": "id", "metadata": _METADATA, "vars": {
+                    "question": "question", "answer": "answer", "context": lambda row: "\n\n".join(row["gold"])}},
+            )
+        },
         splits=True,
     ),
     # `SingleTurnSample`, `Testset` and `MultiTurnSample` of Ragas 0.4.3, which know no alternatives, and `DataRow` of

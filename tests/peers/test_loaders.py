@@ -91,3 +91,9 @@ def test_adk(load: Any, content: EvaluationSet) -> None:
     turns = load("adk", "adk", peer="adk")
     nothing = {"tool_uses": [], "tool_responses": [], "intermediate_responses": []}
     assert turns == [[sample.question, sample.answer, nothing] for sample in content.samples]
+
+
+@pytest.mark.parametrize("format", ["inspect", "langfuse", "langsmith", "opik", "phoenix"])
+def test_services(load: Any, content: EvaluationSet, format: str) -> None:
+    read = load(format, "services", peer="inspect" if format == "inspect" else "services")
+    assert read == [[sample.id, sample.question, sample.answer, texts(sample)] for sample in content.samples]

@@ -99,8 +99,8 @@ def test_runs_that_contradict_each_other_are_not_joined() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "excel"}, "format excel: no such format; choose one of adk, autorag, autorageval, beir, csv"),
-        ({"format": "autorag", "splits": "a=0.5,b=0.5"}, "splits: only for beir, csv, deepeval, hf, jsonl, triplets"),
+        ({"format": "excel"}, "format excel: no such format; choose one of adk, autorag, autorageval, bedrock, beir"),
+        ({"format": "autorag", "splits": "a=0.5,b=0.5"}, "splits: only for beir, csv, deepeval, hf, inspect, "),
         ({"format": "csv", "splits": "a=1,b=0.5"}, "splits a=1,b=0.5: write each split once"),
         ({"format": "csv", "splits": {"all": 1}}, "'all' cannot be the name of a split"),
         ({"format": "csv", "splits": "a/b=1"}, "'a/b' cannot be the name of a split"),

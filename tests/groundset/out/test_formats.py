@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from evaluation_sets import many_documents, two_documents
+from evaluation_sets import evaluation_set, many_documents, run_of, two_documents
 
 from groundset.files import check_own
 from groundset.out.formats import EXPORTS, TABLES
@@ -286,6 +286,44 @@ def test_conversations_and_other_answers_have_their_places(tmp_path: Path) -> No
     assert rows(written(found, "beir", tmp_path) / "queries.jsonl")[1]["metadata"]["answers"] == ["Fine."]
 
 
+def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_path: Path) -> None:
+    found = odd_set()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
+    question, answer = found.samples[1].question, found.samples[1].answer
+    texts = [chunk.text for chunk in found.samples[1].contexts]
+    asked, expected = {"question": question, "conversation": MESSAGES}, {"answer": answer, "contexts": texts}
+    known = rows(written(found, "deepeval", tmp_path) / "goldens.json")[1]["additional_metadata"]
+    about, turns = {"metadata": known}, {"conversation": MESSAGES}
+    prompt, response = ({"content": [{"text": text}]} for text in (question, answer))
+    made = {
+        "bedrock": {"conversationTurns": [{"prompt": prompt, "referenceResponses": [response]}]},
+        "inspect": {
+            "id": "q-2",
+            "input": question,
+            "target": answer,
+            "metadata": {**known, "contexts": texts, **turns},
+        },
+        "langfuse": {"id": "q-2", "input": asked, "expected_output": expected, **about},
+        "langsmith": {"inputs": asked, "outputs": expected, "metadata": {"id": "q-2", **known}, "split": "test"},
+        "opik": {"sample_id": "q-2", "input": question, "expected_output": answer, "reference_contexts": texts}
+        | {**turns, **about},
+        "phoenix": {"id": "q-2", "input": asked, "output": expected, **about, "splits": "test"},
+        "promptfoo": {"description": "q-2", "vars": {"question": question, "answer": answer}, **about},
+    }
+    made["promptfoo"]["vars"] |= {"context": "\n\n".join(texts)}
+    for name, row in made.items():
+        [file] = written(found, name, tmp_path).glob("*.jsonl")
+        unanswerable, second = rows(file)
+        assert second == row
+        assert found.samples[0].contexts[0].text not in str(unanswerable)
+    table = read_csv(tmp_path / "langfuse" / "items.csv")[1]
+    assert list(table)[:3] == ["input", "expected_output", "metadata"], "where its page expects them"
+    assert {name: json.loads(table[name]) for name in list(table)[:3]} == {
+        "input": asked,
+        "expected_output": expected,
+        **about,
+    }
+
+
 @pytest.mark.parametrize("value", ["x", [], [1], [{"role": "user"}], {"role": "user"}, 7, [None]])
 def test_foreign_values_in_metadata_are_ignored(value: Any) -> None:
     odd = changed(metadata={"conversation": value, "answer_variants": value})
@@ -333,3 +371,19 @@ def test_every_format_declares_its_files_and_repeats_itself(every_format: Path, 
     for file in (tmp_path / "again").rglob("*.*"):
         place = file.relative_to(tmp_path / "again")
         assert file.read_bytes() == (every_format / place).read_bytes(), place
+
+
+def test_formats_do_not_depend_on_the_order_in_which_attempts_finished(every_format: Path, tmp_path: Path) -> None:
+    whole = many_documents()
+    turned = [each[::-1] for each in (whole.samples, [*whole.documents.values()], whole.chunks)]
+    found = evaluation_set(run_of(*turned, vectors=whole.vectors()[::-1]))
+    for name in EXPORTS.keys() - {"hf"}:
+        for file in written(found, name, tmp_path / "turned").rglob("*.*"):
+            before = every_format / file.relative_to(tmp_path / "turned")
+            assert in_any_order(file) == in_any_order(before), before
+
+
+def in_any_order(file: Path) -> list[str]:
+    if file.suffix == ".parquet":
+        return sorted(map(str, pq.read_table(file).to_pylist()))
+    return sorted(map(str, rows(file))) if file.suffix == ".json" else sorted(file.read_text("utf-8").split("\n"))

@@ -6,7 +6,7 @@
 | 1 | error in groundset or a model |
 | 2 | wrong input or option |
 | 3 | `generate` made fewer samples than requested, or a budget ended it |
-| 4 | `align` lost more samples than allowed |
+| 4 | a gate was not passed: `align --max-lost`, `roundtrip --baseline` |
 | 130 | interrupted |
 | 141 | the reader of the output left |
 """

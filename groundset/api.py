@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 FUNCTIONS: Mapping[str, Row] = {
-    "align": Row("groundset.align:carry_over", ("run", "documents")),
+    "align": Row("groundset.aligning:carry_over", ("run", "documents")),
     "chunk": Row("groundset.corpus.options:cut", ("documents",)),
     "compile": Row("groundset.compiling:compile", ("steps",)),
     "export": Row("groundset.out.formats:export_run", ("runs", "format", "out")),

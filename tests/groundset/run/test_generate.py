@@ -9,6 +9,7 @@ import pytest
 from scripted_run import Opened, write_documents
 
 import groundset
+import groundset.aligning  # before a fixture replaces what it imports
 import groundset.rows
 from groundset.run.generate import generate
 from groundset.run.options import CommandOptions

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from queue import SimpleQueue
+from threading import local
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -91,19 +91,13 @@ def _embedded_here(embedder: "Embedder", batches: Iterator[list[str]], count: in
     if count <= 1:
         yield from map(embedder.encode, batches)
         return
-    idle: SimpleQueue[Embedder] = SimpleQueue()
-    for each in (embedder, *(embedder.replica() for _ in range(count - 1))):
-        idle.put(each)
+    replicas, own = iter([embedder, *(embedder.replica() for _ in range(count - 1))]), local()
 
-    def embed(texts: list[str]) -> Vectors:
-        own = idle.get()
-        try:
-            return own.encode(texts)
-        finally:
-            idle.put(own)
+    def take_replica() -> None:
+        own.embedder = next(replicas)
 
-    threads = ThreadPoolExecutor(count)
+    threads = ThreadPoolExecutor(count, initializer=take_replica)
     try:
-        yield from threads.map(embed, batches)
+        yield from threads.map(lambda texts: own.embedder.encode(texts), batches)
     finally:
         threads.shutdown(cancel_futures=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from queue import SimpleQueue
+from threading import local
 from typing import Any
 
 from pydantic import BaseModel
@@ -72,20 +72,14 @@ def read_files(files: Sequence[FoundFile], options: CorpusOptions | None, engine
         yield from (ReadFile.model_validate_json(row["answer"]) for row in rows)
         return
     pool = [Reader() for _ in range(max(1, min(len(files), usable_processors(), _MAX_PROCESSES)))]
-    idle: SimpleQueue[Reader] = SimpleQueue()
-    for reader in pool:
-        idle.put(reader)
+    readers, own = iter(pool), local()
 
-    def read(request: dict[str, Any]) -> ReadFile:
-        reader = idle.get()
-        try:
-            return reader.read(request)
-        finally:
-            idle.put(reader)
+    def take_reader() -> None:
+        own.reader = next(readers)
 
-    threads = ThreadPoolExecutor(len(pool))
+    threads = ThreadPoolExecutor(len(pool), initializer=take_reader)
     try:
-        yield from threads.map(read, requests)
+        yield from threads.map(lambda request: own.reader.read(request), requests)
     finally:
         for reader in pool:
             reader.process.kill()

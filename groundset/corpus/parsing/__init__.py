@@ -15,7 +15,7 @@ _KINDS = {
     "markdown": ".md .markdown .mdown .mkd .mdx .qmd .rmd",
     "html": ".html .htm .xhtml",
     "plain": ".txt .text .rst .adoc .asciidoc .log",
-    "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv",
+    "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .eml",
     "pdf": ".pdf",
 }
 SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {"": "plain"}

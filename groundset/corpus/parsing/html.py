@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import product, takewhile
 from textwrap import shorten
 from typing import Any
 
@@ -28,7 +29,6 @@ _NOISE = (
 )
 _BANNER = re.compile(r"(?:^|[-_ ])(?:cookies?|consent|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE)
 _OFFER = re.compile(r"accept|browser|privacy|subscri|sign up|sponsor|verwende|zustimm|abonn|acept|suscr", re.IGNORECASE)
-_MAX_OFFER = 500  # characters
 _NOISE_CLASS = re.compile(
     r"(?:^|[-_ ])(?:breadcrumbs?|nav(?:bar|box|igation)?|menu|sidebar|toc|share|social|noprint|skip-?link|pagination|"
     r"pager|headerlink|anchor-link|site-?sub|print-?footer)(?:[-_ ]|$)",
@@ -45,7 +45,7 @@ _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentie
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
 _MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whatever its class name
-_MAX_NAMED = 60  # characters of what is left out
+_MAX_OFFER, _MAX_NAMED = 500, 60  # characters of a banner; of what is named of it
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
 _MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
@@ -189,36 +189,41 @@ def _set_script(raised: Tag) -> None:
 
 
 def _straighten(table: Tag) -> None:
-    """Repeat cells that span rows, and turn tables that lay out a page into paragraphs."""
-    if table.find("table") or len(table.find_all("tr", limit=2)) < 2 or table.get("role") in ("presentation", "none"):
+    """Give each row and column its own cell, below all its headers; turn tables that lay out a page into paragraphs."""
+    rows = table.find_all("tr")
+    if len(rows) < 2 or table.find("table") or table.get("role") in ("presentation", "none"):
         for part in table.find_all(["tbody", "thead", "tr", "td", "th"]):
             part.name = "div" if part.find_parent("table") is table else part.name
         table.name = "div"
         return
     for string in table.find_all(string=lambda string: "|" in string):
         string.replace_with(string.replace("|", "\\|"))
-    below: dict[int, tuple[int, str]] = {}  # by column: how many rows a cell still spans, and its text
-    cells = 0
-    for row in table.find_all("tr"):
+    grid: list[dict[int, Tag]] = [{} for _ in rows]  # by row and column
+    size = heads = 0
+    for number, row in enumerate(rows):
         column = 0
-        for cell in [*row.find_all(["td", "th"], recursive=False), None]:
-            while column in below:
-                left, text = below.pop(column)
-                copy = Tag(name="td")
-                copy.string = text
-                row.append(copy)
-                if cell is not None:
-                    cell.insert_before(copy)
-                if left > 1:
-                    below[column] = (left - 1, text)
+        for cell in row.find_all(["td", "th"], recursive=False):
+            while column in grid[number]:
                 column += 1
-            if cell is not None:
-                rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
-                below |= {column + n: (rows - 1, cell.get_text(" ")) for n in range(columns) if rows > 1}
-                column += columns
-        cells += column
-        if cells > _MAX_CELLS:
-            return
+            height, width = min(_span(cell, "rowspan"), len(rows) - number), _span(cell, "colspan")
+            # The first row may be a header without being marked as one; if it spans both, the next ones belong to it.
+            heads = max(heads, height) if not number and row.select("[colspan]") else heads
+            if (size := size + height * width) > _MAX_CELLS:
+                return
+            del cell["colspan"]
+            for down, right in product(range(height), range(width)):
+                copy = Tag(name="td")
+                copy.string = cell.get_text(" ", strip=True) if down or not number or cell.name == "th" else ""
+                grid[number + down][column + right] = copy if down or right else cell
+    marked = list(takewhile(lambda row: row.find_parent("thead") or not row.find("td"), rows[:-1]))
+    heads = len(marked) or min(heads, len(rows) - 1)
+    for column in grid[0] if heads > 1 else ():
+        texts = (line[column].get_text(" ", strip=True) for line in grid[:heads] if column in line)
+        grid[0][column].string = " ".join(filter(None, dict.fromkeys(texts)))
+    for row, line in zip(rows, grid, strict=True):
+        row.extend([line[column] for column in sorted(line)])
+    for row in rows[1:heads]:
+        row.decompose()
 
 
 def _span(cell: Tag, name: str) -> int:

@@ -1,10 +1,11 @@
-"""Convert Word documents, slides, spreadsheets, e-books, notebooks and tables of values to Markdown."""
+"""Convert Word documents, slides, spreadsheets, e-books, notebooks, e-mails and tables of values to Markdown."""
 
 import csv
 import io
 import re
 import sys
 import zipfile
+from email import message_from_bytes, policy
 from itertools import islice
 from pathlib import PurePosixPath
 from types import ModuleType
@@ -13,7 +14,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
-from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, to_markdown
+from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_html, to_markdown
 from groundset.corpus.parsing.markdown import parse_markdown, table_of
 
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
@@ -36,6 +37,8 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
     try:
         if suffix in (".csv", ".tsv"):
             markdown = _table(clean(decode(data)))
+        elif suffix == ".eml":
+            markdown = _mail(data)
         elif suffix == ".docx":
             markdown, captions = _word(_texts_only(data, suffix))
         else:
@@ -116,3 +119,14 @@ def _table(text: str) -> str:
 
     rows = csv.reader(io.StringIO(text), delimiter=max("\t,;|", key=even_rows))
     return table_of([[" ".join(cell.split()) for cell in row] for row in rows if row])
+
+
+def _mail(data: bytes) -> str:
+    """Return the subject, the heads and the text of an e-mail, and the names of its attachments."""
+    message = message_from_bytes(data, policy=policy.default)
+    heads = [f"{name}: {message[name]}" for name in ("From", "To", "Date") if message[name]]
+    heads += [f"Attachment (not read): {part.get_filename() or 'unnamed'}" for part in message.iter_attachments()]
+    body = message.get_body(("plain", "html"))
+    text = decode(bytes(body.get_payload(decode=True)), body.get_content_charset()) if body else ""
+    text = parse_html(text.encode()).text if body and body.get_content_subtype() == "html" else text
+    return "\n\n".join([f"# {' '.join(str(message['Subject'] or 'E-mail').split())}", "\n".join(heads), text])

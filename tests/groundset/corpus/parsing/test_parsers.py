@@ -159,6 +159,14 @@ class TestHtml:
         cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
         assert cells == [["EU", "Lamp", "5"], ["EU", "Hub", "7"], ["Other", "", "7"], ["a", "b", "c"]]
 
+    def test_cells_stand_below_all_their_headers(self) -> None:
+        page = (
+            "<table><tr><td rowspan=2>Region</td><td colspan=2>Units</td></tr><tr><td>2001</td><td>2002</td></tr>"
+            "<tr><td>EU|US</td><td>5</td><td>6</td></tr></table>"
+        )
+        table = "| Region | Units 2001 | Units 2002 |\n| --- | --- | --- |\n| EU\\|US | 5 | 6 |"
+        assert parsed(page, ".html").text == table
+
     def test_layout_table_becomes_paragraphs(self) -> None:
         inner = "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
         text = parsed(f"<table><tr><td>Menu</td><td><p>{PROSE}</p>{inner}</td></tr></table>", ".html").text
@@ -225,6 +233,11 @@ class TestOffice:
         assert parsed('a;b\n"x;|y";"1,5"', ".csv").text == "| a | b |\n| --- | --- |\n| x;\\|y | 1,5 |"
         assert parsed("a, b;c, d, e\n1,5;2\n3;4", ".csv").text.startswith("| a, b | c, d, e |\n")
         assert parsed("a;c\tb\n1;2\t3", ".tsv").text.endswith("| 1;2 | 3 |")
+
+    def test_mail(self) -> None:
+        parts = "--b\nContent-Type: text/html; charset=odd\n\n<p>Größe</p>\n--b\nContent-Disposition: attachment\n\nx"
+        found = parsed(f"Subject: A\nFrom: b@c.d\nContent-Type: multipart/mixed; boundary=b\n\n{parts}", ".eml")
+        assert (found.title, found.text) == ("A", "# A\n\nFrom: b@c.d\nAttachment (not read): unnamed\n\nGröße")
 
     def test_notebook(self) -> None:
         cells = [

@@ -15,8 +15,8 @@ __version__ = "0.2.0"
 # The public names by module; ``metrics`` is a module itself.
 _PUBLIC = {
     "groundset.api": (
-        *("Run", "chunk", "compile", "export", "generate", "import_files", "judge", "lm", "open_run", "push"),
-        *("report", "roundtrip"),
+        *("Run", "align", "chunk", "compile", "export", "generate", "import_files", "judge", "lm", "open_run"),
+        *("push", "report", "roundtrip"),
     ),
     "groundset.labelling": ("labels", "step"),
     "optimizers": ("metrics",),

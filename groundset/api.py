@@ -33,6 +33,7 @@ class Row(NamedTuple):
 
 
 FUNCTIONS: Mapping[str, Row] = {
+    "align": Row("groundset.aligning:carry_over", ("run", "documents")),
     "chunk": Row("groundset.corpus.options:cut", ("documents",)),
     "compile": Row("groundset.compiling:compile", ("steps",)),
     "export": Row("groundset.out.formats:export_run", ("runs", "format", "out")),
@@ -121,7 +122,7 @@ class _Method:
         return function if run is None else MethodType(function, run)
 
 
-for _name in ("export", "push", "report", "roundtrip"):
+for _name in ("align", "export", "push", "report", "roundtrip"):
     setattr(Run, _name, _Method(_name))
 
 

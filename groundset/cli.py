@@ -6,6 +6,7 @@
 | 1 | error in groundset or a model |
 | 2 | wrong input or option |
 | 3 | `generate` made fewer samples than requested, or a budget ended it |
+| 4 | a gate was not passed: `align --max-lost`, `roundtrip --baseline` |
 | 130 | interrupted |
 | 141 | the reader of the output left |
 """
@@ -43,6 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "export": ("groundset.out.formats:export", "Write runs in the formats of other tools."),
     "push": ("groundset.out.hub:push", "Publish a run on the Hugging Face Hub."),
     "import": ("groundset.out.imports:import_set", "Make a run from an evaluation set of another tool."),
+    "align": ("groundset.aligning:align", "Carry a run over to changed documents or to other chunks."),
     "roundtrip": ("groundset.evaluation:roundtrip", "Compare retrievers on the questions of a run."),
     "chunk": ("groundset.corpus.options:chunk", "Cut documents into chunks, without a language model."),
     "judge": ("groundset.run.judging:judge", "Judge chunks or questions, each by itself."),

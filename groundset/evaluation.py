@@ -9,7 +9,7 @@ A question needs one chunk of each group of ``retrieval_gt``. The rank of a grou
 | nDCG@10 | the discounted gain of its groups among the first 10 chunks, divided by the highest possible |
 
 Intervals resample documents, or questions where there are few documents. All pairs of retrievers are compared by paired
-permutation tests of nDCG@10, corrected by Holm's method.
+permutation tests of nDCG@10, corrected by Holm's method. A baseline is compared by ``retrieval/gate.py``.
 """
 
 import json
@@ -22,12 +22,13 @@ import numpy as np
 
 from groundset import stats
 from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
-from groundset.printing import say, say_lines, say_table
+from groundset.printing import counted, say, say_lines, say_table
 from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 from programs.errors import InputError
 from programs.types import Sample
 
 if TYPE_CHECKING:
+    from groundset.retrieval.gate import Gate
     from groundset.retrieval.retrievers import Ranking
     from groundset.run.run import Run
 
@@ -38,7 +39,8 @@ class RoundtripOptions(Options):
     """Compare retrievers on the questions of a run, over its own chunks.
 
     The run's own dense search comes first. Measures have 95 % intervals, and all pairs of retrievers are tested. No
-    language model is needed; --ranking compares any other system.
+    language model is needed; --ranking compares any other system. With --baseline the exit status is 4 if that system
+    finds less than before, and the last line of the output is Markdown.
     """
 
     run: Path = option(..., "The folder of a run.", metavar="RUN", argument=True)
@@ -46,6 +48,11 @@ class RoundtripOptions(Options):
     ranking: tuple[Path, ...] = option(
         (),
         "A ranking of another system: a TREC run, or .jsonl with `id` and `chunk_ids`. Repeatable.",
+        metavar="FILE",
+    )
+    baseline: Path | None = option(
+        None,
+        "An earlier ranking to test that of --ranking against, or what --out wrote (its last retriever counts).",
         metavar="FILE",
     )
     out: Path | None = option(None, "Write a row for each question and retriever.", metavar="FILE.jsonl")
@@ -73,6 +80,7 @@ MEASURES: Mapping[str, Callable[[Ranks], float]] = {
     "nDCG@10": _gain,
 }
 _TESTED = "nDCG@10"
+_LOST = 4  # the exit status
 _TOO_FEW = "that says nothing, since so few questions could not have shown any"
 
 
@@ -118,6 +126,7 @@ class Comparison(NamedTuple):
         results: the result of each retriever, the run's own first.
         differences: every pair.
         notes: what to know about the method and its biases.
+        gate: the last result beside a baseline.
     """
 
     samples: Sequence[Sample]
@@ -125,6 +134,7 @@ class Comparison(NamedTuple):
     results: Sequence[Result]
     differences: Sequence[Difference]
     notes: Sequence[str]
+    gate: "Gate | None" = None
 
     def conclusions(self) -> list[str]:
         """Return a sentence for each pair of retrievers with a significant difference, and one for all others."""
@@ -153,6 +163,7 @@ class Comparison(NamedTuple):
             ],
             "conclusions": self.conclusions(),
             "notes": list(self.notes),
+            **({"gate": self.gate.record()} if self.gate else {}),
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -172,17 +183,22 @@ class Comparison(NamedTuple):
                 }
 
 
-def roundtrip(options: RoundtripOptions) -> None:
-    """Compare the retrievers, and print or write the results."""
+def roundtrip(options: RoundtripOptions) -> int:
+    """Compare the retrievers, print or write the results, and return the exit status."""
     found = compare(options)
+    status = _LOST if found.gate and found.gate.losses else 0
     if options.as_json:
         say_lines(json.dumps(found.record(), ensure_ascii=False, indent=2))
-        return
+        return status
     say_table(
         ["retriever", *MEASURES], [[each.retriever, *map(str, each.estimates.values())] for each in found.results]
     )
     for line in (*found.conclusions(), *found.notes):
         say(line)
+    if found.gate:
+        say_table(["questions", "n", "measure", "before", "now", "change", "p", "detectable"], found.gate.table())
+        say(found.gate.markdown())
+    return status
 
 
 def compare(options: RoundtripOptions) -> Comparison:
@@ -202,9 +218,12 @@ def compare(options: RoundtripOptions) -> Comparison:
     if not samples:
         raise InputError(f"{run.folder}: has no question that a chunk answers, so there is nothing to be found")
     units, _ = stats.resampling_units([sample.contexts[0].doc_id for sample in samples])
+    if options.baseline and len(options.ranking) != 1:
+        raise InputError("--baseline: name one --ranking FILE, which is tested against it")
     results = [_result(*searched, samples, units) for searched in _searched(options, run, samples)]
+    gate = _gate(expanded(options.baseline), run, samples, results[-1], units) if options.baseline else None
     texts = {chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}
-    found = Comparison(samples, texts, results, _differences(results, units), _notes(run, samples, results))
+    found = Comparison(samples, texts, results, _differences(results, units), _notes(run, samples, results), gate)
     if options.out is not None:
         write_rows(expanded(options.out), found.rows())
     return found
@@ -232,6 +251,42 @@ def _searched(
             made["hybrid"] = [fuse(*pair) for pair in zip(made["dense"], made["bm25"], strict=True)]
     yield from ((name, made[name]) for name in names)
     yield from others.items()
+
+
+def _gate(baseline: Path, run: "Run", samples: Sequence[Sample], result: Result, units: Units) -> "Gate":
+    """Test a result against a ranking, or against the values that an earlier call wrote, on the questions of both."""
+    from groundset.retrieval.gate import code_span, gate
+    from groundset.retrieval.retrievers import read_ranking
+    from groundset.rows import jsonl_rows, required
+
+    ids, common = [sample.id for sample in samples], list(range(len(samples)))
+    unranked, notes = {result.retriever: result.rankings}, []
+    before: Mapping[str, Values]
+    first = next(jsonl_rows(baseline), ("", {}))[1] if baseline.suffix.lower() == ".jsonl" else {}
+    if "retriever" in first:
+        rows = {required(where, fields, "id"): (where, fields) for where, fields in jsonl_rows(baseline)}
+        common = [place for place, each in enumerate(ids) if each in rows]
+        if not common:
+            raise InputError(f"--baseline {baseline}: has no row of a question of the run")
+        before = {measure: np.array([_value(*rows[ids[place]], measure) for place in common]) for measure in MEASURES}
+        if left_out := len(ids) + len(rows) - 2 * len(common):
+            notes.append(f"Left out, as only the run or only the baseline has them: {counted(left_out, 'question')}.")
+    else:
+        unranked[str(baseline)] = read_ranking(baseline, ids, run.chunks.keys())
+        before = _result(str(baseline), unranked[str(baseline)], samples, units).values
+    for name, rankings in unranked.items():
+        if count := rankings.count([]):
+            notes.append(f"{counted(count, 'question')} without a ranking in {code_span(name)} count as not found.")
+    after = {measure: values[common] for measure, values in result.values.items()}
+    return gate([samples[place] for place in common], before, after, notes)
+
+
+def _value(where: str, fields: Mapping[str, Any], measure: str) -> float:
+    """Return the value of a measure in a row of ``--out``."""
+    value = fields.get(measure)
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{where}, column {measure}: must be a number from 0 to 1, as roundtrip --out writes it")
+    return float(value)
 
 
 def _dense(run: "Run", questions: Sequence[str]) -> "list[Ranking]":

@@ -16,6 +16,7 @@ Units = NDArray[np.intp]
 ALPHA = 0.05
 POWER = 0.8
 _DRAWS: dict[str, Any] = {"batch": 500, "rng": 0, "vectorized": True}
+_FEWEST_DRAWS, _DRAWS_PER_TEST = 9_999, 100  # permutations
 _FEWEST_DOCUMENTS = 10
 _REACH = 1.959964  # of a 95 % interval, in standard errors
 
@@ -90,20 +91,26 @@ def kappa(first: Sequence[str], second: Sequence[str]) -> Estimate | None:
     return Estimate(*((part - chance) / (1 - chance) for part in agreed))
 
 
-def permutation(before: Values, after: Values, units: Units) -> float:
-    """Return the p-value of a paired permutation test that swaps the two values of units at random."""
-    from scipy.stats import permutation_test
+def permutation(before: Values, after: Values, units: Units, tests: int = 1) -> float:
+    """Return the p-value of a paired permutation test that swaps the two values of units at random.
 
-    if np.array_equal(before, after):
+    ``tests`` is the number of tests to correct for: a p-value that is drawn must be able to survive it.
+    """
+    from scipy.stats import monte_carlo_test, permutation_test
+
+    gains = np.bincount(units, weights=after - before)
+    gains = gains[gains != 0]  # to swap equal values changes nothing
+    draws = max(_FEWEST_DRAWS, _DRAWS_PER_TEST * tests)
+    if len(gains) < 2:  # a single unit can be swapped with itself only
         return 1.0
-    sums = np.bincount(units, weights=before), np.bincount(units, weights=after)
-    if len(sums[0]) < 2:  # a single unit can be swapped with itself only
-        return 1.0
+    if 2 ** len(gains) <= draws:
+        return float(permutation_test((gains,), np.sum, permutation_type="samples", n_resamples=draws, **_DRAWS).pvalue)
+    signs = np.random.default_rng(0)
 
-    def gain(one: Any, other: Any, axis: int) -> Any:
-        return (other - one).sum(axis=axis)
+    def swapped(size: tuple[int, ...]) -> Any:
+        return signs.choice((-1.0, 1.0), size) * gains
 
-    return float(permutation_test(sums, gain, permutation_type="samples", n_resamples=9999, **_DRAWS).pvalue)
+    return float(monte_carlo_test(gains, swapped, np.sum, n_resamples=draws, batch=500).pvalue)
 
 
 def gain_of_shares(before: tuple[int, int], after: tuple[int, int]) -> tuple[Estimate, float] | None:

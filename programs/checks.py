@@ -111,7 +111,7 @@ def agree(expected: str, found: str, code: str) -> bool | None:
         return True
     first, second = set(language.content_words(expected)), set(language.content_words(found))
     amounts, others = (numbers(language.in_digits(text)) for text in (expected, found))
-    if _negations(expected) == _negations(found):
+    if negations(expected) == negations(found):
         if first and first <= second and amounts <= others and len(second) <= 2 * len(first):
             return True
         if len(first) <= _CHECKED_ANSWER and amounts == others and answers_agree(found, expected, language):
@@ -121,7 +121,8 @@ def agree(expected: str, found: str, code: str) -> bool | None:
     return False if differ and len(first) <= _CHECKED_ANSWER else None
 
 
-def _negations(text: str) -> int:
+def negations(text: str) -> int:
+    """Return how often a text denies something."""
     return len(
         re.findall(r"\b(?:not|no|never|without|nicht|kein\w*|ohne|ne|pas|sans|sin|nunca)\b|n['’]t\b", text.lower())
     )

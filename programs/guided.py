@@ -1,5 +1,6 @@
 """Questions of models that are too small to write on their own, about English passages.
 
+questions that the passage states, as frequent questions do → question, without a model; then
 easy facts (parser) → fact: the model completes the question → judge → sound (trained weights) → answer: the same as
 expected? → grounding → question
 """
@@ -16,6 +17,7 @@ from programs.adapter import share_of_yes
 from programs.checks import find_quote, tidy_question
 from programs.english import Fact, Parse, easy_facts, without_answer
 from programs.errors import ModelError
+from programs.faq import stated_questions
 from programs.features import answers_agree, asks_for_other_part
 from programs.forms import SIMPLE
 from programs.languages import ENGLISH, language_of
@@ -105,11 +107,16 @@ class Guided(dspy.Module):
         topic: str = "",
         before: str = "",
         *,
+        after: str = "",  # the line that follows the passage
         asked: Sequence[str] = (),
         used: Sequence[str] = (),  # facts not to ask about: ``metadata["fact"]`` of earlier questions
         candidates: int = 2,  # how many questions are written at a time; the best that passes is kept
     ) -> dspy.Prediction:
         """Return a question about a passage; see :meth:`programs.onechunk.OneChunk.forward`."""
+        for question, answer in stated_questions(passage, topic, after):
+            if question not in asked:
+                told = {"evolution": SIMPLE, "needed": [0], "metadata": {"stated": True}}
+                return outcome(question=question, answer=answer, evidence=[find_quote(passage, answer) or answer], **told)
         if language_of(passage) != ENGLISH.code:
             reason = "guided models ask about English passages, this one is in another language"
             return outcome(rejects=[Reject(step="fact", reason=reason)], exhausted=True)

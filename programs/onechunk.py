@@ -11,6 +11,7 @@ from typing import Any
 import dspy
 
 from programs.checks import tidy_question
+from programs.faq import stated_questions
 from programs.forms import (
     CONVERSATION,
     EVOLUTIONS,
@@ -156,7 +157,9 @@ class OneChunk(Recipe):
         return form, _named(str(written.get("kind", "")), list(kinds) or [""]), draft, [quote for _, quote in quotes]
 
     def _subject(self, read: Passage, asked: Sequence[str]) -> str:
-        """Return the first keyphrase of a passage that no question was asked about; empty for a first question."""
+        """Return what to ask about: a question that the passage states, else a keyphrase that none was asked about."""
+        if stated := next((each for each, _ in stated_questions(read.text, read.topic) if each not in asked), ""):
+            return stated
         if not asked or not hasattr(self, "keyphrases"):
             return ""
         phrases = call(self.keyphrases, topic=read.topic, passage=read.text).keyphrases

@@ -63,6 +63,19 @@ def plain(text: str) -> str:
     return "".join(pieces).strip()
 
 
+def blanked(text: str) -> str:
+    """Return Markdown text with NUL characters for all that :func:`plain` leaves out, so that offsets stay."""
+    pieces = _CODE_BLOCK.split(text) if "```" in text else [text]
+    pieces[::2] = [_MARKUP.sub(_blank, piece) for piece in pieces[::2]]
+    return "".join(pieces)
+
+
+def _blank(match: re.Match[str]) -> str:
+    kept = match.group(1) or ""
+    before = match.start(1) - match.start() if kept else 0
+    return (before * "\0" + kept).ljust(match.end() - match.start(), "\0")
+
+
 def truncate(inputs: Mapping[str, str]) -> dict[str, str]:
     """Return inputs by name, with long texts truncated."""
     return {name: text[: MAX_QUESTION if name == "question" else MAX_READ] for name, text in inputs.items()}

@@ -13,8 +13,10 @@ class JudgeQuestion(dspy.Signature):
     figure, if a word in it says nothing until the passage explains who or what that is, or if it describes in a
     roundabout way what has a name.
     Clear: it asks one thing in a well-formed way; a list of things that are asked for together is one. It is no if two
-    things are asked at once, if several different answers would be right, or if it holds its own answer other than as
-    one of several to choose from.
+    things are asked at once, if several different answers would be right, if it holds its own answer other than as one
+    of several to choose from, or if it is one of a quiz, which only somebody who has just read the passage would think
+    of: a definition turned round, the reason of a passing remark, a missing word, clauses set against each other that
+    nobody weighs.
     Answerable: somebody who reads this passage only can give the right and whole answer. It is no if the passage only
     speaks of the matter, or if the question takes anything for granted, such as a name, number, date or cause, that the
     passage does not say or says otherwise.

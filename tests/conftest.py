@@ -41,7 +41,8 @@ class WordEncoder:
     def __init__(self, sha256: str = "0" * 64) -> None:
         self.sha256 = sha256
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
+    def encode(self, texts: Sequence[str], *, on_done: Callable[[int], object] = lambda count: None) -> np.ndarray:
+        on_done(len(texts))
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in text.lower().split():

@@ -154,7 +154,7 @@ def test_documents_that_never_end_are_skipped(
     for name, (_, reason) in DOCUMENTS.items():
         assert f"skipped {name}: {reason}" in ended.err
     assert {json.loads(line)["path"] for line in Path("chunks.jsonl").read_text().splitlines()} == {"good.md"}
-    assert not list(tmp_path.parent.rglob("up.txt")), "an archive wrote out of its folder"
+    assert not [*tmp_path.parent.glob("up.txt"), *tmp_path.rglob("up.txt")], "an archive wrote out of its folder"
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_what_a_model_writes_is_a_verdict_or_none(command: Command, rows: Path, 
     with serving(lambda body: JUDGED if len(body["messages"]) == 1 else written) as server:
         ended = command("judge", "questions", rows, "--critic-lm", server.spec, "--out", "out.jsonl", "--quiet")
     assert ended.status == 0, ended
-    assert json.loads(Path("out.jsonl").read_text("utf-8"))["verdict"] in ("good", "bad")
+    assert json.loads(Path("out.jsonl").read_text("utf-8"))["verdict"] in ("good", "bad", None)
     assert not STEERING.search(ended.out + ended.err)
 
 

@@ -49,6 +49,10 @@ class Corpus:
         is_cut = first > 0 or len(shown) > _BEFORE
         return f"… {shown[-_BEFORE:].partition(' ')[2]}" if is_cut else shown
 
+    def after(self, chunk: Chunk) -> str:
+        """Return the next line of the document's text after a chunk; empty at its end."""
+        return plain(self.documents[chunk.doc_id].text[chunk.end :].lstrip().partition("\n")[0])
+
     def order(self, seed: int) -> list[int]:
         """Return the indexes of the chunks in rounds: one of every document, then a second of each, shuffled by a seed.
 

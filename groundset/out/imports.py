@@ -29,6 +29,7 @@ from programs.types import Chunk, Document, Retrieval, Sample
 from programs.untrusted import first_fault
 
 if TYPE_CHECKING:
+    from groundset.retrieval.embed import Embedder
     from groundset.run.run import Run
 
 _QA: tuple[str, ...] = ("qid", "query", "retrieval_gt", "generation_gt")
@@ -72,7 +73,6 @@ def import_files(options: ImportOptions) -> "Run":
         ModelError: the embedder cannot be loaded.
     """
     from groundset.retrieval.embed import open_embedder
-    from groundset.retrieval.index import Index
 
     check_new(options.out)
     with Progress(quiet=options.quiet) as progress:
@@ -80,23 +80,47 @@ def import_files(options: ImportOptions) -> "Run":
         found = _READERS[options.format](options.files)
         if not found.samples:
             raise InputError(f"{', '.join(map(str, options.files))}: there is no question")
-        documents, chunks = _rebuilt(found.chunks, encodable(options.files[0].name))
-        embedder = open_embedder(options.embedder)
-        progress.phase("Embedding chunks", len(chunks))
-        vectors = embedder.encode([chunk.text for chunk in chunks], on_done=progress.advance)
-        progress.phase("Ranking questions", len(found.samples))
-        by_id, index, samples = {chunk.chunk_id: chunk for chunk in chunks}, Index(vectors, chunks, embedder), []
-        for sample in found.samples.values():
-            contexts = tuple(by_id[chunk.chunk_id] for chunk in sample.contexts)
-            ranked = index.rank(sample.question, sample.retrieval_gt)
-            samples.append(sample.model_copy(update={"contexts": contexts, "retrieval": ranked}))
-            progress.advance()
-        record = {
-            "configuration": {"recipe": None, "embedder": options.embedder},
-            "models": {"embedder": {"name": options.embedder, "sha256": embedder.sha256}},
-            "source": {"format": options.format, "files": [encodable(file.name) for file in options.files]},
-        }
-    return save_run(options.out, samples=samples, documents=documents, chunks=chunks, vectors=vectors, record=record)
+        documents, chunks = rebuilt(found.chunks, encodable(options.files[0].name))
+        by_id = {chunk.chunk_id: chunk for chunk in chunks}
+        samples = [
+            sample.model_copy(update={"contexts": tuple(by_id[chunk.chunk_id] for chunk in sample.contexts)})
+            for sample in found.samples.values()
+        ]
+        source = {"format": options.format, "files": [encodable(file.name) for file in options.files]}
+        embedder, record = open_embedder(options.embedder), {"source": source}
+        return save_ranked(
+            options.out, embedder, progress, samples=samples, chunks=chunks, record=record, documents=documents
+        )
+
+
+def save_ranked(
+    out: Path,
+    embedder: "Embedder",
+    progress: Progress,
+    *,
+    samples: Sequence[Sample],
+    chunks: Sequence[Chunk],
+    record: Mapping[str, Any],
+    **more: Any,
+) -> "Run":
+    """Embed the chunks and rank the questions of a new run, and write it; see :func:`save_run`."""
+    from groundset.retrieval.index import Index
+
+    progress.phase("Embedding chunks", len(chunks))
+    vectors = embedder.encode([chunk.text for chunk in chunks], on_done=progress.advance)
+    progress.phase("Ranking questions")
+    index, used = Index(vectors, chunks, embedder), {"name": embedder.name, "sha256": embedder.sha256}
+    ranks = [index.rank(sample.question, sample.retrieval_gt) for sample in samples]
+    configuration = {"recipe": None, **record.get("configuration", {}), "embedder": embedder.name}
+    return save_run(
+        out,
+        samples=[each.model_copy(update={"retrieval": rank}) for each, rank in zip(samples, ranks, strict=True)],
+        chunks=chunks,
+        vectors=vectors,
+        asked=embedder.encode([sample.question for sample in samples]),
+        record={**record, "configuration": configuration, "models": {"embedder": used}},
+        **more,
+    )
 
 
 class _ForeignSet:
@@ -298,7 +322,7 @@ def _digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _rebuilt(chunks: Mapping[str, Chunk], corpus: str) -> tuple[list[Document], list[Chunk]]:
+def rebuilt(chunks: Mapping[str, Chunk], corpus: str = "") -> tuple[list[Document], list[Chunk]]:
     """Return documents, and chunks with their places in them; ``corpus`` is the path of chunks without one."""
     by_document: dict[str, list[Chunk]] = {}
     for chunk in chunks.values():
@@ -322,7 +346,7 @@ def _rebuilt(chunks: Mapping[str, Chunk], corpus: str) -> tuple[list[Document], 
 
 def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
     """Rebuild a text from the offsets of its chunks; None if they are missing or do not fit."""
-    spans = [(*chunk.metadata[OFFSETS], chunk.text) for chunk in chunks if chunk.metadata[OFFSETS]]
+    spans = [(*chunk.metadata[OFFSETS], chunk.text) for chunk in chunks if chunk.metadata.get(OFFSETS)]
     if len(spans) < len(chunks) or any(start < 0 or end - start != len(text) for start, end, text in spans):
         return None
     if max(end for _, end, _ in spans) > _MAX_EXPANSION * sum(len(text) for _, _, text in spans):

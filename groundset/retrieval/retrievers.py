@@ -81,7 +81,7 @@ def read_ranking(file: Path, questions: Sequence[str], chunks: Collection[str]) 
             raise InputError(f"{where}: chunk {chunk} is ranked twice for question {question}")
         found[question][chunk] = (-score, rank)
     if not any(found.values()):
-        raise InputError(f"--ranking {file}: holds no rankings of questions of the run")
+        raise InputError(f"{file}: holds no rankings of questions of the run")
     # As trec_eval does, by score; the rank decides between equal scores.
     return [sorted(ranked, key=ranked.__getitem__)[:SEARCH_DEPTH] for ranked in found.values()]
 

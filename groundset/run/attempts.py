@@ -112,7 +112,8 @@ class Attempts:
             )
         before = self._corpus.before(chunks[0])
         if options.guided:
-            return self._programs["one"](passages[0], topics[0], before, asked=task.asked)
+            after = self._corpus.after(chunks[0])
+            return self._programs["one"](passages[0], topics[0], before, after=after, asked=task.asked)
         personas, like = options.personas or PERSONAS, options.like
         start = task.seed % max(1, len(like))
         return self._programs["one"](

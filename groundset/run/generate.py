@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from groundset import __version__
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.find import find_documents
+from groundset.corpus.options import CorpusOptions
 from groundset.models.catalogue import file_sha256
 from groundset.models.open import Model, Parser, open_model, open_parser
 from groundset.options import option_name
@@ -85,6 +86,19 @@ class _Setup(NamedTuple):
         found = {"lm": self.lm, "critic_lm": self.critic, "embedder": self.embedder, "parser": self.parser}
         return {role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each}
 
+    def record(self) -> dict[str, Any]:
+        """Return the entries of ``run.json`` on what a run is made with."""
+        options, compiled = self.options, self.compiled
+        by_head = {"chunk": options.chunk_critic == "head", "judge": options.critic == "head"}
+        by_head["grounding"] = bool(options.guided)
+        return {
+            "configuration": options.model_dump(mode="json", exclude={"tracking"}),  # it may hold a password
+            "models": self.models(),
+            "compiled": {"which": options.compiled, "steps": sorted(compiled.states), "sha256": compiled.digest},
+            "thresholds": {step: heads.threshold for step, heads in compiled.heads.items() if by_head[step]},
+            "versions": library_versions(),
+        }
+
     def head(self, step: str) -> HeadJudge:
         """Return the fitted judge of a step."""
         if step not in self.compiled.heads:
@@ -103,7 +117,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
         if store and store.meta("status") != "running" and (line := edited(options.out, accepted(store.attempts()))):
             progress.note(line)
-        documents = _documents_digest(options)
+        documents = documents_digest(options)
         setup = _open_models(options, own, progress, stack)
         names = {role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in setup.models().items()}
         identity = {"version": __version__, "documents": documents, **names, "compiled": setup.compiled.digest}
@@ -115,6 +129,9 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         else:
             _check_same(options.out, store.meta("identity"), identity)
             corpus = Corpus.read(options.out)
+            if store.meta("identity").keys() < identity.keys():  # `align` has made it, without a language model
+                store.set_meta("record", store.meta("record") | setup.record())
+                store.set_meta("identity", identity)
         setup.gate.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
         with setup.gate.stopping_on_signals(progress.note, hard=hard):
@@ -186,24 +203,19 @@ def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
 
 def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
     """Begin a run with its corpus, which is written first, so that a run that exists has one."""
-    options, compiled, progress = setup.options, setup.compiled, setup.progress
+    options, progress = setup.options, setup.progress
     progress.phase("Reading documents")
     corpus = read_corpus(
         options, notify=progress.note, engine=options.engine, embedder=setup.embedder, on_file=progress.advance
     )
     options.out.mkdir(parents=True, exist_ok=True)
     corpus.write(options.out)
-    by_head = {"chunk": options.chunk_critic == "head", "judge": options.critic == "head", "grounding": options.guided}
     record = {
-        "configuration": options.model_dump(mode="json", exclude={"tracking"}),  # it may hold a password
-        "models": setup.models(),
-        "compiled": {"which": options.compiled, "steps": sorted(compiled.states), "sha256": compiled.digest},
+        **setup.record(),
         "documents": len(corpus.documents),
         "chunks": len(corpus.chunks),
         "skipped": [skipped._asdict() for skipped in corpus.skipped],
         "dropped": dict(corpus.dropped),
-        "thresholds": {step: heads.threshold for step, heads in compiled.heads.items() if by_head[step]},
-        "versions": library_versions(),
     }
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     meta = {"identity": identity, "record": record, "started": begun, "status": "running"}
@@ -274,7 +286,7 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
     if stored is None:
         raise RunError(f"--out {out}: the run there was saved or imported, and cannot go on; name another --out")
     for name, new in identity.items():
-        if (old := stored.get(name)) != new:
+        if (old := stored.get(name, new)) != new:
             told = {"documents": "was made of other documents", "version": f"was made by groundset {old}"}
             told["questions"] = "was made of other --questions"
             told["compiled"] = "used other compiled states (--compiled)"
@@ -283,7 +295,7 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
             raise RunError(f"--out {out}: the run there {what}; {mend}")
 
 
-def _documents_digest(options: GenerateOptions) -> str:
+def documents_digest(options: CorpusOptions) -> str:
     """Return a hash of the files that are read, whatever they are called outside their folder."""
     digest = hashlib.sha256()
     files = [(found.path, found.file) for found in find_documents(options.documents, options.exclude)[0]]

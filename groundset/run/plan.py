@@ -128,7 +128,7 @@ class Plan:
         if attempt.result.exhausted:
             self._exhaust(attempt)
         is_done = (self._once and sample) or self._done[first] >= self._quotas.keys()
-        if self._visits[first] < len(self._rounds) and not is_done:
+        if first in self._passages and self._visits[first] < len(self._rounds) and not is_done:
             self._rounds[self._visits[first]][first] = None
 
     def drop(self, task: Task) -> None:

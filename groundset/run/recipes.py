@@ -24,7 +24,7 @@ class Recipe(NamedTuple):
 
     build: "Callable[[GenerateOptions, Search], dict[str, dspy.Module]]"
     forms: tuple[str, ...] = (*EVOLUTIONS, *STYLES)  # that --mix can choose from
-    mix: Mapping[str, float] = MappingProxyType({SIMPLE: 0.5, "reasoning": 0.2, "conditional": 0.1, MULTI: 0.2})
+    mix: Mapping[str, float] = MappingProxyType({SIMPLE: 0.6, "reasoning": 0.15, "conditional": 0.15, MULTI: 0.1})
     rounds: int = 6  # how often a chunk is visited at most
     once: bool = False  # a chunk with a good question is not visited again
     size: int | None = 20  # the default of --size; None for one sample of each chunk

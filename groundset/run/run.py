@@ -4,8 +4,9 @@ import html
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import count
+from itertools import count, zip_longest
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
@@ -206,11 +207,14 @@ def save_run(
     rejects: Iterable[Reject] = (),
     record: Mapping[str, Any],
     reviews: Iterable[Review] = (),
+    meta: Mapping[str, Any] = MappingProxyType({}),
+    asked: np.ndarray | None = None,
 ) -> Run:
     """Write a run to a new folder at once, and return it.
 
     ``chunks`` are in the order of the documents, and have a row of ``vectors`` each, if they were embedded. ``record``
-    has entries of ``run.json`` that say where the samples come from; counts and cost are not taken.
+    has entries of ``run.json`` that say where the samples come from; counts and cost are not taken. ``asked`` has the
+    embeddings of the questions, so that a run whose ``meta`` has an identity can go on.
 
     Raises:
         InputError: the folder is not empty, or cannot be written.
@@ -222,14 +226,14 @@ def save_run(
     corpus = Corpus(documents={each.doc_id: each for each in documents}, chunks=list(chunks))
     settings = {name: record[name] for name in _SETTINGS if name in record}
     sizes = {"documents": len(corpus.documents), "chunks": len(corpus.chunks)}
-    meta = {"status": "complete", "asked": len(samples), "record": settings | sizes}
+    meta = {"status": "complete", "asked": len(samples), "record": settings | sizes, **meta}
     with whole_folder(out, last=DATABASE) as aside:
         corpus.write(aside)
         if vectors is not None:
             write_vectors(aside, vectors)
         with Store.create(aside, meta) as store:
             with store.transaction():
-                for attempt in _finished(samples, rejects):
+                for attempt in _finished(samples, rejects, asked):
                     store.add_attempt(attempt)
                 for review in reviews:
                     store.add_review(review)
@@ -265,12 +269,12 @@ def read_vectors(folder: Path, chunks: int) -> np.ndarray:
     return rows
 
 
-def _finished(samples: Iterable[Sample], rejects: Iterable[Reject]) -> Iterator[Attempt]:
+def _finished(samples: Iterable[Sample], rejects: Iterable[Reject], asked: np.ndarray | None) -> Iterator[Attempt]:
     """Yield an attempt for each sample, and one for each reject, numbered from 1."""
     numbers = count(1)
-    for sample in samples:
+    for sample, vector in zip_longest(samples, () if asked is None else asked):
         ids = tuple(chunk.chunk_id for chunk in sample.contexts)
-        yield Attempt(next(numbers), ids, (sample.evolution,), "accepted", Result(sample=sample))
+        yield Attempt(next(numbers), ids, (sample.evolution,), "accepted", Result(sample=sample), vector)
     for reject in rejects:
         yield Attempt(next(numbers), (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
 

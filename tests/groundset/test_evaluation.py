@@ -1,6 +1,7 @@
 """`groundset roundtrip`: measures, tests and what is printed."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -156,3 +157,72 @@ def test_runs_that_cannot_be_searched(make_run: Any, word_encoder: Any, monkeypa
     monkeypatch.setattr(embed, "open_embedder", lambda name: word_encoder("1" * 64))
     with pytest.raises(InputError, match="words: its weights differ"):
         compare(RoundtripOptions.parse({"run": run}))
+
+
+def ranked(file: Path, found: Callable[[int], int | None]) -> Path:
+    """Write a ranking in which the chunk of a question has the rank ``found`` of its number; None is never found."""
+    lines = []
+    for n, each in enumerate(about_words()):
+        others = [chunk.chunk_id for chunk in chunks_of(16) if chunk.chunk_id != each.contexts[0].chunk_id]
+        rank = found(n)
+        ids = others if rank is None else [*others[: rank - 1], each.contexts[0].chunk_id, *others[rank - 1 :]]
+        lines.append(json.dumps({"id": each.id, "chunk_ids": ids}) + "\n")
+    file.write_text("".join(lines), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["ranking", "written by --out"])
+@pytest.mark.parametrize(
+    ("found", "status", "said"),
+    [
+        (lambda n: None, 4, r"\*\*Loss\*\*: `all questions`: recall@1 1\.00 → 0\.00 \(change -1\.00 "),
+        (lambda n: 1, 0, r"\*\*No loss seen\*\*: nDCG@10 1\.00 → 1\.00 .* Losses below about 0\.\d\d to "),
+        (lambda n: 2 if n < 3 else 1, 0, r"\*\*No loss seen\*\*: nDCG@10 1\.00 → 0\.93 "),
+    ],
+)
+def test_gate(
+    make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], written: bool, found: Any, status: int, said: str
+) -> None:
+    run, old, new = make_run(about_words()), tmp_path / "old.jsonl", ranked(tmp_path / "new.jsonl", found)
+    ranked(old, lambda n: 1)
+    if written:
+        baseline = tmp_path / "rows.jsonl"
+        roundtrip(RoundtripOptions.parse({"run": run, "ranking": (old,), "out": baseline}))
+        old = baseline
+    options = {"run": run, "ranking": (new,), "baseline": old}
+    assert roundtrip(RoundtripOptions.parse(options)) == status
+    assert re.match(said, capsys.readouterr().out.splitlines()[-1])
+    assert roundtrip(RoundtripOptions.parse({**options, "as_json": True})) == status
+    record = json.loads(capsys.readouterr().out)["gate"]
+    assert record["passed"] == (status == 0)
+    assert len(record["changes"]) == 5
+
+
+def test_gate_finds_a_loss_in_a_stratum(make_run: Any, tmp_path: Path) -> None:
+    asked = about_words()
+    asked[:11] = [each.model_copy(update={"evolution": "`x|y`"}) for each in asked[:11]]  # 5 are too few to be tested
+    rankings = {"ranking": (ranked(tmp_path / "new.jsonl", lambda n: None if n < 11 else 1),)}
+    old = ranked(tmp_path / "old.jsonl", lambda n: 1)
+    old.write_text("".join(old.read_text("utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    found = compare(RoundtripOptions.parse({"run": make_run(asked), **rankings, "baseline": old})).gate
+    assert found is not None
+    assert [change.stratum for change in found.losses] == ["all questions"] * 5 + ["evolution `x|y`"] * 5
+    assert "`evolution 'x|y'`: recall@1 1.00 → 0.00 (" in found.markdown()
+    assert found.markdown().endswith(f" 1 question without a ranking in `{old}` count as not found.")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"id": "q0", "retriever": "x", "recall@1": "1"}, "line 1, column recall@1: must be a number from 0 to 1"),
+        ({"id": "other", "retriever": "x"}, "has no row of a question of the run"),
+        ({"id": "q0", "chunk_ids": []}, "holds no rankings"),
+        (None, "--baseline: name one --ranking FILE"),
+    ],
+)
+def test_wrong_baselines(make_run: Any, tmp_path: Path, row: Any, message: str) -> None:
+    (tmp_path / "old.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    rankings = (ranked(tmp_path / "new.jsonl", lambda n: 1),) if row else ()
+    options = {"run": make_run(about_words()), "ranking": rankings, "baseline": tmp_path / "old.jsonl"}
+    with pytest.raises(InputError, match=message):
+        compare(RoundtripOptions.parse(options))

@@ -244,3 +244,13 @@ def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) 
     ]
     assert seen[0]["before"] == f"{FIRST}."
     assert ask(WHO, sound=weights, judge={"": 0.99})[0].answer == "Maria Kolb"
+
+
+def test_a_question_that_the_passage_states_is_asked_without_a_call(ask: Any) -> None:
+    passage = "## Was kostet die Lieferung?\n\nAb 40 Euro ist sie frei."
+    made, engine = ask(passage=passage)
+    assert (made.question, made.answer) == ("Was kostet die Lieferung?", "Ab 40 Euro ist sie frei.")
+    assert made.evidence == ["Ab 40 Euro ist sie frei."]
+    assert not engine.requests
+    again, _ = ask(passage=passage, asked=[made.question])
+    assert not again.question

@@ -65,12 +65,7 @@ def write_lines(file: Path, *rows: object) -> Path:
 
 @pytest.fixture(autouse=True)
 def embedder(word_encoder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    class Words(word_encoder):  # type: ignore[misc, valid-type]
-        def encode(self, texts: list[str], *, on_done: Callable[[int], object] = lambda count: None) -> Any:
-            on_done(len(texts))
-            return super().encode(texts)
-
-    monkeypatch.setattr(embed, "open_embedder", lambda spec: Words())
+    monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
 def imported(*files: Path, out: Path, format: str = "autorag") -> Run:
@@ -91,7 +86,7 @@ def test_command_imports_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (two.retrieval.rank, two.retrieval.retrieved_id) == (1, "c3")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["source"] == {"format": "autorag", "files": ["foreign"]}
-    assert record["models"]["embedder"]["name"] == "all-minilm-l6-v2"
+    assert record["models"]["embedder"]["name"] == "words"
     assert str(tmp_path) not in json.dumps(record)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from scripted_run import Opened, write_documents
 
+import groundset
+import groundset.aligning  # before a fixture replaces what it imports
 import groundset.rows
 from groundset.run.generate import generate
 from groundset.run.options import CommandOptions
@@ -70,6 +72,27 @@ def test_a_larger_size_goes_on(opened: Opened, chunks: Path, tmp_path: Path) -> 
     assert len(grown) == 12
     assert {sample.id for sample in first} <= {sample.id for sample in grown}
     assert grown.record["calls"] == len(opened.script.requests)
+
+
+def test_a_set_that_was_carried_over_goes_on(
+    opened: Opened, chunks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundset.retrieval.embed.open_embedder", lambda spec: opened.encoder)
+    run = opened.run(chunks=chunks, out=tmp_path / "run")
+    gone = {chunk.chunk_id for sample in run[:2] for chunk in sample.contexts}
+    lines = [line for line in chunks.read_text().splitlines(True) if json.loads(line)["chunk_id"] not in gone]
+    rest = tmp_path / "rest.jsonl"
+    rest.write_text("".join(lines))
+    found = groundset.align(run, chunks=rest, out=tmp_path / "new", quiet=True)
+    assert 2 <= len(found.rejects) == len(run) - len(found)
+    with pytest.raises(RunError, match="was made of other documents"):
+        opened.run(chunks=chunks, out=tmp_path / "new")
+    whole = opened.run(chunks=rest, out=tmp_path / "new")
+    assert (whole.status, len(whole), whole.record["models"]["lm"]["name"]) == ("complete", 6, "scripted")
+    assert whole.samples[: len(found)] == found.samples
+    assert len({sample.question for sample in whole}) == 6
+    with pytest.raises(RunError, match="has --seed 0, not 1"):
+        opened.run(chunks=rest, out=tmp_path / "new", seed=1)
 
 
 def test_a_budget_ends_the_run_with_status_3(

@@ -1,0 +1,61 @@
+"""Questions that a document asks and answers itself, as pages of frequent questions and tables of tickets do."""
+
+import re
+from collections.abc import Iterator
+
+from programs.languages import LANGUAGES, language_of
+
+_LENGTHS = range(4, 26)  # words of a question
+_MOST = 120  # words of an answer; longer texts answer more than was asked
+_UNDERLINED = re.compile(r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE)  # a heading of reStructuredText
+_LINE = re.compile(r"^(#{1,6} +|\*\*|\d+[.)] +|Q(?:uestion)?\s*[:.] +)?([\w¿\"“«][^|\n]+[?？])[*_ ]*$")
+_LAST_SENTENCE = re.compile(r"[^.!?？]+[?？]$")
+_ENDED = re.compile(r"[.!?。！？)\"”»]$")
+# Nobody who has not read what stands before knows what such a question is about.
+_POINTS_BACK = re.compile(r"^(?:\S+\s+){0,4}(?:it|this|that|these|those|they|them)\b", re.IGNORECASE)
+_ASKED = {"question", "questions", "frage", "fragen", "pregunta"}
+_ANSWERED = {"answer", "answers", "resolution", "antwort", "antworten", "réponse", "respuesta"}
+
+
+def stated_questions(passage: str, topic: str = "", after: str = "") -> list[tuple[str, str]]:
+    """Return the questions that a passage states, each with the text that answers it.
+
+    They are headings, lines of their own, or cells of a table beside those of the answers. ``after`` is the line that
+    follows the passage in its document: where that goes on, the last answer may be a part only, and is left out.
+    """
+    language, found = LANGUAGES[language_of(passage)], []
+    for question, answer in (*_below_lines(passage, after), *_in_rows(passage, topic)):
+        fits = len(question.split()) in _LENGTHS and 0 < len(answer.split()) <= _MOST and _ENDED.search(answer)
+        if fits and not _POINTS_BACK.search(question) and not language.refers_to_text(question):
+            found.append((question, answer))
+    return found
+
+
+def _below_lines(passage: str, after: str) -> Iterator[tuple[str, str]]:
+    """Yield each line that is a question with the text below it, up to the next heading or question."""
+    question, answer, before = "", list[str](), ""
+    for line in _UNDERLINED.sub(r"## \1", f"{passage}\n\n{after or '#'}").splitlines():
+        asked = _LINE.match(line.strip())
+        if asked is not None and not asked[1] and before.strip():
+            asked = None  # a question in running text
+        if asked is not None or line.startswith("#"):
+            if question and answer:
+                yield question, " ".join(" ".join(answer).split())
+            question, answer = asked[2].strip(" *_") if asked else "", []
+        elif line.strip():
+            answer.append(line)
+        before = line
+
+
+def _in_rows(passage: str, topic: str) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a table whose header, which later chunks have as their last heading, names both columns."""
+    asked = answered = -1
+    for line in (topic.rpartition(" > ")[2], *passage.splitlines()):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.strip().startswith("|") else []
+        names = [cell.casefold() for cell in cells]
+        if _ASKED & set(names) and _ANSWERED & set(names):
+            asked = next(place for place, name in enumerate(names) if name in _ASKED)
+            answered = next(place for place, name in enumerate(names) if name in _ANSWERED)
+        elif asked >= 0 and max(asked, answered) < len(cells) and (last := _LAST_SENTENCE.search(cells[asked])):
+            whole = cells[asked]
+            yield whole if len(whole.split()) in _LENGTHS else last[0].strip(), cells[answered]

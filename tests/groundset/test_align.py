@@ -1,0 +1,118 @@
+"""`groundset align`: sets are carried over to other chunks and to changed documents."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import groundset
+from groundset import cli
+from groundset.corpus.corpus import read_corpus
+from groundset.corpus.options import CorpusOptions
+from groundset.retrieval import embed
+from groundset.run.run import Run, save_run
+from groundset.run.store import Review
+from programs.text import plain
+from programs.types import Chunk, Retrieval, Sample
+
+SAMPLES = Path(__file__).parents[2] / "data" / "samples"
+NOWHERE = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
+FERRY, CLOCK, TOWER, PIER, WEIR = (
+    "The ferry of Tollvik leaves the harbour at nine in the morning, and it takes forty minutes to the island.",
+    "Brenn cast the great clock of the town in 1871, when the council had sold the old bell to a neighbour.",
+    "The tower was painted green by the harbour master, who wanted it to be seen from the open sea in winter.",
+    "The pier holds thirty fishing boats, and two more can lie outside of it when the wind comes from the land.",
+    "The miller keeps the weir, for which every house above the mill pays him a sack of barley after the harvest.",
+)
+
+
+@pytest.fixture(autouse=True)
+def embedder(word_encoder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
+
+
+def make_run(out: Path, docs: Path, wanted: Callable[[Chunk], Sequence[tuple[str, str, str]]], **options: Any) -> Run:
+    """Write a run on documents; ``wanted`` are questions, answers and evidence about each chunk."""
+    corpus = read_corpus(CorpusOptions(documents=(docs,), **options), notify=print)
+    samples = [
+        Sample(
+            id=f"{chunk.chunk_id}-{number}", question=question, answer=answer, evolution="simple", language="en",
+            contexts=(chunk,), retrieval_gt=((chunk.chunk_id,),), retrieval=NOWHERE, metadata={"evidence": [evidence]},
+        )
+        for chunk in corpus.chunks
+        for number, (question, answer, evidence) in enumerate(wanted(chunk))
+    ]  # fmt: skip
+    reviews = [Review(sample_id=sample.id, reviewer="ann", verdict="signed") for sample in samples]
+    record = {"configuration": options, "models": {"embedder": {"name": "words"}}}
+    corpora = {"documents": corpus.documents.values(), "chunks": corpus.chunks, "vectors": None}
+    return save_run(out, samples=samples, reviews=reviews, record=record, **corpora)
+
+
+def middle_line(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
+    """Ask about the middle of a chunk, in which no sentence must be whole."""
+    words = plain(chunk.text).split()
+    return [("What?", " ".join(words[-3:]), " ".join(words[len(words) // 4 : -len(words) // 4]))]
+
+
+def test_other_chunks_and_back(tmp_path: Path) -> None:
+    docs = SAMPLES / "[ko]*.md"
+    run = make_run(tmp_path / "run", docs, middle_line, chunk_size=400)
+    for size, usual in ((800, "merged"), (200, "split")):
+        there = groundset.align(run, docs, out=tmp_path / f"to-{size}", chunk_size=size)
+        assert len(there) == len(run)
+        assert [sample.metadata["aligned"] for sample in there].count(usual) > len(run) / 2
+        for sample in there:
+            texts = " ".join(plain(chunk.text) for chunk in sample.contexts)
+            assert "".join(sample.metadata["evidence"][0].split()) in "".join(texts.split())
+            assert [group[0] for group in sample.retrieval_gt] == [chunk.chunk_id for chunk in sample.contexts]
+        back = groundset.align(there, docs, out=tmp_path / f"from-{size}", chunk_size=400)
+        assert [each.retrieval_gt for each in back] == [each.retrieval_gt for each in run]
+        assert [each.contexts for each in back] == [each.contexts for each in run]
+    assert max(len(sample.retrieval_gt) for sample in there) > 1
+
+
+def ask(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
+    asked = (
+        ("When does the ferry leave?", "at nine", FERRY),
+        ("Who cast the clock?", "Brenn", CLOCK),
+        ("Who painted the tower?", "the harbour master", TOWER),
+        ("How many boats does the pier hold?", "thirty", PIER),
+        ("Who keeps the weir?", "the miller", WEIR),
+    )
+    return [each for each in asked if each[2] in chunk.text]
+
+
+def test_changed_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    docs, new = tmp_path / "docs", tmp_path / "new"
+    docs.mkdir()
+    (docs / "town.md").write_text(f"# Town\n\n{FERRY}\n\n{CLOCK}\n\n{TOWER}\n")
+    (docs / "harbour.md").write_text(f"# Harbour\n\n{PIER}\n")
+    (docs / "old.md").write_text(f"# Weir\n\n{WEIR}\n")
+    run = make_run(tmp_path / "run", docs, ask, chunk_size=150, min_length=50)
+    assert len(run) == 5
+    shutil.copytree(docs, new)
+    (new / "old.md").rename(new / "renamed.md")
+    (new / "harbour.md").write_text("# Harbour\n\nSince the storm there has been nothing but sand at this place.\n")
+    edited = CLOCK.replace("the great clock", "the great\nclock").replace("neighbour", "neighbor")
+    (new / "town.md").write_text(
+        f"# Town\n\nThis is new.\n\n{FERRY}\n\n{edited}\n\n{TOWER.replace('master', 'pilot')}\n"
+    )
+    arguments = ["align", str(run.folder), str(new), "--out", str(tmp_path / "out"), "--json", "--quiet"]
+    with pytest.raises(SystemExit) as leaving:
+        cli.main([*arguments, "--max-lost", "0.3"])
+    assert leaving.value.code == 4
+    said = json.loads(capsys.readouterr().out)
+    assert said["counts"] == {"same": 0, "moved": 3, "cut": 0, "merged": 0, "split": 0, "lost": 2}
+    assert sum(bool(each["evidence_before"]) for each in said["samples"]) == 1
+    assert {each["question"]: each["reason"][:24] for each in said["lost"]} == {
+        "How many boats does the pier hold?": "its evidence is gone",
+        "Who painted the tower?": "its evidence has changed",
+    }
+    found = groundset.open_run(tmp_path / "out")
+    assert [(each.step, bool(each.question)) for each in found.rejects] == [("align", True)] * 2
+    assert len(found.reviews) == 3
+    assert found.record["asked"] == 5
+    assert {sample.contexts[0].path for sample in found} == {"town.md", "renamed.md"}

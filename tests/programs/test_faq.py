@@ -1,0 +1,37 @@
+"""Questions that documents state."""
+
+import pytest
+
+from programs.faq import stated_questions
+
+HEADINGS = (
+    "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands four days more.\n\n"
+    "## Why is it so?\n\nBecause.\n\n**Who pays for the return?**\nWe pay.\n\n"
+    "Why not by air? Because it costs too much."
+)
+ROWS = "| no | question | answer |\n| --- | --- | --- |\n| 1 | My tap leaks. What can I do now? | Turn it off. |"
+
+
+def test_headings_and_lines_with_the_text_below() -> None:
+    assert stated_questions(HEADINGS) == [
+        ("How long does delivery take?", "Two days. - To islands four days more."),
+        ("Who pays for the return?", "We pay. Why not by air? Because it costs too much."),
+    ], "a question that points back is not understood alone, one in running text is no heading"
+
+
+@pytest.mark.parametrize(("after", "stated"), [("", 1), ("## Next", 1), ("It also costs more.", 0)])
+def test_an_answer_that_goes_on_after_the_passage_is_left_out(after: str, stated: int) -> None:
+    assert len(stated_questions("## What does delivery cost?\n\nIt is free.", after=after)) == stated
+
+
+def test_headings_that_are_underlined() -> None:
+    text = "What does delivery cost?\n~~~~~~~~~~~~~~~~~~~~~~~~\n\nIt is free.\n\nOther\n-----\n\nMore."
+    assert stated_questions(text) == [("What does delivery cost?", "It is free.")]
+
+
+def test_rows_of_a_table_whose_header_may_stand_in_the_topic() -> None:
+    (stated,) = stated_questions(ROWS)
+    assert stated == ("My tap leaks. What can I do now?", "Turn it off.")
+    header, _, row = ROWS.splitlines()
+    assert stated_questions(row, f"tickets > {header}") == [stated]
+    assert stated_questions(row, "tickets > | no | name | place |") == []

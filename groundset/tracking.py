@@ -8,7 +8,7 @@ import hashlib
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path, PureWindowsPath
@@ -21,13 +21,13 @@ from platformdirs import user_data_path
 from groundset.files import encodable, json_text, write_text
 from groundset.privacy import without_secrets
 from programs.adapter import PLAIN_TEXT
-from programs.errors import InputError, TrackingError
+from programs.errors import InputError, StateError, TrackingError
 
 if TYPE_CHECKING:
     from groundset.compiling import Report
     from groundset.run.run import Run
 
-FOLDER = "mlruns"
+FOLDER, RUNS = "mlruns", "groundset-generate"
 VARIABLE = "MLFLOW_TRACKING_URI"
 _SQLITE = "sqlite:///"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # two letters or more: not a Windows drive
@@ -128,7 +128,7 @@ class Tracking:
         """
         record = run.record
         key = hashlib.sha256(f"{run.folder.absolute()} {record['started']}".encode()).hexdigest()
-        with self._guarded(), self._running("groundset-generate", run.folder.name, {"key": key}) as (run_id, is_new):
+        with self._guarded(), self._running(RUNS, run.folder.name, {"key": key}) as (run_id, is_new):
             self._log(run_id, self._run_parameters(record) if is_new else {}, _run_metrics(run), len(run))
             if self.texts and len(run):
                 self._log_samples(run_id, run)
@@ -170,11 +170,57 @@ class Tracking:
         """Register a version of a prompt, show it in its experiment, and return what links it to the compile."""
         inputs = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
         template = PLAIN_TEXT.format(predictor.signature, predictor.demos, inputs)
-        made = self.client.register_prompt(name, template, commit_message=message, tags={"run_id": run_id})
+        state = {"dspy_state": {predictor.name: predictor.dump_state()}}
+        shown = {"commit_message": message, "tags": {"run_id": run_id}, "model_config": {"extra_params": state}}
+        made = self.client.register_prompt(name, template, **shown)
         known = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
-        shown = dict.fromkeys([*filter(None, known), self.client.get_run(run_id).info.experiment_id])
-        self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(shown)},")
+        experiments = dict.fromkeys([*filter(None, known), self.client.get_run(run_id).info.experiment_id])
+        self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(experiments)},")
         return {"name": name, "version": str(made.version)}
+
+    def registered(self, prompt: str) -> dict[str, Any]:
+        """Return the states that :meth:`log_compile` kept with a prompt: ``prompts:/NAME@ALIAS``, ``prompts:/NAME/3``.
+
+        Raises:
+            StateError: there is no such prompt, or it has no states.
+            TrackingError: the store failed.
+        """
+        with self._guarded():
+            found = self.client.load_prompt(prompt, allow_missing=True, cache_ttl_seconds=0)
+        if found is None:
+            raise StateError(f"--compiled {prompt}: there is no such prompt in {self.where}; {VARIABLE} names a store")
+        states = ((found.model_config or {}).get("extra_params") or {}).get("dspy_state")
+        if not isinstance(states, dict):
+            raise StateError(
+                f"--compiled {prompt}: has no state of DSPy, which `groundset compile` keeps with a prompt"
+            )
+        return states
+
+    def log_dataset(self, name: str, records: Sequence[dict[str, Any]], tags: Mapping[str, str]) -> Any:
+        """Make or extend an evaluation dataset of MLflow, and return it with its records.
+
+        A question that it has gets the expectations and tags of its new record.
+
+        Raises:
+            InputError: its name cannot be searched for, or a server must not have texts.
+            TrackingError: the store failed.
+        """
+        if not self.texts:
+            raise InputError(f"an evaluation dataset is texts; --track-texts sends them to {self.where.host}")
+        if not name or '"' in name:
+            raise InputError(f"an evaluation dataset cannot be called {name!r}; leave the quotes out")
+        with self._guarded():
+            from mlflow.genai.datasets import EvaluationDataset
+
+            # Not by the functions of MLflow, which look for the store of the notebook and add the name of the user.
+            store, experiment = self.client._tracking_client.store, self._experiment(RUNS)
+            known = self.client.search_datasets(filter_string=f'name = "{name}"', max_results=1)
+            made = known[0] if known else store.create_dataset(name, experiment_ids=[experiment])
+            self.client.set_dataset_tags(made.dataset_id, dict(tags))
+            store.upsert_dataset_records(made.dataset_id, list(records))
+            dataset = self.client.get_dataset(made.dataset_id)
+            dataset._records, _ = store._load_dataset_records(made.dataset_id, max_results=None)
+            return EvaluationDataset(dataset)
 
     def _log_samples(self, run_id: str, run: "Run") -> None:
         """Log the samples as an artifact, and as the dataset of the run: questions, answers and contexts."""
@@ -214,6 +260,12 @@ class Tracking:
         for name, value in metrics.items():
             self.client.log_metric(run_id, name, value, step=step)
 
+    def _experiment(self, name: str) -> str:
+        """Return the id of an experiment, which is made if there is none."""
+        known = self.client.get_experiment_by_name(name)
+        artifacts = self.where.artifacts.absolute().as_uri() if self.where.artifacts else None
+        return str(known.experiment_id if known else self.client.create_experiment(name, artifacts))
+
     @contextmanager
     def _running(
         self, name: str, run: str, tags: Mapping[str, str], status: str = "FINISHED"
@@ -222,9 +274,7 @@ class Tracking:
         from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
         from mlflow.tracking.context.registry import resolve_tags
 
-        known = self.client.get_experiment_by_name(name)
-        artifacts = self.where.artifacts.absolute().as_uri() if self.where.artifacts else None
-        experiment = known.experiment_id if known else self.client.create_experiment(name, artifacts)
+        experiment = self._experiment(name)
         with_key = f"tags.key = '{tags.get('key', '')}'"
         before = self.client.search_runs([experiment], with_key, max_results=1) if "key" in tags else []
         # MLflow's tags about user and program are for local stores.
@@ -233,7 +283,7 @@ class Tracking:
         run_id, ended = str(made[0].info.run_id), "FAILED"
         try:
             # MLflow keeps what it returns, so that a trigger in the database cannot change it later.
-            files = self.client._tracking_client._get_artifact_repo if artifacts else None
+            files = self.client._tracking_client._get_artifact_repo if self.where.artifacts else None
             if files and not isinstance(files(run_id), LocalArtifactRepository):
                 raise TrackingError(f"{self.where} would send files elsewhere; name another store with --tracking")
             yield run_id, not before

@@ -2,7 +2,7 @@
 
 A folder holds a file for each step, ``<step>.json``, as a plain ``dspy.Predict(signature).save`` or a ``program.save``
 wrote it, trained weights beside it (``<step>.gguf``), and fitted heads in ``head/``. Shipped states lie in a folder for
-each model.
+each model. States that are registered as prompts in MLflow are checked alike.
 """
 
 import hashlib
@@ -15,12 +15,13 @@ import dspy
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundset.files import data_path
+from groundset.tracking import Tracking
 from programs.errors import StateError
 from programs.heads import HEAD_STEPS, StepHeads, load_heads
 from programs.step import STEPS, step
 from programs.untrusted import first_fault, json_of, small_text
 
-SHIPPED, NONE = "shipped", "none"
+SHIPPED, NONE, REGISTRY = "shipped", "none", "prompts:/"
 _MOST = 8 << 20  # bytes of a file
 # Options of calls that a state may set. Others could send texts to another server.
 _LIMITS = frozenset({"max_tokens", "temperature", "stop", "adapter", "logprobs", "top_p", "n", "rollout_id"})
@@ -88,7 +89,7 @@ class Compiled(NamedTuple):
 
 
 def load_compiled(
-    which: str,  # ``shipped``, ``none`` (only the shipped heads), or a folder or a file, which replaces shipped states
+    which: str,  # ``shipped``, ``none`` (only the shipped heads), or what replaces shipped states; see :func:`read_own`
     model: str,  # the name of the language model, for shipped states
     critic: str = "",  # that of the model that judges, if that is another one
     own: Compiled | None = None,  # what :func:`read_own` returned, if it was called before
@@ -108,10 +109,21 @@ def load_compiled(
     return Compiled(states | own.states, adapters | own.adapters, _read_heads(root) | own.heads)
 
 
-def read_own(which: str) -> Compiled:
-    """Return what a user's folder or file holds, nothing for ``shipped`` and ``none``; see :func:`load_compiled`."""
+def read_own(which: str, tracking: str | None = None) -> Compiled:
+    """Return what a user's folder, file or registered prompts (with commas) hold, nothing for ``shipped`` and ``none``.
+
+    Raises:
+        StateError: it cannot be used, or does not exist.
+        TrackingError: the store of the prompts failed.
+    """
     if which in (SHIPPED, NONE):
         return Compiled({}, {}, {})
+    if which.startswith(REGISTRY):
+        store = Tracking(tracking)
+        found: dict[str, State] = {}
+        for prompt in which.split(","):
+            found |= _checked(f"--compiled {prompt}", store.registered(prompt))
+        return Compiled(found, {}, {})
     where = Path(which).expanduser()
     if not where.exists():
         raise StateError(f"--compiled {which}: there is no such folder or file, and it is neither shipped nor none")
@@ -133,13 +145,22 @@ def read_states(where: Path) -> dict[str, State]:
     """
     found: dict[str, State] = {}
     for file in sorted(where.glob("*.json")) if where.is_dir() else [where] if where.exists() else []:
-        for name, value in _saved(file).items():
-            known = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else file.stem
-            if known not in STEPS:
-                raise StateError(f"{file}: there is no step {name}; there are {', '.join(STEPS)}")
-            state = _state(file, known, value)
-            if found.setdefault(known, state) != state:
-                raise StateError(f"{file}: holds another state of the step {known} than one before it")
+        for name, state in _checked(str(file), _saved(file), file.stem).items():
+            if found.setdefault(name, state) != state:
+                raise StateError(f"{file}: holds another state of the step {name} than one before it")
+    return found
+
+
+def _checked(where: str, saved: Mapping[str, Any], otherwise: str = "") -> dict[str, State]:
+    """Return states by step; ``otherwise`` is the step of those whose predictor is not called like one."""
+    found: dict[str, State] = {}
+    for name, value in saved.items():
+        known = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else otherwise
+        if known not in STEPS:
+            raise StateError(f"{where}: there is no step {name}; there are {', '.join(STEPS)}")
+        state = _state(where, known, value)
+        if found.setdefault(known, state) != state:
+            raise StateError(f"{where}: holds another state of the step {known} than one before it")
     return found
 
 
@@ -164,7 +185,7 @@ def _saved(file: Path) -> Mapping[str, Any]:
     return {file.stem: value} if "signature" in value else value
 
 
-def _state(file: Path, name: str, value: Any) -> State:
+def _state(file: str, name: str, value: Any) -> State:
     """Return the state of a step.
 
     Raises:

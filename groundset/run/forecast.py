@@ -79,7 +79,7 @@ def _lines(options: CommandOptions, corpus: Corpus, made: int) -> Iterator[str]:
         yield f"Which chunks are used is not known without the embedder: groundset models pull {options.embedder}."
     else:
         embedder, drawn = open_embedder(options.embedder), Corpus(corpus.documents, asked[:_MOST_JUDGED])
-        head = HeadJudge("chunk", load_compiled(options.compiled, "").heads["chunk"], embedder)
+        head = HeadJudge("chunk", load_compiled(options.compiled, "", own=own_files(options)).heads["chunk"], embedder)
         verdicts = [verdict for batch in prepare_batches(drawn, embedder, head) for verdict in batch.verdicts]
         refused = Counter(verdict.reason for verdict in verdicts if not verdict.good)
         usable = [chunk for chunk, verdict in zip(drawn.chunks, verdicts, strict=True) if verdict.good]

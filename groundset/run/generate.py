@@ -152,7 +152,7 @@ def own_files(options: GenerateOptions) -> Compiled:
         read_profiles(options.profile_file)
     if options.questions:
         read_questions(options.questions)
-    return read_own(options.compiled)
+    return read_own(options.compiled, options.tracking)
 
 
 def askable(corpus: Corpus, order: Sequence[int], options: GenerateOptions) -> list[Chunk]:

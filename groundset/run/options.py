@@ -160,7 +160,11 @@ class GenerateOptions(CorpusOptions):
     language: str | None = option(
         None, "The language of questions: an ISO 639-1 code.", metavar="CODE", shown="that of each chunk"
     )
-    compiled: str = option("shipped", "Compiled states: shipped, none, a folder or a file.", metavar="WHICH")
+    compiled: str = option(
+        "shipped",
+        "Compiled states: shipped, none, a folder, a file, or prompts:/NAME@ALIAS of MLflow.",
+        metavar="WHICH",
+    )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1)
     parser: str = option(DEFAULT_PARSER, "The spaCy model of guided writing.", metavar="MODEL", min_length=1)
     max_rank: int | None = option(

@@ -15,10 +15,13 @@ import pytest
 
 from groundset import tracking
 from groundset.compiling import Report
+from groundset.run.compiled import read_own
 from groundset.run.run import Run
 from groundset.tracking import Location, Tracking, location
 from optimizers.prompts import Candidate
-from programs.errors import InputError, TrackingError
+from programs.errors import InputError, StateError, TrackingError
+from programs.onechunk import OneChunk
+from programs.step import step
 from programs.types import Chunk, Reject, Retrieval, Sample
 
 CHUNK = Chunk(chunk_id="c1", doc_id="d", path="weir.md", title="Weir", start=0, end=4, text="Oak.\u2028And stone.")
@@ -141,11 +144,34 @@ def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: P
     experiment = found.info.experiment_id
     assert store.client.get_prompt(prompt.name).tags["_mlflow_experiment_ids"] == f",{experiment},"
     assert not [thread for thread in threading.enumerate() if "link_prompt" in thread.name]
-    store.client.set_prompt_alias(prompt.name, "champion", 1)
-    assert store.client.get_prompt_version_by_alias(prompt.name, "champion").version == 1
     report.ending = "interrupted"
     killed = store.log_compile(report, {})
     assert logged(store, killed).info.status == "KILLED"
+
+
+def test_registered_prompts_are_read_back_as_states(store: Tracking) -> None:
+    for name in ("judge", "ask"):
+        predictor = step(name, temperature=0.5)
+        predictor.signature = predictor.signature.with_instructions(f"{name} like an “owl”.")
+        predictor.demos = [dspy.Example(passage="p", question="q?", kind="fact")]
+        store.log_compile(Report(name, "m", "gepa", files=[Path(__file__)], program=predictor), {})
+    store.client.set_prompt_alias("groundset-judge-m", "champion", 1)
+    program, where = OneChunk(), str(store.where)
+    read_own("prompts:/groundset-judge-m@champion,prompts:/groundset-ask-m/1", where).apply([program])
+    assert program.judge.signature.instructions == "judge like an “owl”."
+    assert (program.judge.config["temperature"], program.judge.demos) == (0.5, [{"passage": "p", "question": "q?"}])
+    assert program.ask.signature.instructions == "ask like an “owl”."
+    store.client.register_prompt("groundset-ask-m", "edited by hand")
+    odd = {"owl": {}}, {"judge": {"code": "import os"}}
+    for number, states in enumerate(odd):
+        store.client.register_prompt(f"odd-{number}", "x", model_config={"extra_params": {"dspy_state": states}})
+    refused = {
+        "judge": "there is no such prompt in", "groundset-ask-m/2": "has no state of DSPy",
+        "odd-0/1": "there is no step owl", "odd-1/1": "not a state that DSPy saves",
+    }  # fmt: skip
+    for prompt, message in refused.items():
+        with pytest.raises(StateError, match=rf"^--compiled prompts:/{prompt}: {message}[^\n]*$"):
+            read_own(f"prompts:/{prompt}", where)
 
 
 def test_servers_get_figures_only_unless_texts_are_asked_for(

@@ -116,7 +116,9 @@ class Guided(dspy.Module):
         for question, answer in stated_questions(passage, topic, after):
             if question not in asked:
                 told = {"evolution": SIMPLE, "needed": [0], "metadata": {"stated": True}}
-                return outcome(question=question, answer=answer, evidence=[find_quote(passage, answer) or answer], **told)
+                return outcome(
+                    question=question, answer=answer, evidence=[find_quote(passage, answer) or answer], **told
+                )
         if language_of(passage) != ENGLISH.code:
             reason = "guided models ask about English passages, this one is in another language"
             return outcome(rejects=[Reject(step="fact", reason=reason)], exhausted=True)

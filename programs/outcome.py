@@ -25,6 +25,7 @@ PREMISE = (
     "the first text states or plainly implies everything that the question, which is the second text, takes for "
     "granted; whether it answers the question is of no account"
 )
+STATES = "the second text, an answer to the question, states or plainly implies the first text, in whatever words"
 # Criteria of the step `review`.
 RELEVANT = "the passage states something that belongs in an answer to the question, be it only a part of it"
 FITS = "question and answer are as every line of this profile says: "

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from groundset.files import check_own, whole_folder
 from groundset.options import Options, option
 from groundset.out.autorag import write_corpus
+from groundset.out.dataset import make_dataset, records
 from groundset.out.sets import EvaluationSet, Shares, joined, other_answers, relevant_ids
 from groundset.out.tables import File, Row, patterns
 from groundset.out.triplets import SPLITS, write_triplets
@@ -21,7 +22,7 @@ from groundset.run.run import open_run
 from programs.errors import InputError
 from programs.types import Chunk, Sample
 
-QA, CORPUS = "qa", "corpus"
+QA, CORPUS, MLFLOW = "qa", "corpus", "mlflow"
 _RAGAS_ROLES = {"user": "human", "assistant": "ai"}
 
 
@@ -235,6 +236,12 @@ EXPORTS: Mapping[str, Export] = {
         },
         splits=True,
     ),
+    # As `merge_records` of MLflow 3.17 takes them; `export_run` merges them.
+    MLFLOW: Export(
+        {"records.jsonl": File(records, ("inputs", "expectations", "tags", "source"))},
+        "(an evaluation dataset in the store of --tracking, named like DIR)",
+        splits=True,
+    ),
     # As `Dataset.read_jsonl_from_file` reads it; an `id` would have to be a UUID. Metrics take the value of `context`
     # for what was retrieved, so the gold ones are not called so.
     "opik": Export(
@@ -335,6 +342,10 @@ class ExportOptions(Options):
         metavar="NAME=SHARE,...",
     )
     signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
+    tracking: str | None = option(
+        None, "The MLflow store of the format mlflow.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own"
+    )
+    track_texts: bool = option(False, "With mlflow: send questions, answers and passages to a tracking server.")
 
 
 def export(options: ExportOptions) -> None:
@@ -352,6 +363,7 @@ def export_run(options: ExportOptions) -> Exported:
     Raises:
         InputError: a format or a run does not exist, no chosen format has splits, no sample is left, or the folder
             cannot be written; nothing was written.
+        TrackingError: the store of an evaluation dataset failed; nothing was written.
     """
     names = list(dict.fromkeys(name.strip() for name in options.format.split(",")))
     for name in names:
@@ -360,6 +372,8 @@ def export_run(options: ExportOptions) -> Exported:
     if options.splits and not any(EXPORTS[name].splits for name in names):
         owners = ", ".join(name for name, row in EXPORTS.items() if row.splits)
         raise InputError(f"--splits: only for {owners}; omit it or add such a format")
+    if (options.tracking or options.track_texts) and MLFLOW not in names:
+        raise InputError(f"--tracking and --track-texts: only for {MLFLOW}; omit them or add this format")
     folders = {name: options.out if len(names) == 1 else options.out / name for name in names}
     for name, folder in folders.items():
         check_own(folder, EXPORTS[name].own)
@@ -370,5 +384,7 @@ def export_run(options: ExportOptions) -> Exported:
             temporary = stack.enter_context(whole_folder(folder, last=next(iter(row.files))))
             check_own(folder, row.own)  # again, now that the folder is locked
             row.write_to(temporary, found)
+        if MLFLOW in names:
+            make_dataset(found, options.out.name, options.tracking, track_texts=options.track_texts)
     has_corpus = any(file.startswith(CORPUS) for name in names for file in EXPORTS[name].files)
     return Exported(len(found.samples), len(found.chunks) if has_corpus else 0, options.out)

@@ -115,9 +115,13 @@ class Guided(dspy.Module):
         """Return a question about a passage; see :meth:`programs.onechunk.OneChunk.forward`."""
         for question, answer in stated_questions(passage, topic, after):
             if question not in asked:
-                told = {"evolution": SIMPLE, "needed": [0], "metadata": {"stated": True}}
                 return outcome(
-                    question=question, answer=answer, evidence=[find_quote(passage, answer) or answer], **told
+                    question=question,
+                    answer=answer,
+                    evidence=[find_quote(passage, answer) or answer],
+                    evolution=SIMPLE,
+                    needed=[0],
+                    metadata={"stated": True},
                 )
         if language_of(passage) != ENGLISH.code:
             reason = "guided models ask about English passages, this one is in another language"

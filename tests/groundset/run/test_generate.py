@@ -32,7 +32,7 @@ def test_documents_become_samples_with_provenance(
     run = opened.run(documents=(documents,), out=tmp_path / "run", size=10)
     assert (run.status, len(run)) == ("complete", 10)
     assert Counter(sample.evolution for sample in run) == {
-        "simple": 5, "reasoning": 2, "multi_context": 2, "conditional": 1,
+        "simple": 6, "reasoning": 2, "multi_context": 1, "conditional": 1,
     }  # fmt: skip
     written = rows(tmp_path / "run", "samples.jsonl")
     assert [row["id"] for row in written] == [sample.id for sample in run]
@@ -170,7 +170,7 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
     for line, printed in (
         ("skipped picture.png: unsupported type .png\n1 document with 5 chunks, 1 skipped", first),
         ("not known without the embedder: groundset models pull nowhere.", first),
-        ("would use 20 of 20 chunks that it read.\nForms of question: simple 5 (20 chunks carry it)", second),
+        ("would use 20 of 20 chunks that it read.\nForms of question: simple 6 (20 chunks carry it)", second),
         ("10 samples: about 38 calls, 33,000 prompt tokens and 3,000 generated ones, price 0.04; time: that", second),
     ):
         assert line in printed

@@ -19,9 +19,10 @@ from groundset import cli
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cli.md"
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/README.md")])
+PAGES = sorted([*ROOT.glob("*.md"), ROOT / "llms.txt", *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/README.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 _GENERAL = """# The commands
 
 {statuses}
@@ -105,6 +106,13 @@ def test_commands_and_options_in_documentation_exist(file: Path) -> None:
         if words[0] == "groundset" or words[0].startswith("--"):
             for word in words:
                 assert not word.startswith("--") or re.split(r"[=,]", word)[0] in known, f"{file.name}: {span}"
+
+
+def test_links_lead_to_files_and_llms_txt_names_every_page() -> None:
+    links = {file: {(file.parent / name).resolve() for name in LINK.findall(file.read_text("utf-8"))} for file in PAGES}
+    assert [(file, link) for file, found in links.items() for link in found if not link.exists()] == []
+    for index in ("llms.txt", "README.md"):
+        assert {*ROOT.glob("docs/*.md")} <= links[ROOT / index], index
 
 
 def flags() -> Iterator[str]:

@@ -8,11 +8,16 @@ from programs.languages import LANGUAGES, language_of
 _LENGTHS = range(4, 26)  # words of a question
 _MOST = 120  # words of an answer; longer texts answer more than was asked
 _UNDERLINED = re.compile(r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE)  # a heading of reStructuredText
-_LINE = re.compile(r"^(#{1,6} +|\*\*|\d+[.)] +|Q(?:uestion)?\s*[:.] +)?([\w¿\"“«][^|\n]+[?？])[*_ ]*$")
+_LINE = re.compile(
+    r"^((?:#{1,6} +|\*\*|\d+[.)] +|(?:Q|F|P|Question|Frage|Pregunta)\d* ?[:.] *)*)([\w¿\"“«][^|\n]+[?？])[*_ ]*$"
+)
+_ANSWER = re.compile(r"^\W*(?:[AR]\d* ?:|(?:Answer|Antwort|Réponse|Respuesta) ?[:.])\W*")
 _LAST_SENTENCE = re.compile(r"[^.!?？]+[?？]$")
 _ENDED = re.compile(r"[.!?。！？)\"”»]$")
-# Nobody who has not read what stands before knows what such a question is about.
-_POINTS_BACK = re.compile(r"^(?:\S+\s+){0,4}(?:it|this|that|these|those|they|them)\b", re.IGNORECASE)
+# Nobody who has not read what stands before knows what such a question is about, or it is put to the reader.
+_POINTS_BACK = re.compile(
+    r"^(?:\S+\s+){0,4}(?:it|this|that|these|those|they|them)\b|^(?:do|did|have|are) you\b", re.IGNORECASE
+)
 _ASKED = {"question", "questions", "frage", "fragen", "pregunta"}
 _ANSWERED = {"answer", "answers", "resolution", "antwort", "antworten", "réponse", "respuesta"}
 
@@ -40,7 +45,7 @@ def _below_lines(passage: str, after: str) -> Iterator[tuple[str, str]]:
             asked = None  # a question in running text
         if asked is not None or line.startswith("#"):
             if question and answer:
-                yield question, " ".join(" ".join(answer).split())
+                yield question, _ANSWER.sub("", " ".join(" ".join(answer).split()))
             question, answer = asked[2].strip(" *_") if asked else "", []
         elif line.strip():
             answer.append(line)

@@ -7,7 +7,8 @@ from programs.faq import stated_questions
 HEADINGS = (
     "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands four days more.\n\n"
     "## Why is it so?\n\nBecause.\n\n**Who pays for the return?**\nWe pay.\n\n"
-    "Why not by air? Because it costs too much."
+    "Why not by air? Because it costs too much.\n\n## Q: Where is the claim filed?\n\nA: In Utrecht.\n\n"
+    "## Do you see slow requests in the log?\n\nRestart."
 )
 ROWS = "| no | question | answer |\n| --- | --- | --- |\n| 1 | My tap leaks. What can I do now? | Turn it off. |"
 
@@ -16,7 +17,8 @@ def test_headings_and_lines_with_the_text_below() -> None:
     assert stated_questions(HEADINGS) == [
         ("How long does delivery take?", "Two days. - To islands four days more."),
         ("Who pays for the return?", "We pay. Why not by air? Because it costs too much."),
-    ], "a question that points back is not understood alone, one in running text is no heading"
+        ("Where is the claim filed?", "In Utrecht."),
+    ], "left out: one that points back, one in running text, one that is put to the reader"
 
 
 @pytest.mark.parametrize(("after", "stated"), [("", 1), ("## Next", 1), ("It also costs more.", 0)])

@@ -1,13 +1,13 @@
 """File formats: decoded, cleaned, and parsed to text, title, headings, pages and captions by the parser of a suffix."""
 
+import codecs
 import re
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from itertools import islice
 from typing import NamedTuple
-
-from charset_normalizer import from_bytes
 
 from programs.types import Heading, PageStart
 
@@ -46,6 +46,9 @@ class Parsed(NamedTuple):
     left_out: Sequence[str] = ()
 
 
+# What is raised behind a year is the mark of a note where texts have a first one, else an exponent.
+_FIRST_NOTE = re.compile("(?<![⁰¹²³⁴-⁹⁺⁻])¹(?![⁰¹²³⁴-⁹])")
+_NOTE = re.compile(r"(?<![\d.,])((?:1[5-9]|20)\d\d)([⁰¹²³⁴-⁹]+)")
 RAISED = str.maketrans("0123456789+-−n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
 LOWERED = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 
@@ -54,14 +57,41 @@ class UnparsableError(Exception):
     """A file cannot be parsed; the message is the reason, without the file name."""
 
 
-# Common encodings, the most common first. With the detector's full list, short Western texts are mistaken for
-# mainframe and DOS code pages.
-_CANDIDATES = [*(f"cp125{n}" for n in (2, 0, 1, 3, 4, 5, 6)), "iso8859_2", "iso8859_15", "koi8_r"]
-_CANDIDATES += ["cp932", "euc_jp", "gb18030", "big5", "cp949"]  # Windows' supersets of shift_jis and euc_kr
-_ESCAPED = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8
-# What is raised behind a year is the mark of a note where texts have a first one, else an exponent.
-_FIRST_NOTE = re.compile("(?<![⁰¹²³⁴-⁹⁺⁻])¹(?![⁰¹²³⁴-⁹])")
-_NOTE = re.compile(r"(?<![\d.,])((?:1[5-9]|20)\d\d)([⁰¹²³⁴-⁹]+)")
+def _common(codec: str, first: int, last: int) -> str:
+    """Return the ideographs that an encoding lists first, the common ones; in a wrong encoding, others are as many."""
+    codes = (bytes([lead, trail]) for lead in range(first, last + 1) for trail in range(0x40, 0xFF))
+    return "".join(shown for code in codes if len(shown := code.decode(codec, "ignore")) == 1 and shown > "\x7f")
+
+
+# The letters of languages beside ASCII, and the encodings in which their texts are found, the most common first.
+# Detectors take short texts, MacRoman, and texts with a stray byte for something else.
+_WESTERN, _CENTRAL = "cp1252 iso8859_15 mac_roman cp850", "cp1250 iso8859_2 cp852"
+_ENCODINGS = {
+    "äöüßåæøéèàáõšž": _WESTERN,
+    "àâæçéèêëîïôœùûüÿ": _WESTERN,
+    "áéíóúñüìòàèùâêôãõç¿¡ªº": _WESTERN,
+    "ąćęłńóśźż": _CENTRAL,
+    "áčďéěíňóřšťúůýžäôľĺŕćđ": _CENTRAL,
+    "áéíóöőúüűăâîşţ": _CENTRAL,
+    "çğıöşüâîİ": "cp1254",
+    "āčēģīķļņšūžąęėįųõäöü": "cp1257",
+    "א-ת": "cp1255",
+    "а-яёіїєґўј№": "cp1251 koi8_r cp866",
+    "α-ωάέήίόύώϊϋΐΰ": "cp1253",
+    "؀-ۿ": "cp1256",
+    "가-힣": "cp949",
+    f"ぁ-んァ-ヶ々{_common('euc_jp', 0xB0, 0xCF)}": "cp932 euc_jp",
+    _common("gb2312", 0xB0, 0xD7): "gb18030",
+    _common("big5", 0xA4, 0xC6): "big5",
+    "ก-๛": "cp874",
+}
+_SIGNS = "“”„‘‚–—…€£°§«»·²³½±×®©™•\xa0、。，「」『』（）：；！？・ー％"
+_LIKELY = 0.7  # of the characters beside ASCII; of random bytes, 0.75 can seem so, but they have control characters
+# What pages that declare an encoding are written in, by the WHATWG's Encoding Standard.
+_MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "tis-620": "cp874"}
+_MEANT |= {"shift_jis": "cp932", "euc_kr": "cp949", "gb2312": "gb18030", "gbk": "gb18030"}
+_FOREIGN = re.compile(rb"[!-~]{0,9}[\x80-\xff]\S*")  # words of other letters than ASCII
+_ESCAPED = re.compile("[\udc80-\udcff]+")  # bytes that are not UTF-8
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Matches only from the first space of a run; starting at each space would take quadratic time.
 _TRAILING_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.MULTILINE)
@@ -72,34 +102,61 @@ _TABLE = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff")) | {0xA0: " ", 0x202F: " "
 _TABLE |= {0xFB00 + n: text for n, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
 _SAMPLE = 1 << 16
 _MAX_JUNK = 0.02
+_MAX_NULLS = 0.2  # UTF-16 without a mark has nearly as many as letters, all in the odd or the even places
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
-    """Decode the bytes of a text file, detecting the encoding.
+    """Decode the bytes of a text file, detecting the encoding; bytes that are not of it do not change it.
 
     Raises:
         UnparsableError: they are no text.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
-        is_32 = data[2:4] == b"\0\0" or data[:2] == b"\0\0"
-        return _decode_as(data, "utf-32" if is_32 else "utf-16")
-    if b"\x00" in data[:_SAMPLE]:
+    start = data[:_SAMPLE]
+    if start.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
+        return _decode_as(data, "utf-32" if b"\0\0" in start[:4] else "utf-16")
+    for offset, encoding in enumerate(("utf-16-be", "utf-16-le")):
+        if start[offset::2].count(0) > _MAX_NULLS * len(start) > start[1 - offset :: 2].count(0):
+            return _decode_as(data, encoding)
+    if start.count(0) > _MAX_JUNK * len(start):
         raise UnparsableError("binary")
-    for likely in filter(None, ("utf-8-sig", declared)):
+    for likely in ("iso2022_jp" if b"\x1b$" in start else "utf-8-sig", declared or "utf-8-sig"):
         with suppress(UnicodeError, LookupError):  # a page may declare any codec
-            return data.decode(likely)
+            name = codecs.lookup(likely).name
+            return data.decode(_MEANT.get(name, name))
     escaped = data.decode("utf-8", "surrogateescape")
-    strays = len(_ESCAPED.findall(escaped))
+    strays = sum(map(len, _ESCAPED.findall(escaped)))
     if sum(character > "\x7f" for character in escaped) >= 2 * strays:
-        # UTF-8 with a few bytes from elsewhere, most likely from Windows.
-        return _ESCAPED.sub(lambda found: bytes([ord(found[0]) & 0xFF]).decode("cp1252", "replace"), escaped)
-    matches = from_bytes(data, cp_isolation=_CANDIDATES)
-    best = matches.best()
-    if best is None:
-        raise UnparsableError("binary or in an unknown encoding")
-    # Short texts fit several code pages equally well; prefer the most common one.
-    ties = [match for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
-    return _decode_as(data, min(ties, key=lambda match: _CANDIDATES.index(match.encoding)).encoding)
+        # UTF-8 with a few bytes from elsewhere, most likely from Windows; several in a row are a letter cut in two.
+        return _ESCAPED.sub(lambda found: _stray(found[0]), escaped)
+    return data.decode(_detected(data), "replace")
+
+
+def _stray(escaped: str) -> str:
+    return bytes(ord(each) & 0xFF for each in escaped).decode("cp1252", "replace") if len(escaped) == 1 else "\ufffd"
+
+
+def _detected(data: bytes) -> str:
+    """Return the encoding in which most letters beside ASCII are those of one language.
+
+    Raises:
+        UnparsableError: there is none.
+    """
+    sample = b" ".join(found[0] for found in islice(_FOREIGN.finditer(data), _SAMPLE >> 4))[: _SAMPLE >> 2]
+    shares: dict[str, float] = {}
+    for letters, encodings in _ENCODINGS.items():
+        # Where they can stand: capitals begin words, and no Cyrillic letter stands in a Latin one.
+        capitals = "".join(each for each in letters.upper() if each == "-" or not each.isascii())
+        letter = f"[{letters}]" if letters[0] < "\u0250" else f"(?<![a-zA-Z])[{letters}](?![a-zA-Z])"
+        signs = f"’|(?<![a-z])[{_SIGNS}]|[{_SIGNS}](?![a-z])"
+        pattern = re.compile(f"{letter}|(?<![a-z{letters}])[{capitals}]|{signs}")
+        for encoding in encodings.split():
+            text = sample.decode(encoding, "replace")
+            known = sum(not each.isascii() for each in pattern.findall(text))
+            shares[encoding] = max(shares.get(encoding, 0), known / sum(not each.isascii() for each in text))
+    best = max(shares, key=lambda encoding: shares[encoding])
+    if shares[best] < _LIKELY:
+        raise UnparsableError("binary or in an unknown encoding; save it as UTF-8")
+    return best
 
 
 def clean(text: str) -> str:

@@ -18,8 +18,11 @@ JAPANESE = "東京は日本の首都であり、世界最大級の都市です�
         (FRENCH, "cp1252"),
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "utf-16"),
-        (JAPANESE, "shift_jis"),
-        (f"①髙橋。{JAPANESE}", "cp932"),
+        *((JAPANESE, name) for name in ("shift_jis", "cp932", "euc_jp", "iso2022_jp")),
+        ("서울은 대한민국의 수도이며 한강을 끼고 있다. 똠방각하.", "cp949"),
+        ("Zażółć gęślą jaźń.", "cp1250"),
+        ("北京是中华人民共和国的首都，人口超过两千万。", "gb18030"),
+        *((f"“{GERMAN}”", name) for name in ("mac_roman", "utf-16-le")),
         ("Smiles 🙂 and families 👩‍👩‍👧.", "utf-8"),
     ],
 )
@@ -28,8 +31,10 @@ def test_encodings(text: str, encoding: str) -> None:
     assert decode("Łódź".encode("iso8859_2"), "iso-8859-2") == "Łódź"
 
 
-def test_stray_byte_in_utf_8_is_read_as_windows_writes_it() -> None:
+def test_stray_byte_changes_no_other() -> None:
     assert decode("Gebühr für Größe".encode() + b" it\x92s") == "Gebühr für Größe it’s"
+    for text, encoding in ((JAPANESE, "cp932"), (GERMAN, "mac_roman"), (RUSSIAN, "cp1251")):
+        assert decode(text.encode(encoding) + b"\xff " + text.encode(encoding)).startswith(text)
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", bytes(range(256)) * 4, b"\xff\xfe\x00\xd8"])

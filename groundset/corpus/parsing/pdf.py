@@ -17,7 +17,7 @@ from pdfminer.layout import IndexAssigner, LAParams, LTChar, LTPage, LTTextBox, 
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
-from groundset.corpus.parsing import RAISED, Parsed, UnparsableError, clean
+from groundset.corpus.parsing import LOWERED, RAISED, Parsed, UnparsableError, clean
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown, table_of
 from programs.types import PageStart
 
@@ -47,6 +47,9 @@ _HYPHENATED = 0.02  # of the lines end in a broken word, in a document that hyph
 _MAX_BETWEEN = 4  # blocks between the halves of a broken paragraph
 _LONGEST_WORD = 200  # characters
 _MIN_FILLED = 0.5
+_SCRIPT = 0.9  # of the size of the line; raised and lowered characters are smaller
+_SCRIPTS = re.compile(r"[\d+−-][\d+−,-]*\Z|n\Z")
+_MIN_ON_PICTURE = 40  # characters
 _MAX_BOXES = 300  # of a page; one with more is read from top to bottom: finding the order takes cubic time
 _MAX_EDGES = 20_000  # of a page; one with more is a drawing
 _MAX_LOOKUPS = 2_000_000  # table rows times characters of a page: pdfplumber compares each pair
@@ -81,11 +84,12 @@ class Table(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page: its height, its lines in reading order outside tables, and its tables."""
+    """A page: its height, its lines in reading order outside tables, its tables, and whether it is a picture."""
 
     height: float
     lines: list[Line]
     tables: list[Table]
+    is_picture: bool = False
 
 
 class _Block(NamedTuple):
@@ -269,7 +273,9 @@ def parse_pdf(data: bytes) -> Parsed:
     markdown, starts = split_page_marks(clean(pages_to_markdown(pages)))
     if not markdown:
         raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
-    bare = ", ".join(str(number) for number, page in enumerate(pages, 1) if not page.lines and not page.tables)
+    counts = [sum(len(line.text) for line in page.lines) for page in pages]
+    least = [_MIN_ON_PICTURE if page.is_picture else 1 for page in pages]
+    bare = ", ".join(str(n) for n, page in enumerate(pages, 1) if not page.tables and counts[n - 1] < least[n - 1])
     parsed = parse_markdown(markdown)
     return parsed._replace(
         title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
@@ -286,8 +292,9 @@ def _read_page(page: Any) -> Page:
     found = (_read_line(item, number) for number, box in boxes for item in box)
     lines = [line for line in found if line is not None and not any(table.holds(line) for table in tables)]
     lines = [line._replace(x0=-line.x1, x1=-line.x0) for line in lines] if is_leftward else lines
+    area = sum((image["x1"] - image["x0"]) * (image["bottom"] - image["top"]) for image in page.images)
     page.close()
-    return Page(float(page.height), lines, tables)
+    return Page(float(page.height), lines, tables, area > page.width * page.height / 2)
 
 
 def _read_tables(page: Any) -> Iterator[Table]:
@@ -325,12 +332,19 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
         return None
     size, _ = Counter(round(c.size * 2) / 2 for c in characters).most_common(1)[0]
 
-    def shown(part: Any) -> str:
-        text: str = part.get_text()
-        is_raised = isinstance(part, LTChar) and part.size < 0.9 * size and part.y0 > item.y0 + 0.15 * size
-        return text.translate(RAISED) if is_raised and text in "0123456789+-−" else text
+    base, _ = Counter(round(c.y0) for c in characters if c.size >= _SCRIPT * size).most_common(1)[0]
 
-    text = plain_line("".join(map(shown, item)))
+    def place(part: Any) -> int:
+        """Return 1 for a small character that is raised, -1 for a lowered one."""
+        is_small = isinstance(part, LTChar) and part.size < _SCRIPT * size
+        return (part.y0 > base + 0.15 * size) - (part.y0 < base - 0.1 * size) if is_small else 0
+
+    parts = ((side, "".join(part.get_text() for part in group)) for side, group in groupby(item, key=place))
+    shown = (
+        part.translate(RAISED if side > 0 else LOWERED) if side and _SCRIPTS.match(part) else part
+        for side, part in parts
+    )
+    text = plain_line("".join(shown))
     text = _as_read(text) if characters[0].x0 < characters[-1].x0 else text
     bold = sum("bold" in c.fontname.lower() or "black" in c.fontname.lower() for c in characters)
     return Line(text, box, item.x0, item.x1, item.y1, item.y0, size, bold > 0.9 * len(characters)) if text else None

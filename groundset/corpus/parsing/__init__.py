@@ -14,8 +14,8 @@ from programs.types import Heading, PageStart
 _KINDS = {
     "markdown": ".md .markdown .mdown .mkd .mdx .qmd .rmd",
     "html": ".html .htm .xhtml",
-    "plain": ".txt .text .rst .adoc .asciidoc .log",
-    "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .eml",
+    "plain": ".txt .text .rst .log",
+    "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .json .jsonl .eml .adoc .asciidoc .org",
     "pdf": ".pdf",
 }
 SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {"": "plain"}

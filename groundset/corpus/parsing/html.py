@@ -6,7 +6,7 @@ from itertools import product, takewhile
 from textwrap import shorten
 from typing import Any
 
-from bs4 import BeautifulSoup, Comment, Tag
+from bs4 import BeautifulSoup, Comment, ParserRejectedMarkup, Tag
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
@@ -47,6 +47,11 @@ _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main conten
 _MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whatever its class name
 _MAX_OFFER, _MAX_NAMED = 500, 60  # characters of a banner; of what is named of it
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
+_RAISED = (
+    "sup, sub, [style*='vertical-align:super'], [style*='vertical-align: super'], a.footnote-ref, a[role=doc-noteref]"
+)
+_TEX = {"msup": "%s^{%s}", "msub": "%s_{%s}", "msubsup": "%s_{%s}^{%s}", "mfrac": r"\frac{%s}{%s}"}
+_MIN_BLOCK = 80  # characters of a paragraph in a cell that lays out a page
 _MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
 
@@ -57,7 +62,7 @@ def parse_html(data: bytes) -> Parsed:
         UnparsableError: it has no text.
     """
     declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
-    soup = BeautifulSoup(_BLANKS.sub(" ", clean(decode(data, declared))), "html.parser")
+    soup = parse_tree(_BLANKS.sub(" ", clean(decode(data, declared))))
     page_title = " ".join(soup.title.get_text().split())[:1000] if soup.title else ""
     root = soup.body or soup
     left_out = _drop_noise(root)
@@ -73,14 +78,35 @@ def parse_html(data: bytes) -> Parsed:
     return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None, captions=captions, left_out=left_out)
 
 
+def parse_tree(html: str) -> BeautifulSoup:
+    """Parse HTML.
+
+    Raises:
+        UnparsableError: the markup is invalid.
+    """
+    try:
+        return BeautifulSoup(html, "html.parser")
+    except ParserRejectedMarkup as error:
+        raise UnparsableError("damaged html file") from error
+
+
 def to_markdown(root: Tag) -> tuple[str, list[str]]:
     """Convert an element to Markdown, and return the captions of its tables and figures as well; it is changed."""
+    captions = prepared(root)
+    try:
+        markdown = MarkdownConverter(heading_style="atx", **MARKDOWN_OPTIONS).convert_soup(root)
+    except RecursionError:  # nested too deep
+        markdown = root.get_text("\n")
+    return re.sub(r"\n{3,}", "\n\n", clean(markdown)), captions
+
+
+def prepared(root: Tag) -> list[str]:
+    """Rewrite what the converter would lose: formulas, raised digits and cells that span others; return captions."""
     for formula in root.find_all("math"):
-        source = formula.find("annotation", encoding="application/x-tex")
-        formula.replace_with(f"${source.get_text().strip()}$" if source else formula.get_text(" "))
+        formula.replace_with(_tex(formula))
     for numbered in root.find_all("ol", start=lambda start: start and not start.isdecimal()):
         del numbered["start"]  # the converter fails for digits such as ²
-    for raised in root.find_all(["sup", "sub"]):
+    for raised in root.select(_RAISED):
         _set_script(raised)
     captions = root.find_all(["caption", "figcaption"])
     for caption in captions:
@@ -91,15 +117,29 @@ def to_markdown(root: Tag) -> tuple[str, list[str]]:
     named = [" ".join(caption.get_text().split()) for caption in captions]
     for table in root.find_all("table"):
         _straighten(table)
-    try:
-        markdown = MarkdownConverter(heading_style="atx", **MARKDOWN_OPTIONS).convert_soup(root)
-    except RecursionError:  # nested too deep
-        markdown = root.get_text("\n")
-    return re.sub(r"\n{3,}", "\n\n", clean(markdown)), list(filter(None, named))
+    return list(filter(None, named))
+
+
+def _tex(formula: Tag) -> str:
+    """Return the TeX of a formula: its annotation, or made of the elements that its characters alone would not show."""
+    source = formula.find("annotation", encoding="application/x-tex")
+    for part in [] if source else reversed(formula.find_all(list(_TEX))):
+        inside = tuple(each.get_text(" ", strip=True) for each in part.find_all(True, recursive=False))
+        if len(inside) == _TEX[part.name].count("%s"):
+            part.replace_with(_TEX[part.name] % inside)
+    return f"${(source or formula).get_text(' ', strip=True)}$"
 
 
 def _drop_noise(root: Tag) -> list[str]:
     """Drop what is no content, and name what of it readers would see."""
+    for source in root.select("script[type^='math/tex']"):
+        source.replace_with(f"${source.get_text().strip()}$")
+        for drawn in root.select("[class^=MathJax]"):
+            drawn.extract()
+    for drawn in root.select(".katex-html, mjx-math"):
+        if drawn.parent and drawn.parent.find("math"):
+            drawn.extract()
+        del drawn["aria-hidden"]
     for part in (*root.find_all(string=lambda text: isinstance(text, Comment)), *root.select(_NEVER_SHOWN)):
         part.extract()
     for button in root.find_all("button"):
@@ -178,20 +218,29 @@ def _main_content(root: Tag) -> Tag:
 
 def _set_script(raised: Tag) -> None:
     """Write raised and lowered digits as such, so that they do not join the number before; marks of notes go apart."""
-    text, is_sup = raised.get_text().strip(), raised.name == "sup"
+    text, is_sup = raised.get_text().strip(), raised.name != "sub"
     shown = text.translate(RAISED if is_sup else LOWERED)
-    if is_sup and (raised.find("a") or raised.find_parent("a")) and re.fullmatch(r"[\d*†‡]+", text):
-        raised.replace_with(f" [{text}]")
+    before = raised.find_previous(string=True) or ""
+    is_note = raised.name == "a" or raised.find("a") or raised.find_parent("a")
+    if is_sup and is_note and (mark := re.fullmatch(r"[\d*†‡]+(?:[,–-] ?\d+)*|[a-z]", text)):
+        raised.replace_with(f" [{mark[0]}]")
+    elif raised.name == "a":
+        return
     elif re.fullmatch("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋]*", shown):
         raised.replace_with(shown)
-    elif re.match(r"[\d+−-]", text):
-        raised.replace_with(f"{'^' if is_sup else '_'}({text})")
+    elif re.match(r"[\d(+−-]", text) or (
+        before[-1:].isdigit() and re.fullmatch("[b-zA-Z]", text) and text not in "dehos"
+    ):
+        raised.replace_with(f"{'^' if is_sup else '_'}({text.strip('()')})")
 
 
 def _straighten(table: Tag) -> None:
     """Give each row and column its own cell, below all its headers; turn tables that lay out a page into paragraphs."""
     rows = table.find_all("tr")
-    if len(rows) < 2 or table.find("table") or table.get("role") in ("presentation", "none"):
+    blocks = () if table.find("th") else table.select("td h1, td h2, td h3, td h4, td p + p")
+    is_layout = any(len(block.get_text()) >= _MIN_BLOCK or block.name != "p" for block in blocks)
+    is_layout |= all(len(row.find_all(["td", "th"])) < 2 for row in rows) or len(rows) < 2
+    if is_layout or table.find("table") or table.get("role") in ("presentation", "none"):
         for part in table.find_all(["tbody", "thead", "tr", "td", "th"]):
             part.name = "div" if part.find_parent("table") is table else part.name
         table.name = "div"

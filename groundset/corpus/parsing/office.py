@@ -1,29 +1,40 @@
-"""Convert Word documents, slides, spreadsheets, e-books, notebooks, e-mails and tables of values to Markdown."""
+"""Convert Word documents, slides, spreadsheets, e-books and files of records to Markdown."""
 
-import csv
 import io
 import re
 import sys
 import zipfile
-from email import message_from_bytes, policy
-from itertools import islice
+from collections.abc import Callable
+from functools import partial
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
 
-from bs4 import BeautifulSoup
-
-from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
-from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_html, to_markdown
-from groundset.corpus.parsing.markdown import parse_markdown, table_of
+from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, records
+from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_tree, prepared, to_markdown
+from groundset.corpus.parsing.markdown import parse_markdown
 
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
-_SNIFFED = 20  # rows of a table of values
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_TEXTS = frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx", ".html", ".htm", ".xhtml"})
+_READERS: dict[str, Callable[[bytes], str]] = {
+    ".ipynb": records.notebook,
+    **dict.fromkeys((".csv", ".tsv"), records.values),
+    **dict.fromkeys((".json", ".jsonl"), records.records),
+    ".eml": records.mail,
+    ".org": partial(records.outline, sign="*"),
+    **dict.fromkeys((".adoc", ".asciidoc"), partial(records.outline, sign="=")),
+}
+_PAGES = frozenset({".html", ".htm", ".xhtml"})
+_TEXTS = _PAGES | frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx"})
 _INTEGRAL = '<m:naryPr><m:chr m:val="∫"/>'.encode()  # the sign unless another one follows; markitdown knows no default
-_BARE = re.compile(rb"<m:(f|acc|bar|d|groupChr)>(?!<m:\1Pr)")  # markitdown fails for these without properties
+_PROPERTIES = re.compile(rb"<m:(f|acc|bar|d|groupChr)>(?!<m:\1Pr)")  # markitdown fails without them
+# Text boxes of newer documents, which mammoth reads only as older ones.
+_ALTERNATIVES = re.compile(
+    rb"<mc:AlternateContent>\s*<mc:Choice[^>]*>(.*?)</mc:Choice>(.*?)</mc:AlternateContent>", re.S
+)
+_DRAWING, _BOX = re.compile(rb"<w:drawing>.*?</w:drawing>", re.S), re.compile(rb"<wps:txbx[^>]*>(.*?)</wps:txbx>", re.S)
+_TEXT_BOX = b'<w:pict><v:textbox xmlns:v="urn:schemas-microsoft-com:vml">%s</v:textbox></w:pict>'
 _DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
 
@@ -35,15 +46,12 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
     """
     captions: list[str] = []
     try:
-        if suffix in (".csv", ".tsv"):
-            markdown = _table(clean(decode(data)))
-        elif suffix == ".eml":
-            markdown = _mail(data)
-        elif suffix == ".docx":
+        if suffix == ".docx":
             markdown, captions = _word(_texts_only(data, suffix))
+        elif suffix in _READERS:
+            markdown = _READERS[suffix](data)
         else:
-            stream = io.BytesIO(clean(decode(data)).encode()) if suffix == ".ipynb" else _texts_only(data, suffix)
-            markdown = _converted(stream, suffix)
+            markdown = _converted(_texts_only(data, suffix), suffix)
     except (UnparsableError, MemoryError, RecursionError):
         raise
     except Exception as error:
@@ -51,7 +59,10 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
         if type(error).__name__ == "MissingDependencyException":
             raise UnparsableError(f"needs pip install 'markitdown[{suffix[1:]}]'") from None
         raise UnparsableError(f"damaged {suffix[1:]} file ({type(error).__name__})") from error
-    return parse_markdown(clean(markdown))._replace(captions=captions)
+    parsed = parse_markdown(clean(markdown))
+    if suffix.startswith(".json") and sum(heading.level == parsed.headings[0].level for heading in parsed.headings) > 1:
+        parsed = parsed._replace(title=None)  # that of the first of several records
+    return parsed._replace(captions=captions)
 
 
 def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
@@ -67,12 +78,23 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(slim, "w") as copy:
         for entry in archive.infolist():
             kind = PurePosixPath(entry.filename).suffix.lower()
-            content = archive.read(entry) if kind in _TEXTS else b""
-            content = _BARE.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(b"<m:naryPr>", _INTEGRAL)
+            content = _readable(archive.read(entry), kind) if kind in _TEXTS else b""
             if suffix != ".epub" and _DOCUMENT_TYPE.search(content):
                 raise UnparsableError("declares an XML document type")
             copy.writestr(entry.filename, content)
     return slim
+
+
+def _readable(content: bytes, kind: str) -> bytes:
+    """Return a part of a document with what the libraries would lose written in another way."""
+    if kind in _PAGES:
+        prepared(page := parse_tree(clean(decode(content))))
+        return str(page).encode()
+    content = _PROPERTIES.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(b"<m:naryPr>", _INTEGRAL)
+    if b"<wps:txbx" not in content:
+        return content
+    content = _ALTERNATIVES.sub(lambda found: found[0] if b"<w:txbxContent" in found[2] else found[1], content)
+    return _DRAWING.sub(lambda found: b"".join(_TEXT_BOX % box for box in _BOX.findall(found[0])) or found[0], content)
 
 
 def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
@@ -90,7 +112,7 @@ def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
     oMath2Latex.call_method = latex  # what cannot be converted leaves its characters
     oMath2Latex.tag2meth |= dict.fromkeys(("sPre", "borderBox", "phant"), oMath2Latex.process_children)
     html = mammoth.convert_to_html(pre_process_docx(stream), style_map=_TITLE_STYLE).value  # formulas become LaTeX
-    return to_markdown(BeautifulSoup(html, "html.parser"))
+    return to_markdown(parse_tree(html))
 
 
 def _converted(stream: io.BytesIO, suffix: str) -> str:
@@ -107,26 +129,3 @@ def _markitdown() -> ModuleType:
     from markitdown import converters
 
     return converters  # type: ignore[no-any-return]
-
-
-def _table(text: str) -> str:
-    """Return a table of values in Markdown, with the separator that gives most rows the same number of cells."""
-    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-
-    def even_rows(separator: str) -> int:
-        widths = [len(row) for row in islice(csv.reader(io.StringIO(text), delimiter=separator), _SNIFFED)]
-        return max((widths.count(width) for width in widths if width > 1), default=0)
-
-    rows = csv.reader(io.StringIO(text), delimiter=max("\t,;|", key=even_rows))
-    return table_of([[" ".join(cell.split()) for cell in row] for row in rows if row])
-
-
-def _mail(data: bytes) -> str:
-    """Return the subject, the heads and the text of an e-mail, and the names of its attachments."""
-    message = message_from_bytes(data, policy=policy.default)
-    heads = [f"{name}: {message[name]}" for name in ("From", "To", "Date") if message[name]]
-    heads += [f"Attachment (not read): {part.get_filename() or 'unnamed'}" for part in message.iter_attachments()]
-    body = message.get_body(("plain", "html"))
-    text = decode(bytes(body.get_payload(decode=True)), body.get_content_charset()) if body else ""
-    text = parse_html(text.encode()).text if body and body.get_content_subtype() == "html" else text
-    return "\n\n".join([f"# {' '.join(str(message['Subject'] or 'E-mail').split())}", "\n".join(heads), text])

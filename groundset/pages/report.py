@@ -16,7 +16,8 @@ from groundset import __version__, stats
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
 from groundset.pages.html import evidence_of, excerpt, marked, render
-from groundset.printing import counted, say, say_lines
+from groundset.pages.queries import beside_queries
+from groundset.printing import counted, say, say_lines, say_table
 from groundset.run.record import latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
@@ -47,11 +48,17 @@ class ReportOptions(Options):
 
     Its sections are the questions with their answers and evidence, what was made and refused, retrieval, variety and
     cost. The page is one file that loads nothing. With --against, it compares two runs and says what their samples
-    could have shown.
+    could have shown; with --queries, it sets the questions beside those that users ask.
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
     against: Path | None = option(None, "Folder of a run to compare with.", metavar="RUN")
+    queries: Path | None = option(
+        None,
+        "Your users' queries: a .txt file of one a line, .csv or .jsonl with `question` or `query`, and perhaps the "
+        "`chunk_id` that answers; or a run with such questions.",
+        metavar="FILE|RUN",
+    )
     out: Path | None = option(None, "The page, .html; - is standard output.", metavar="FILE", shown="RUN/report.html")
     as_json: bool = option(False, "Print the figures as JSON and write no page.", command_only=True)
 
@@ -69,19 +76,24 @@ def report(options: ReportOptions) -> Path | None:
         if not is_stream(out) and out.suffix.lower() != ".html":
             raise InputError(f"--out {out}: must end with .html")
     run, against = open_run(options.run), open_run(options.against) if options.against else None
+    queries = beside_queries(run, options.queries) if options.queries else None
     if options.as_json:
-        say_lines(json_text(report_record(run, against), indent=2))
+        say_lines(json_text(report_record(run, against, queries), indent=2))
         return None
     page = out or run.folder / NAME
-    write_text(page, report_page(run, against), follow=out is not None)  # a link in the place of our own is replaced
+    text = report_page(run, against, queries)
+    write_text(page, text, follow=out is not None)  # a link in the place of our own is replaced
     if not is_stream(page):
+        if queries:
+            say_table(("", "questions", "queries"), [[each["measure"], *each["text"]] for each in queries["measures"]])
+            say_lines("\n".join(queries["conclusions"]))
         say(f"report: {page}")
     return page
 
 
-def report_page(run: Run, against: Run | None = None) -> str:
+def report_page(run: Run, against: Run | None = None, queries: Figures | None = None) -> str:
     """Return the report of a run as HTML."""
-    figures, reviews = report_record(run, against), latest_reviews(run.reviews)
+    figures, reviews = report_record(run, against, queries), latest_reviews(run.reviews)
     return render(
         "report.html",
         figures=figures,
@@ -95,13 +107,13 @@ def report_page(run: Run, against: Run | None = None) -> str:
     )
 
 
-def report_record(run: Run, against: Run | None = None) -> dict[str, Any]:
+def report_record(run: Run, against: Run | None = None, queries: Figures | None = None) -> dict[str, Any]:
     """Return the figures of a run as JSON types; see the head of this module.
 
     Raises:
         InputError: both runs are the same.
     """
-    figures: Figures = figures_of(run)
+    figures = figures_of(run) | ({"queries": queries} if queries else {})
     return figures if against is None else {**figures, "comparison": compare(run, against)}
 
 

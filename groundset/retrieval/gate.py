@@ -57,28 +57,17 @@ class Gate(NamedTuple):
         """Return the significant losses."""
         return [change for change in self.changes if change.is_loss]
 
-    def table(self) -> list[list[str]]:
-        """Return the changes over all questions and the losses in strata, as rows of texts."""
-        return [
-            [each.stratum, f"{each.questions}", each.measure, f"{each.before:.2f}", f"{each.now:.2f}",
-             str(each.gain), f"{each.p:.2g}", "-" if each.detectable is None else f"{each.detectable:.2f}"]
-            for each in self.changes if each.stratum == OVERALL or each.is_loss
-        ]  # fmt: skip
-
     def markdown(self) -> str:
         """Return the outcome as one line of Markdown, with the losses that could not have been seen."""
         overall = [each for each in self.changes if each.stratum == OVERALL]
-        strata = len(self.changes) // len(overall) - 1
-        by_stratum = groupby(self.losses, key=lambda each: each.stratum)
-        lost = "; ".join(f"{code_span(name)}: {', '.join(map(str, changes))}" for name, changes in by_stratum)
-        outcome = f"**Loss**: {lost}" if lost else f"**No loss seen**: {overall[-1]}"
-        scope = f"{counted(overall[0].questions, 'question')}, {counted(len(self.changes), 'test')}"
-        parts = [f"{outcome}; {scope} ({len(overall)} measures, all questions and strata: {strata})."]
+        strata = groupby(self.losses or overall, key=lambda each: each.stratum)
+        told = "; ".join(f"{code_span(name)}: {', '.join(map(str, changes))}" for name, changes in strata)
+        tests = f"{counted(len(overall), 'measure')} in {counted(len(self.changes), 'test')}"
+        outcome = "**Loss**" if self.losses else "**No loss seen**"
+        parts = [f"{outcome} on {counted(overall[0].questions, 'question')} ({tests}): {told}."]
         for where, found in (("", overall), (" in a stratum", self.changes[len(overall) :])):
             if seen := [each.detectable for each in found if each.detectable is not None]:
-                parts.append(
-                    f"Losses{where} below about {min(seen):.2f} to {max(seen):.2f}, by measure, could not be seen."
-                )
+                parts.append(f"Losses{where} below about {min(seen):.2f} to {max(seen):.2f} could not be seen.")
             elif found:
                 parts.append("So few questions could not have shown any loss.")
         return " ".join((*parts, *self.notes))

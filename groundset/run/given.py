@@ -33,7 +33,7 @@ def read_questions(file: Path) -> Counter[str]:
         InputError: the file cannot be read, has no column ``question``, no questions or too many.
     """
     found: Counter[str] = Counter()
-    for where, fields in _rows(file):
+    for where, fields in question_rows(file, "--questions"):
         if "question" not in fields:
             raise InputError(f"{where}: column question is missing")
         found[" ".join((optional(where, fields, "question") or "").split())] += 1
@@ -42,10 +42,15 @@ def read_questions(file: Path) -> Counter[str]:
     return found
 
 
-def _rows(file: Path) -> Iterator[Row]:
+def question_rows(file: Path, option: str) -> Iterator[Row]:
+    """Yield the rows of a file of questions; each line of a .txt file is a ``question``.
+
+    Raises:
+        InputError: the file has another suffix, cannot be read, or is malformed; the message names it.
+    """
     kind = file.suffix.lower()
     if kind not in (".txt", ".csv", ".jsonl"):
-        raise InputError(f"--questions {file}: name a .txt, .csv or .jsonl file")
+        raise InputError(f"{option} {file}: name a .txt, .csv or .jsonl file")
     if kind == ".jsonl":
         yield from jsonl_rows(file)
         return

@@ -132,11 +132,8 @@ def to_mlflow(run: Run, name: str, *, tracking: str | None = None, track_texts: 
 
     A question that the dataset has gets what is known now. Samples that a reviewer refused are left out.
 
-    Args:
-        run: a run, or what is left of it after ``run.filter(…)``.
-        name: of the dataset.
-        tracking: the MLflow store. Default: MLFLOW_TRACKING_URI (set by ``mlflow.set_tracking_uri``), else your own.
-        track_texts: whether a tracking server may have questions, answers and passages.
+    ``tracking`` names the store, by default that of ``mlflow.set_tracking_uri`` or MLFLOW_TRACKING_URI, else your own;
+    ``track_texts`` lets a tracking server have questions, answers and passages.
 
     Raises:
         InputError: no sample is left, the name or the address is wrong, or the server may not have texts.

@@ -6,7 +6,7 @@ documents, or mappings as MLflow's ``Document`` has them, the best first.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlflow.entities import AssessmentSource, Feedback, SpanType, Trace
@@ -36,15 +36,11 @@ def gold_rank(outputs: Any, expectations: dict[str, Any], trace: Trace | None = 
     return max(1 / rank if rank else 0.0 for rank in ranks) if ranks else None
 
 
-def facts_found(lm: Any, *, compiled: str = "shipped", tracking: str | None = None) -> Scorer:
+def facts_found(lm: str, *, compiled: str = "shipped") -> Scorer:
     """Return a scorer: the share of expected facts that an answer states, as the compiled step ``compare`` judges.
 
-    They are ``expected_facts``, or else the sentences and list items of ``expected_response``.
-
-    Args:
-        lm: the model that judges, as ``--lm`` names one, or a ``dspy.LM``.
-        compiled: its compiled states, as ``--compiled`` names them.
-        tracking: the store of registered prompts.
+    They are ``expected_facts``, or else the sentences and list items of ``expected_response``. Model and states are
+    named as with ``--lm`` and ``--compiled``.
 
     Raises:
         ModelError: the model cannot be found, verified or loaded.
@@ -53,13 +49,12 @@ def facts_found(lm: Any, *, compiled: str = "shipped", tracking: str | None = No
     import dspy
 
     from groundset.models.open import open_model
-    from groundset.run.compiled import load_compiled, read_own
+    from groundset.run.compiled import load_compiled
     from programs.step import step
 
-    model, compare = open_model(lm) if isinstance(lm, str) else None, step("compare")
-    name = model.name if model else lm.model
-    load_compiled(compiled, name, own=read_own(compiled, tracking)).apply([compare])
-    compare.set_lm(model.lm if model else lm)
+    model, compare = open_model(lm), step("compare")
+    load_compiled(compiled, model.name).apply([compare])
+    compare.set_lm(model.lm)
 
     @scorer  # type: ignore[untyped-decorator]
     def facts_found(inputs: dict[str, Any], outputs: Any, expectations: dict[str, Any]) -> Feedback | None:
@@ -68,9 +63,9 @@ def facts_found(lm: Any, *, compiled: str = "shipped", tracking: str | None = No
         with dspy.context(disable_history=True):
             found = [(fact, *holds(compare, STATES, fact, answer, question)) for fact in expected]
         missing = [f"{fact} ({reason})" for fact, is_found, reason in found if not is_found]
-        told = {"rationale": f"missing: {'; '.join(missing)}" if missing else "all facts are found"}
-        source = AssessmentSource(source_type="LLM_JUDGE", source_id=name)
-        return Feedback(value=1 - len(missing) / len(found), source=source, **told) if found else None
+        source = AssessmentSource(source_type="LLM_JUDGE", source_id=model.name)
+        told = {"source": source, "rationale": f"missing: {'; '.join(missing) or 'nothing'}"}
+        return Feedback(value=1 - len(missing) / len(found), **told) if found else None
 
     return facts_found
 
@@ -102,9 +97,8 @@ def _retrieved(outputs: Any, trace: Trace | None) -> Iterator[tuple[set[str], st
     spans = trace.search_spans(span_type=SpanType.RETRIEVER) if trace else []
     inner = {span.span_id for span in spans}
     lists = [span.outputs for span in spans if span.parent_id not in inner]
-    if not lists:
-        lists = [outputs] if isinstance(outputs, list) else [*outputs.values()] if isinstance(outputs, dict) else []
-    lists = [each for each in lists if isinstance(each, Sequence) and not isinstance(each, str)]
+    lists = lists or (list(outputs.values()) if isinstance(outputs, Mapping) else [outputs])
+    lists = [each for each in lists if isinstance(each, list)]
     if not lists:
         raise InputError("the trace has no retriever span that returns a list, and the outputs are none")
     for item in (item for each in lists for item in each):
@@ -118,9 +112,8 @@ def _retrieved(outputs: Any, trace: Trace | None) -> Iterator[tuple[set[str], st
 
 def _serves(names: set[str], text: str, gold: Mapping[str, Any]) -> bool:
     """Return whether what was retrieved is an expected chunk, holds it or its evidence, or has no text but its path."""
-    if gold.get("chunk_id") in names:
-        return True
-    bare, evidence = one_line(plain(text)), gold.get("evidence") or ()
-    if one_line(plain(str(gold["content"]))) in bare or (evidence and all(one_line(each) in bare for each in evidence)):
-        return True
-    return gold.get("doc_uri") in names and text in {"", gold.get("doc_uri")}
+    bare = one_line(plain(text))
+    held = [[one_line(plain(str(gold["content"])))], [one_line(each) for each in gold.get("evidence") or ()]]
+    holds_it = any(parts and all(part in bare for part in parts) for parts in held)
+    is_path = gold.get("doc_uri") in names and text in {"", gold.get("doc_uri")}
+    return gold.get("chunk_id") in names or holds_it or is_path

@@ -8,6 +8,7 @@ import hashlib
 import logging
 import os
 import re
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -41,6 +42,7 @@ _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
+_TEXTS = frozenset({"mlflow.spanInputs", "mlflow.spanOutputs"})  # attributes of a span
 _COUNTS = ("accepted", "asked", "attempts", "surplus", "alternatives", "documents", "chunks")
 _USAGE = ("calls", "replayed", "prompt_tokens", "cached_tokens", "generated_tokens", "call_seconds", "seconds")
 _PRIVATE = ("documents", "chunks", "about", "like", "personas", "profile_file")  # what a server need not know of a run
@@ -208,7 +210,7 @@ class Tracking:
         if not self.texts:
             raise InputError(f"an evaluation dataset is texts; --track-texts sends them to {self.where.host}")
         if not name or '"' in name:
-            raise InputError(f"an evaluation dataset cannot be called {name!r}; leave the quotes out")
+            raise InputError(f"an evaluation dataset cannot be called {name!r}")
         with self._guarded():
             from mlflow.genai.datasets import EvaluationDataset
 
@@ -221,6 +223,33 @@ class Tracking:
             dataset = self.client.get_dataset(made.dataset_id)
             dataset._records, _ = store._load_dataset_records(made.dataset_id, max_results=None)
             return EvaluationDataset(dataset)
+
+    def log_trace(self, spans: Sequence[dict[str, Any]], tags: Mapping[str, str]) -> None:
+        """Log a trace; its spans are as ``mlflow.entities.Span.to_dict`` has them, the root first.
+
+        Raises:
+            TrackingError: the store failed.
+        """
+        # Not by MLflow's own tracer, which sends to the store of the notebook, from threads that nobody waits for.
+        with self._guarded():
+            from mlflow.entities import Span, TraceInfo, TraceLocation, TraceState
+
+            root, trace_id = spans[0], f"tr-{uuid.uuid4().hex}"
+            start, end = root["start_time_unix_nano"] // 10**6, root["end_time_unix_nano"] // 10**6
+            experiment, store = self._experiment(RUNS), self.client._tracking_client.store
+            info = TraceInfo(
+                trace_id, TraceLocation.from_experiment_id(experiment), start, TraceState(root["status"]["code"])
+            )
+            info.execution_duration, info.tags = end - start, {"mlflow.traceName": root["name"], **tags}
+            rows = []
+            for span in spans:
+                kept = {"mlflow.traceRequestId": trace_id, **span["attributes"]}
+                kept = {
+                    key: encodable(json_text(each)) for key, each in kept.items() if self.texts or key not in _TEXTS
+                }
+                rows.append(Span.from_dict({**span, "trace_id": trace_id, "attributes": kept}))
+            store.start_trace(info)
+            store.log_spans(experiment, rows)
 
     def _log_samples(self, run_id: str, run: "Run") -> None:
         """Log the samples as an artifact, and as the dataset of the run: questions, answers and contexts."""
@@ -308,7 +337,7 @@ class Tracking:
             logger.setLevel(logging.ERROR)
         try:
             yield
-        except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
+        except (MlflowException, RequestException, SQLAlchemyError, OSError, NotImplementedError) as error:
             first = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST]
             raise TrackingError(f"tracking store {self.where}: {without_secrets(first)}") from error
         finally:

@@ -22,14 +22,13 @@ def records(found: EvaluationSet) -> Iterator[dict[str, Any]]:
     chunks = {chunk.chunk_id: chunk for chunk in found.chunks}
     runs = {sample.id: run.folder.name for run in reversed(found.runs) for sample in run.samples}
     for sample in found.samples:
+        quotes = [quote for quote in evidence_of(sample) if len(quote) >= _TELLING]
         context = []
         for group, names in enumerate(sample.retrieval_gt):
             for chunk in map(chunks.__getitem__, names):
-                quotes = (
-                    find_quote(plain(chunk.text), quote) for quote in evidence_of(sample) if len(quote) >= _TELLING
-                )
                 told = {"doc_uri": chunk.path, "content": chunk.text, "chunk_id": chunk.chunk_id, "group": group}
-                context.append(told | {"evidence": list(filter(None, quotes))})
+                evidence = filter(None, (find_quote(plain(chunk.text), quote) for quote in quotes))
+                context.append(told | {"evidence": list(evidence)})
         tags = {"evolution": sample.evolution, "kind": kind_of(sample), "language": sample.language}
         tags |= {"run": runs[sample.id], "sample_id": sample.id, "split": found.split_of(sample)}
         yield {

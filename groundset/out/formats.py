@@ -343,7 +343,7 @@ class ExportOptions(Options):
     )
     signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
     tracking: str | None = option(
-        None, "The MLflow store of the format mlflow.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own"
+        None, "With mlflow: the store.", metavar="URI", shown="MLFLOW_TRACKING_URI, or your own"
     )
     track_texts: bool = option(False, "With mlflow: send questions, answers and passages to a tracking server.")
 

@@ -71,7 +71,7 @@ class Attempts:
     def __call__(self, task: Task) -> Made:
         """Make an attempt."""
         recorder = Recorder(self._hear)
-        with dspy.context(lm=self._lm, callbacks=[recorder], **_UNTRACED):
+        with dspy.context(lm=self._lm, callbacks=[*dspy.settings.callbacks, recorder], **_UNTRACED):
             if refused := self._unfit(task):
                 return Made(Result(rejects=(refused,), trail=tuple(recorder.records), exhausted=True))
             made = self._ask(task)

@@ -122,7 +122,7 @@ def read_own(which: str, tracking: str | None = None) -> Compiled:
         store = Tracking(tracking)
         found: dict[str, State] = {}
         for prompt in which.split(","):
-            found |= _checked(f"--compiled {prompt}", store.registered(prompt))
+            _check(f"--compiled {prompt}", store.registered(prompt), found)
         return Compiled(found, {}, {})
     where = Path(which).expanduser()
     if not where.exists():
@@ -145,15 +145,12 @@ def read_states(where: Path) -> dict[str, State]:
     """
     found: dict[str, State] = {}
     for file in sorted(where.glob("*.json")) if where.is_dir() else [where] if where.exists() else []:
-        for name, state in _checked(str(file), _saved(file), file.stem).items():
-            if found.setdefault(name, state) != state:
-                raise StateError(f"{file}: holds another state of the step {name} than one before it")
+        _check(str(file), _saved(file), found, file.stem)
     return found
 
 
-def _checked(where: str, saved: Mapping[str, Any], otherwise: str = "") -> dict[str, State]:
-    """Return states by step; ``otherwise`` is the step of those whose predictor is not called like one."""
-    found: dict[str, State] = {}
+def _check(where: str, saved: Mapping[str, Any], found: dict[str, State], otherwise: str = "") -> None:
+    """Add states to those found; ``otherwise`` is the step of those whose predictor is not called like one."""
     for name, value in saved.items():
         known = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else otherwise
         if known not in STEPS:
@@ -161,7 +158,6 @@ def _checked(where: str, saved: Mapping[str, Any], otherwise: str = "") -> dict[
         state = _state(where, known, value)
         if found.setdefault(known, state) != state:
             raise StateError(f"{where}: holds another state of the step {known} than one before it")
-    return found
 
 
 def _unchanged(name: str) -> State:

@@ -29,6 +29,7 @@ from groundset.run.preparing import Preparing
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
+from groundset.run.tracing import Traced
 from groundset.tracking import Tracking, location
 from programs.errors import GroundsetError, InputError, RunError, StateError, TrackingError
 from programs.heads import HeadJudge
@@ -109,7 +110,7 @@ class _Setup(NamedTuple):
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bool]:
     """Set a run up and make it; return how it ended, its gate, and whether all calls have ended."""
     started = time.monotonic()
-    if options.track:
+    if options.track or options.trace:
         location(options.tracking)  # a wrong address is refused before anything is made
     own = own_files(options)  # likewise
     with ExitStack() as stack:
@@ -256,7 +257,8 @@ def _run(setup: _Setup, corpus: Corpus, store: Store, started: float) -> tuple[E
         )
     programs = _programs(setup, search)
     attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
-    engine = Engine(store, plan, attempts, gate, progress=progress, workers=options.workers, started=started)
+    traced = Traced(attempts, options, progress.note) if options.trace else attempts
+    engine = Engine(store, plan, traced, gate, progress=progress, workers=options.workers, started=started)
     store.set_meta("asked", max(plan.size, plan.accepted.total()))
     progress.start(plan.size, accepted=plan.accepted.total(), answers_from=setup.lm.name, usage=setup.lm.usage)
     store.set_meta("status", "running")

@@ -30,11 +30,7 @@ class CriticOptions(Options):
     critic_lm: str | None = option(
         None, "The language model that judges.", metavar="MODEL", shown="a fitted classifier"
     )
-    compiled: str = option(
-        "shipped",
-        "Compiled states: shipped, none, a folder, a file, or prompts:/NAME@ALIAS of MLflow.",
-        metavar="WHICH",
-    )
+    compiled: str = option("shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH")
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of the fitted classifier.", metavar="MODEL")
     workers: int = option(1, "Calls of the language model at the same time.", ge=1, le=256)
     quiet: bool = option(False, "Show no progress.", short="-q")

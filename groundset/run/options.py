@@ -42,7 +42,7 @@ _FREE = ("about", "kinds", "personas", "like", "panel", "answers", "language")
 _NOT_COMPARED = {
     *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),
     *("budget_calls", "budget_tokens", "price", "engine", "track", "track_texts", "tracking", "verbose", "quiet"),
-    *("exclude", "questions"),
+    *("exclude", "questions", "trace"),
 }
 
 
@@ -160,11 +160,7 @@ class GenerateOptions(CorpusOptions):
     language: str | None = option(
         None, "The language of questions: an ISO 639-1 code.", metavar="CODE", shown="that of each chunk"
     )
-    compiled: str = option(
-        "shipped",
-        "Compiled states: shipped, none, a folder, a file, or prompts:/NAME@ALIAS of MLflow.",
-        metavar="WHICH",
-    )
+    compiled: str = option("shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH")
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1)
     parser: str = option(DEFAULT_PARSER, "The spaCy model of guided writing.", metavar="MODEL", min_length=1)
     max_rank: int | None = option(
@@ -195,6 +191,7 @@ class GenerateOptions(CorpusOptions):
     )
     engine: str = option("local", "Where chunks are prepared: local, ray, or ray=ADDRESS.")
     track: bool = option(True, "Log the run in MLflow.")
+    trace: bool = option(False, "Also log each attempt in MLflow, as a trace of its steps and calls.")
     track_texts: bool = option(False, "Also send samples with their passages to a tracking server.")
     tracking: str | None = option(None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own")
     quiet: bool = option(False, "Print errors only.", short="-q")

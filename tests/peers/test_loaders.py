@@ -71,14 +71,6 @@ def test_tables(load: Any, content: EvaluationSet) -> None:
     assert [row["text"] for row in read["corpus"]] == [chunk.text for chunk in content.chunks]
 
 
-def test_datasets(load: Any, content: EvaluationSet) -> None:
-    read = load("hf", "hf")
-    assert [(row["question"], row["contexts"], row["rank"]) for row in read["qa"]["test"]] == [
-        (sample.question, texts(sample), sample.retrieval.rank) for sample in content.samples
-    ]
-    assert [row["text"] for row in read["corpus"]["corpus"]] == [chunk.text for chunk in content.chunks]
-
-
 def test_sentence_transformers(load: Any, content: EvaluationSet) -> None:
     read = load("triplets", "triplets")
     assert read["columns"][:3] == ["anchor", "positive", "negative_1"]

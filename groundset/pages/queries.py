@@ -47,7 +47,7 @@ def beside_queries(run: Run, source: Path) -> dict[str, Any]:
     ours, theirs = (_measures(side, found) for side, (found, _) in zip(sides, results, strict=True))
     rows = {name: (ours[name], theirs[name]) for name in ours if name in theirs} | _openings(*texts)
     apart = _told_apart(*texts) if min(map(len, texts)) >= _FEWEST else None
-    told = f"AUC {apart}; 0.50 or less is best, and other topics raise it" if apart else f"unknown with under {_FEWEST}"
+    told = f"AUC {apart}; 0.50 or less is best, and other topics raise it" if apart else f"too few, under {_FEWEST}"
     return {
         "source": str(source),
         "questions": [len(questions) for questions in texts],

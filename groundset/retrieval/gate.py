@@ -67,7 +67,8 @@ class Gate(NamedTuple):
         parts = [f"{outcome} on {counted(overall[0].questions, 'question')} ({tests}): {told}."]
         for where, found in (("", overall), (" in a stratum", self.changes[len(overall) :])):
             if seen := [each.detectable for each in found if each.detectable is not None]:
-                parts.append(f"Losses{where} below about {min(seen):.2f} to {max(seen):.2f} could not be seen.")
+                least = " to ".join(dict.fromkeys(f"{each:.2f}" for each in (min(seen), max(seen))))
+                parts.append(f"Losses{where} below about {least} could not be seen.")
             elif found:
                 parts.append("So few questions could not have shown any loss.")
         return " ".join((*parts, *self.notes))

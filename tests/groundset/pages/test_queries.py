@@ -66,7 +66,7 @@ def test_report_beside_queries(make_set: Any, tmp_path: Path, capsys: pytest.Cap
     page = report(ReportOptions(run=make_set().folder, queries=file))
     printed = capsys.readouterr().out
     assert printed.splitlines()[0].split() == ["questions", "queries"]
-    assert "unknown with under 20" in printed
+    assert "apart: too few, under 20." in printed
     assert "Without gold passages on both sides it is unknown which retriever is better" in printed
     assert "first word tower" in printed
     assert page is not None

@@ -169,8 +169,8 @@ class Progress(AbstractContextManager["Progress"]):
         asked = f" ({last.question})" if last.question else ""
         return (
             f"only {self._new} of {self._attempts} attempts gave a sample; the step {last.step} refuses most, such as: "
-            f"{shorten(last.reason, 100)}{asked}. Say what the documents are and who asks (--about), or take a larger "
-            "--lm or another --critic-lm; `groundset show RUN --rejects` shows what was refused"
+            f"{shorten(last.reason, 100)}{asked}. Take a larger --lm; if it is no guided one already, say what the "
+            "documents are and who asks (--about); `groundset show RUN --rejects` shows what was refused"
         )
 
     def note(self, line: str) -> None:

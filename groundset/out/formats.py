@@ -19,6 +19,7 @@ from groundset.out.triplets import SPLITS, write_triplets
 from groundset.printing import say
 from groundset.run.record import question_row, sample_row
 from groundset.run.run import open_run
+from groundset.tracking import location
 from programs.errors import InputError
 from programs.types import Chunk, Sample
 
@@ -353,6 +354,8 @@ def export(options: ExportOptions) -> None:
     exported = export_run(options)
     chunks = f" and {exported.chunks} chunks" if exported.chunks else ""
     say(f"{exported.questions} questions{chunks}: {options.out}")
+    if MLFLOW in options.format:
+        say(f"MLflow dataset {options.out.name}: {location(options.tracking)}")
 
 
 def export_run(options: ExportOptions) -> Exported:

@@ -221,7 +221,9 @@ class Tracking:
             self.client.set_dataset_tags(made.dataset_id, dict(tags))
             store.upsert_dataset_records(made.dataset_id, list(records))
             dataset = self.client.get_dataset(made.dataset_id)
+            # What MLflow would ask the store of the notebook for later.
             dataset._records, _ = store._load_dataset_records(made.dataset_id, max_results=None)
+            dataset.experiment_ids = store.get_dataset_experiment_ids(made.dataset_id)
             return EvaluationDataset(dataset)
 
     def log_trace(self, spans: Sequence[dict[str, Any]], tags: Mapping[str, str]) -> None:

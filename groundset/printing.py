@@ -169,7 +169,7 @@ class Progress(AbstractContextManager["Progress"]):
         asked = f" ({last.question})" if last.question else ""
         return (
             f"only {self._new} of {self._attempts} attempts gave a sample; the step {last.step} refuses most, such as: "
-            f"{shorten(last.reason, 100)}{asked}. Take a larger --lm; if it is no guided one already, say what the "
+            f"{shorten(last.reason, 100)}{asked}. Take a larger --lm, or, if this one is not guided, say what the "
             "documents are and who asks (--about); `groundset show RUN --rejects` shows what was refused"
         )
 

@@ -5,6 +5,7 @@ What cannot be read raises ``InputError``, or the kind of it that the caller nam
 
 import json
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -87,7 +88,8 @@ def json_of(where: object, text: str | bytes, kind: Kind = InputError) -> Any:
         InputError: it is none; the message begins with ``where``.
     """
     try:
-        value = json.loads(text if isinstance(text, str) else text.decode(), parse_constant=_no_number)
+        given = text if isinstance(text, str) else text.decode()
+        value = json.loads(given, parse_constant=_no_number, object_pairs_hook=_object)
         json.dumps(value, ensure_ascii=False).encode()  # fails for lone surrogates such as "\ud800"
     except UnicodeDecodeError as error:
         raise kind(f"{where}: not UTF-8 text") from error
@@ -102,6 +104,12 @@ def json_of(where: object, text: str | bytes, kind: Kind = InputError) -> Any:
 
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number; write null, or leave it out")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError(f"the key {Counter(key for key, _ in pairs).most_common(1)[0][0]} stands twice")
+    return found
 
 
 def first_fault(error: "ValidationError") -> str:

@@ -36,6 +36,7 @@ def test_texts_of_maximum_length_are_read(tmp_path):
         (b'{"text": "' + b"a" * MAX_ROW, "longer than 8 MB"),
         (b"[1]", "not a JSON object"),
         (b'{"score": NaN}', r"not JSON \(NaN is no number"),
+        (b'{"score": 1, "score": 2}', r"not JSON \(the key score stands twice"),
         (b'{"text": "\xff"}', "not UTF-8 text"),
         (b'{"text": "\\ud800"}', "not valid Unicode text"),
         (b'{"text": ', r"not JSON \("),

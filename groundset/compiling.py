@@ -110,7 +110,10 @@ class Report:
                 else "the test rows are too few to show any gain"
             )
         if "threshold" in got:
-            lines.append(f"threshold {got['threshold']:.2f}, precision of at least {got['supported_precision']:.0%}")
+            lines.append(
+                f"threshold {got['threshold']:.2f}, precision of at least {got['supported_precision']:.0%} on the rows "
+                "that chose it"
+            )
             named = (name for name in ("auc", "precision", "recall") if name in got)
             shown = (f"{name} {Estimate(got[name], got[f'{name}_low'], got[f'{name}_high'])}" for name in named)
             lines.append(f"test rows: {', '.join(shown)}")

@@ -20,6 +20,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _LARGEST = 1 << 63
 _CHOICE = re.compile(r"'(.*?)'")
+_SHOWN = 200  # characters of a wrong value
 _REASONS = {  # messages by type of pydantic error; other messages are its own
     **dict.fromkeys(("int_parsing", "int_from_float", "int_type"), "must be a whole number"),
     **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
@@ -93,7 +94,8 @@ class Options(BaseModel):
             reason = template.format(**{key: int(limit) if limit == int(limit) else limit for key, limit in limits})
         if error["type"] == "literal_error":
             reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
-        value = f" {given[name]}" if name in given else ""
+        shown = str(given[name]) if name in given else ""
+        value = f" {shown[:_SHOWN]}{'…' * (len(shown) > _SHOWN)}" if name in given else ""
         return f"{option_name(cls, name)}{value}: {reason}"
 
 

@@ -145,6 +145,7 @@ class Tracking:
             TrackingError: the store failed.
         """
         experiment, name = f"groundset-{report.step}", f"{report.model} {report.optimizer}"
+        linked: list[dict[str, str]] = []
         status = "KILLED" if report.ending == "interrupted" else "FINISHED"
         with self._guarded(), self._running(experiment, name, {"step": report.step}, status) as (run_id, _):
             self._log(run_id, self._parameters({**parameters, "model": report.model}), report.figures)
@@ -166,7 +167,7 @@ class Tracking:
                 ]
                 # Not by the client, which looks for the run in the store of the notebook.
                 self.client.set_tag(run_id, _LINKED, json_text(linked))
-        return self._line(run_id)
+        return ", ".join([self._line(run_id), *(f"prompts:/{each['name']}/{each['version']}" for each in linked)])
 
     def _registered(self, name: str, predictor: Any, message: str, run_id: str) -> dict[str, str]:
         """Register a version of a prompt, show it in its experiment, and return what links it to the compile."""

@@ -188,7 +188,21 @@ def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, st
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
     progress.note(_told(options, lm, critic))
+    if options.compiled not in (SHIPPED, NONE):
+        progress.note(_used(own, options))
     return _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)
+
+
+def _used(own: Compiled, options: GenerateOptions) -> str:
+    """Return in one line what of the user's states and heads takes effect."""
+    by_lm = {name for name, judge in (("chunk", options.chunk_critic), ("judge", options.critic)) if judge == "lm"}
+    by_lm |= set() if options.guided else {"grounding"}
+    used = [*own.states, *(f"the head of {name}" for name in own.heads if name not in by_lm)]
+    unused = [f"the head of {name}" for name in own.heads if name in by_lm]
+    line = f"--compiled {options.compiled}: {', '.join(used) or 'nothing differs from what is shipped'}"
+    return line + (
+        f"; {', '.join(unused)} is not used, since a language model judges (--critic head)" if unused else ""
+    )
 
 
 def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:

@@ -77,6 +77,7 @@ class _Asked(NamedTuple):
 
 def easy_facts(passage: str, topic: str, parse: Parse) -> list[Fact]:
     """Return the facts of an English passage whose question can be understood alone, the most promising first."""
+    topic = re.sub(r"^About (?=the |[A-Z])", "", topic)  # such a title is a page's, not the thing's
     scored = ((sentence, _sentence_score(sentence, topic)) for sentence in ENGLISH.sentences(passage))
     usable = [(sentence, score) for sentence, score in scored if score]
     parsed = parse([without_brackets(sentence) for sentence, _ in usable])

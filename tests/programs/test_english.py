@@ -88,6 +88,8 @@ def test_questions_are_begun_by_syntax(facts: Facts, sentence: str, answer: str,
 def test_names_are_written_in_full(facts: Facts) -> None:
     (fact,) = facts("The museum was founded in 1962 by a dentist.", "Museum of Small Clocks")
     assert fact.opening == "In which year was Museum of Small Clocks founded by a dentist"
+    (fact,) = facts("The museum was founded in 1962 by a dentist.", "About the Museum of Small Clocks")
+    assert fact.opening == "In which year was the Museum of Small Clocks founded by a dentist"
     passage = "Thessaly Brandreth ran the inn. Brandreth sold the inn at Port Ellory in 1946."
     assert "In which year did Thessaly Brandreth sell the inn at Port Ellory" in [
         fact.opening for fact in facts(passage, "Inns")

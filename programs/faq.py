@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from programs.languages import LANGUAGES, language_of
 
+STATED = "stated"  # the kind of such a question, which nobody chose
 _LENGTHS = range(4, 26)  # words of a question
 _MOST = 120  # words of an answer; longer texts answer more than was asked
 _UNDERLINED = re.compile(r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE)  # a heading of reStructuredText

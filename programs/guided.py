@@ -17,7 +17,7 @@ from programs.adapter import share_of_yes
 from programs.checks import find_quote, tidy_question
 from programs.english import Fact, Parse, easy_facts, without_answer
 from programs.errors import ModelError
-from programs.faq import stated_questions
+from programs.faq import STATED, stated_questions
 from programs.features import answers_agree, asks_for_other_part
 from programs.forms import SIMPLE
 from programs.languages import ENGLISH, language_of
@@ -120,8 +120,8 @@ class Guided(dspy.Module):
                     answer=answer,
                     evidence=[find_quote(passage, answer) or answer],
                     evolution=SIMPLE,
+                    kind=STATED,
                     needed=[0],
-                    metadata={"stated": True},
                 )
         if language_of(passage) != ENGLISH.code:
             reason = "guided models ask about English passages, this one is in another language"

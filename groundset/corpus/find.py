@@ -40,6 +40,7 @@ def find_documents(
         InputError: a path does not exist, or a glob matches nothing.
     """
     skipped: list[SkippedFile] = []
+    idle = dict.fromkeys(exclude)  # globs that have matched nothing yet
     found: dict[str, tuple[Path, Path]] = {}  # by what they lead to: the file, and the folder that names it
     for argument in map(Path, paths):
         try:
@@ -48,10 +49,14 @@ def find_documents(
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"{argument}: cannot be searched for documents: {reason}") from error
         kept = [(file, root) for file, root in expanded if not _is_excluded(_below(file, root), exclude)]
+        left_out = [_below(file, root) for file, root in expanded if (file, root) not in kept]
+        idle = {glob: None for glob in idle if not any(_is_excluded(path, [glob]) for path in left_out)}
         for file, root in sorted(kept, key=lambda each: os.path.islink(each[0])):  # a file gives its name, not a link
             first, _ = found.setdefault(os.path.realpath(file), (file, root))
             if os.path.islink(file) and first != file:
                 skipped.append(SkippedFile(_below(file, root), "link to a file that is read by itself"))
+    if idle:
+        raise InputError(f"--exclude {next(iter(idle))}: no file or folder below the given ones has this name or path")
     names = [_below(file, root) for file, root in found.values()]
     if len(set(names)) < len(names):  # folders with the same names in them: name the folders, too
         common = Path(os.path.commonpath([root.absolute() for _, root in found.values()]))

@@ -307,7 +307,8 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
             told["questions"] = "was made of other --questions"
             told["compiled"] = "used other compiled states (--compiled)"
             what = told.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
-            mend = "begin another one, in another --out; `groundset export` joins several"
+            carry = "carry it over with `groundset align`, or " if name == "documents" else ""
+            mend = f"{carry}begin another one, in another --out; `groundset export` joins several"
             raise RunError(f"--out {out}: the run there {what}; {mend}")
 
 

@@ -35,7 +35,7 @@ def read_questions(file: Path) -> Counter[str]:
     found: Counter[str] = Counter()
     for where, fields in question_rows(file, "--questions"):
         if "question" not in fields:
-            raise InputError(f"{where}: column question is missing")
+            raise InputError(f"{where}: column question is missing; there are {', '.join(fields) or 'none'}")
         found[" ".join((optional(where, fields, "question") or "").split())] += 1
     if not 0 < len(found) <= _MOST:
         raise InputError(f"--questions {file}: give 1 to {_MOST:,} different questions, not {len(found):,}")
@@ -60,7 +60,8 @@ def question_rows(file: Path, option: str) -> Iterator[Row]:
     plain_lines = ({"question": line} for line in lines if line.strip())
     rows = csv.DictReader(lines, delimiter=separator) if kind == ".csv" else plain_lines
     try:
-        yield from ((f"{file}, row {number}", fields) for number, fields in enumerate(rows, 1))
+        for number, fields in enumerate(rows, 1):
+            yield f"{file}, row {number}", {str(name).strip().casefold(): value for name, value in fields.items()}
     except csv.Error as error:
         raise InputError(f"{file}: not a csv file ({error})") from error
 

@@ -250,7 +250,7 @@ def test_a_question_that_the_passage_states_is_asked_without_a_call(ask: Any) ->
     passage = "## Was kostet die Lieferung?\n\nAb 40 Euro ist sie frei."
     made, engine = ask(passage=passage)
     assert (made.question, made.answer) == ("Was kostet die Lieferung?", "Ab 40 Euro ist sie frei.")
-    assert made.evidence == ["Ab 40 Euro ist sie frei."]
+    assert (made.evidence, made.kind) == (["Ab 40 Euro ist sie frei."], "stated")
     assert not engine.requests
     again, _ = ask(passage=passage, asked=[made.question])
     assert not again.question

@@ -78,11 +78,13 @@ def test_folder_whose_path_is_too_long_is_skipped(tree: Path, monkeypatch: pytes
 
 def test_excluded_files(tree: Path) -> None:
     for globs, left in (
-        (["*.md", "nothing"], ["a.txt", "sub/deep/d.html"]),
+        (["*.md"], ["a.txt", "sub/deep/d.html"]),
         (["sub/"], ["a.txt", "b.md"]),
         (["**/deep", "sub/*.md"], ["a.txt", "b.md"]),
     ):
         assert [path for _, path in find_documents([tree], globs)[0]] == left
+    with pytest.raises(InputError, match=r"--exclude sup: no file or folder"):
+        find_documents([tree], ["*.md", "sup"])
 
 
 def test_links_out_of_the_folder_are_skipped(tree: Path, secret: Path) -> None:

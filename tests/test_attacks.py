@@ -128,7 +128,7 @@ _CONTAINER = (
     '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
     '<rootfile full-path="../../../../../../etc/passwd"/></rootfiles></container>'
 )
-LIMIT = "reading it takes more than"
+LIMIT = "(?:reading it takes more|its text is longer) than"  # whichever comes first
 DOCUMENTS = {  # each with the beginning of the reason why it is skipped
     "a-lie.docx": (lying(docx("<w:p/>" * (40 << 20)), b"word/document.xml", 1_000), LIMIT),
     "cell.ipynb": (b'{"cells": [{"cell_type": "markdown", "source": ["%s"]}]}' % (b"word " * 10_000_000), LIMIT),
@@ -152,7 +152,7 @@ def test_documents_that_never_end_are_skipped(
     assert ended.status == 0
     assert f"skipped files: {len(DOCUMENTS)})" in ended.out
     for name, (_, reason) in DOCUMENTS.items():
-        assert f"skipped {name}: {reason}" in ended.err
+        assert re.search(f"skipped {name}: {reason}", ended.err)
     assert {json.loads(line)["path"] for line in Path("chunks.jsonl").read_text().splitlines()} == {"good.md"}
     assert not [*tmp_path.parent.glob("up.txt"), *tmp_path.rglob("up.txt")], "an archive wrote out of its folder"
 

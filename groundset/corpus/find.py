@@ -40,7 +40,7 @@ def find_documents(
         InputError: a path does not exist, or a glob matches nothing.
     """
     skipped: list[SkippedFile] = []
-    idle = dict.fromkeys(exclude)  # globs that have matched nothing yet
+    matched: set[str] = set()  # of the globs in ``exclude``
     found: dict[str, tuple[Path, Path]] = {}  # by what they lead to: the file, and the folder that names it
     for argument in map(Path, paths):
         try:
@@ -48,15 +48,15 @@ def find_documents(
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"{argument}: cannot be searched for documents: {reason}") from error
-        kept = [(file, root) for file, root in expanded if not _is_excluded(_below(file, root), exclude)]
-        left_out = [_below(file, root) for file, root in expanded if (file, root) not in kept]
-        idle = {glob: None for glob in idle if not any(_is_excluded(path, [glob]) for path in left_out)}
+        matching = [_matching(_below(file, root), exclude) for file, root in expanded]
+        matched.update(*matching)
+        kept = [each for each, globs in zip(expanded, matching, strict=True) if not globs]
         for file, root in sorted(kept, key=lambda each: os.path.islink(each[0])):  # a file gives its name, not a link
             first, _ = found.setdefault(os.path.realpath(file), (file, root))
             if os.path.islink(file) and first != file:
                 skipped.append(SkippedFile(_below(file, root), "link to a file that is read by itself"))
-    if idle:
-        raise InputError(f"--exclude {next(iter(idle))}: no file or folder below the given ones has this name or path")
+    if idle := [glob for glob in exclude if glob not in matched]:
+        raise InputError(f"--exclude {idle[0]}: no file or folder below the given ones has this name or path")
     names = [_below(file, root) for file, root in found.values()]
     if len(set(names)) < len(names):  # folders with the same names in them: name the folders, too
         common = Path(os.path.commonpath([root.absolute() for _, root in found.values()]))
@@ -108,10 +108,11 @@ def _usable(paths: Iterable[Path], root: Path, skipped: list[SkippedFile]) -> It
             yield path
 
 
-def _is_excluded(path: str, globs: Sequence[str]) -> bool:
+def _matching(path: str, globs: Sequence[str]) -> set[str]:
+    """Return the globs that match a path, or the path or name of it or of a folder above it."""
     above = [path, *map(str, PurePosixPath(path).parents)][:-1]
     names = {name for each in above for name in (each, each.rpartition("/")[2])}
-    return any(fnmatchcase(name, glob.removeprefix("**/").strip("/")) for glob in globs for name in names)
+    return {glob for glob in globs if any(fnmatchcase(name, glob.removeprefix("**/").strip("/")) for name in names)}
 
 
 def _below(path: Path, root: Path) -> str:

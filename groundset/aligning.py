@@ -26,7 +26,7 @@ from groundset.out.imports import rebuilt, save_ranked
 from groundset.pages.html import evidence_of
 from groundset.printing import Progress, say, say_lines, say_table
 from groundset.run.store import check_new
-from programs.checks import find_quote, negations
+from programs.checks import TELLING, find_quote, negations
 from programs.languages import LANGUAGES
 from programs.text import blanked, numbers, plain, share
 from programs.types import Chunk, Document, Reject, Sample
@@ -46,7 +46,6 @@ STATUSES: Mapping[str, str] = {  # what has changed least comes first
 _TOO_MANY_LOST = 4  # the exit status
 _CUT = {"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"}
 _AROUND = 300  # characters
-_TELLING = 30  # characters; shorter evidence can stand anywhere by chance
 _MIN_RATIO = 65.0  # of what stands around such evidence; texts that have nothing to do with each other reach 50
 _SAME_CHUNK = 90.0  # of a chunk that was edited
 _SPACE = re.compile(r"\s[\s\0]*")  # with markup in it
@@ -307,7 +306,7 @@ class _Carrying:
                 is_known = text is mate and len(places) >= len(old.text.find(old.words))
                 for place in places if is_known else [each for each in places if named <= {*content(each.around)}]:
                     ratio = fuzz.ratio(old.around, place.around)
-                    if ratio >= _MIN_RATIO or len(old.words) >= _TELLING:
+                    if ratio >= _MIN_RATIO or len(old.words) >= TELLING:
                         fits.append((ratio, -abs(place.span.start - old.span.start), place))
             for *_, place in sorted(fits, key=lambda each: each[:2], reverse=True):
                 if parts := place.parts(self._chunks[needed[0]]):

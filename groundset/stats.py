@@ -44,6 +44,13 @@ def wilson(part: int, whole: int) -> Estimate | None:
     return Estimate(part / whole, float(bounds.low), float(bounds.high))
 
 
+def equal_width(count: int) -> float:
+    """Return how far the interval of as many equal outcomes reaches: Wilson's bound of a share of 0."""
+    found = wilson(0, count)
+    assert found is not None, "an interval needs outcomes"
+    return found.high
+
+
 def resampling_units(documents: Sequence[str]) -> tuple[Units, bool]:
     """Return the resampling unit of each question, and whether units are documents.
 
@@ -65,7 +72,7 @@ def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Esti
 
     value = float(values.mean())
     if np.ptp(values) == 0:
-        width = wilson(0, len(values)).high  # type: ignore[union-attr]
+        width = equal_width(len(values))
         return Estimate(value, max(lowest, value - width), min(1.0, value + width))
     if np.allclose(np.bincount(units, weights=values), value * np.bincount(units)):
         units = np.arange(len(values))

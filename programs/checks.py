@@ -12,6 +12,7 @@ from programs.text import CAPITALISED, has_words, numbers, plain, tokens
 from programs.words import Language
 
 # A question mark inside a question, such as in a title: lower case follows, and another question mark.
+TELLING = 30  # characters; shorter evidence can stand anywhere by chance
 _INNER = r"\?[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ][^?]*(?=\?)"
 _FIRST = re.compile(rf"[^?]*(?:{_INNER})*\??")
 _LABEL = re.compile(r"^(?:new )?(?:question|frage|q)\s*\d*\s*[:.]\s*", re.IGNORECASE)

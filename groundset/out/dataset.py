@@ -7,10 +7,8 @@ from groundset.out.sets import EvaluationSet
 from groundset.pages.html import evidence_of
 from groundset.run.record import kind_of
 from groundset.tracking import Tracking
-from programs.checks import find_quote
+from programs.checks import TELLING, find_quote
 from programs.text import plain
-
-_TELLING = 30  # characters; shorter evidence can stand anywhere by chance
 
 
 def records(found: EvaluationSet) -> Iterator[dict[str, Any]]:
@@ -22,7 +20,7 @@ def records(found: EvaluationSet) -> Iterator[dict[str, Any]]:
     chunks = {chunk.chunk_id: chunk for chunk in found.chunks}
     runs = {sample.id: run.folder.name for run in reversed(found.runs) for sample in run.samples}
     for sample in found.samples:
-        quotes = [quote for quote in evidence_of(sample) if len(quote) >= _TELLING]
+        quotes = [quote for quote in evidence_of(sample) if len(quote) >= TELLING]
         context = []
         for group, names in enumerate(sample.retrieval_gt):
             for chunk in map(chunks.__getitem__, names):

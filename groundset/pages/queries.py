@@ -13,7 +13,7 @@ from groundset.retrieval.retrievers import RETRIEVERS, Ranking
 from groundset.rows import optional
 from groundset.run.given import question_rows
 from groundset.run.run import Run, open_run
-from groundset.stats import Estimate, Units, bootstrap_mean, resampling_units, wilson
+from groundset.stats import Estimate, Units, bootstrap_mean, equal_width, resampling_units, wilson
 from programs.errors import InputError
 from programs.languages import LANGUAGES, language_among
 from programs.text import one_line, plain, tokens
@@ -174,7 +174,7 @@ def _told_apart(ours: Sequence[str], theirs: Sequence[str]) -> Estimate:
     )
     area, (low, high) = float(roc_auc_score(is_query, scores)), drawn.confidence_interval
     # As in other intervals, one that no sample has left is as wide as Wilson's.
-    width = wilson(0, min(len(ours), len(theirs))).high if np.isclose(low, high) else 0.0  # type: ignore[union-attr]
+    width = equal_width(min(len(ours), len(theirs))) if np.isclose(low, high) else 0.0
     return Estimate(area, max(0.0, float(low) - width), min(1.0, float(high) + width))
 
 

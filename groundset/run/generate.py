@@ -87,16 +87,21 @@ class _Setup(NamedTuple):
         found = {"lm": self.lm, "critic_lm": self.critic, "embedder": self.embedder, "parser": self.parser}
         return {role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each}
 
+    @property
+    def by_head(self) -> dict[str, bool]:
+        """Return whether a fitted head judges, by the steps that have one."""
+        options = self.options
+        judges = {"chunk": options.chunk_critic == "head", "judge": options.critic == "head"}
+        return {**judges, "grounding": bool(options.guided)}
+
     def record(self) -> dict[str, Any]:
         """Return the entries of ``run.json`` on what a run is made with."""
         options, compiled = self.options, self.compiled
-        by_head = {"chunk": options.chunk_critic == "head", "judge": options.critic == "head"}
-        by_head["grounding"] = bool(options.guided)
         return {
             "configuration": options.model_dump(mode="json", exclude={"tracking"}),  # it may hold a password
             "models": self.models(),
             "compiled": {"which": options.compiled, "steps": sorted(compiled.states), "sha256": compiled.digest},
-            "thresholds": {step: heads.threshold for step, heads in compiled.heads.items() if by_head[step]},
+            "thresholds": {step: heads.threshold for step, heads in compiled.heads.items() if self.by_head[step]},
             "versions": library_versions(),
         }
 
@@ -188,18 +193,17 @@ def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, st
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
     progress.note(_told(options, lm, critic))
+    setup = _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)
     if options.compiled not in (SHIPPED, NONE):
-        progress.note(_used(own, options))
-    return _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)
+        progress.note(_used(own, setup))
+    return setup
 
 
-def _used(own: Compiled, options: GenerateOptions) -> str:
+def _used(own: Compiled, setup: _Setup) -> str:
     """Return in one line what of the user's states and heads takes effect."""
-    by_lm = {name for name, judge in (("chunk", options.chunk_critic), ("judge", options.critic)) if judge == "lm"}
-    by_lm |= set() if options.guided else {"grounding"}
-    used = [*own.states, *(f"the head of {name}" for name in own.heads if name not in by_lm)]
-    unused = [f"the head of {name}" for name in own.heads if name in by_lm]
-    line = f"--compiled {options.compiled}: {', '.join(used) or 'nothing differs from what is shipped'}"
+    used = [*own.states, *(f"the head of {name}" for name in own.heads if setup.by_head[name])]
+    unused = [f"the head of {name}" for name in own.heads if not setup.by_head[name]]
+    line = f"--compiled {setup.options.compiled}: {', '.join(used) or 'nothing differs from what is shipped'}"
     return line + (
         f"; {', '.join(unused)} is not used, since a language model judges (--critic head)" if unused else ""
     )

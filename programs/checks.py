@@ -45,7 +45,8 @@ def is_none(text: str) -> bool:
 def located(passages: Sequence[str], evidence: Sequence[str]) -> list[tuple[int, str]] | None:
     """Return each piece of evidence, as a passage has it, with the position of the passage; None if one is in none."""
     found = []
-    for piece in evidence:
+    # The cells of a table's row are pieces, too, and the shortest ones can be found anywhere.
+    for piece in [each for each in evidence if len(each) >= _MIN_LENGTH] or evidence:
         places = ((place, find_quotes(passage, piece)) for place, passage in enumerate(passages))
         first = next(((place, quotes) for place, quotes in places if quotes), None)
         if first is None:

@@ -60,8 +60,8 @@ EVOLUTIONS: Mapping[str, Evolution] = {
     ),
     "conditional": Evolution(
         "Asks under a condition that the passage states.",
-        "ask what holds under a condition, an exception or a circumstance that the passage states, and without which "
-        "the answer would be another one",
+        "ask as somebody does who is in a certain case that the passage names, under a condition or an exception, "
+        "without which the answer would be another one",
         _has(_CONDITION),
     ),
     MULTI: Evolution("Needs several passages."),

@@ -94,12 +94,13 @@ class Verdict(NamedTuple):
     reason: str
 
 
-def verdict(judged: dspy.Prediction, *, unanswerable: bool = False) -> Verdict:
+def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, least: float = 0.0) -> Verdict:
     """Return the decision in the outputs of a judge.
 
     A fitted head decides by its output ``fit``, a language model by all of its parts; with log-probabilities, they must
     be yes together more likely than not. Its ``confidence`` is that of an editor keeping the question, so it does not
-    exceed a half where a part is no. An ``unanswerable`` question is one that the passage must not answer.
+    exceed a half where a part is no; below ``least`` it refuses, too. An ``unanswerable`` question is one that the
+    passage must not answer.
     """
     parts = {name: bool(judged[name]) for name in _PARTS if name in judged}
     if unanswerable:
@@ -112,6 +113,8 @@ def verdict(judged: dspy.Prediction, *, unanswerable: bool = False) -> Verdict:
     if probability is None and "confidence" in judged and not unanswerable:
         share = min(100, max(0, int(judged["confidence"]))) / 100
         probability = max(0.5, share) if good else min(0.5, share)
+        if good and probability < least and "fit" not in judged:
+            good, failed = False, ["certain"]
     reason = "" if good else f"not {(failed or ['fit'])[0].replace('_', '-')}"
     said = " ".join(str(judged.get("reason", "")).split())
     if reason and said and said != reason:

@@ -19,7 +19,14 @@ LENGTHS: Mapping[str, str] = {
     "open": "one to three whole sentences",
 }
 # A change for the step `revise`.
-MEND = "Mend this fault, which an editor found: {fault}. Ask for one thing, and call what it is about by its full name."
+MEND = (
+    "Mend this fault, which an editor found: {fault}. Ask for one thing, and call what it is about by its full name, "
+    "unless title and headings make it plain. If the fault is that hardly anybody would ask this, ask for something "
+    "else that the passage tells."
+)
+# The least confidence of a model that judges. Of 48 questions about company documents which a strong writer's own judge
+# had kept, two blind readers signed 2 of the 7 below it, and 35 of the 41 above.
+_SURE = 0.75
 _HITS = 10  # search results that may serve as well as the passage, or must not answer an unanswerable question
 
 
@@ -63,7 +70,9 @@ class Recipe(dspy.Module):
         if panel:
             self.review = step("review")
 
-    def judged(self, draft: Draft, passage: Passage, *, unanswerable: bool = False) -> tuple[Verdict, str]:
+    def judged(
+        self, draft: Draft, passage: Passage, *, unanswerable: bool = False, least: float = 0.0
+    ) -> tuple[Verdict, str]:
         """Return the judge's decision on a question, and the judge's own answer; empty from a fitted head."""
         judged = call(
             self.judge,
@@ -74,7 +83,7 @@ class Recipe(dspy.Module):
             question=draft.question,
         )
         found = one_line(judged.get("answer", ""))
-        return verdict(judged, unanswerable=unanswerable), "" if is_none(found) else found
+        return verdict(judged, unanswerable=unanswerable, least=least), "" if is_none(found) else found
 
     def drafted(
         self,
@@ -103,10 +112,10 @@ class Recipe(dspy.Module):
 
     def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
         """Return a question that the judge keeps and answers as expected; a badly worded one may be rewritten once."""
-        decision, found = self.judged(draft, passage)
+        decision, found = self.judged(draft, passage, least=_SURE)
         if rewrite and not decision.good and not decision.reason.startswith("not answerable"):
             draft = self.rewritten(draft, passage, decision, code=code)
-            decision, found = self.judged(draft, passage)
+            decision, found = self.judged(draft, passage, least=_SURE)
         if not decision.good:
             raise RefusedError("judge", decision.reason, question=draft.question, probability=decision.probability)
         if found and not self.agrees(draft, found, code):
@@ -127,7 +136,7 @@ class Recipe(dspy.Module):
             passage=passage.text,
             question=draft.question,
             answer=draft.answer,
-            change=MEND.format(fault=decision.reason),
+            change=MEND.format(fault=decision.reason.rstrip(".")),
         )
         question, answer = tidy_question(revised.new_question), one_line(revised.new_answer)
         kept = draft._replace(question=question, answer=answer or draft.answer)

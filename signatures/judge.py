@@ -32,7 +32,10 @@ class JudgeQuestion(dspy.Signature):
     independent: bool = dspy.OutputField(desc="can it be understood by who knows the documents, not the passage?")
     clear: bool = dspy.OutputField(desc="does it ask one clear thing?")
     answerable: bool = dspy.OutputField(desc="does the passage answer it?")
-    confidence: int = dspy.OutputField(desc="how likely an editor keeps it, from 0 to 100; under 50 with any no")
+    confidence: int = dspy.OutputField(
+        desc="how likely an editor keeps it, from 0 to 100: under 50 with any no, under 75 where it is not put as "
+        "people ask or hardly anybody would look it up"
+    )
 
 
 class CompareTexts(dspy.Signature):

@@ -6,14 +6,16 @@ import dspy
 class AskPassage(dspy.Signature):
     """Write one question that a user of these documents would ask and that this passage alone answers.
 
-    The question asks one thing, in the words of somebody who wants to know or to do something, who knows which
-    documents are searched but has not seen the passage. It is what such a person looks up, not what a quiz on the
-    passage asks: no definition turned round, no reason of a passing remark, no missing word, no clauses set against
-    each other that nobody weighs. What it is about is called by its full name; what title and headings make plain to
-    such a person, such as the product that a manual is for, need not be named. Names may come from the topic or from
-    what stands before, all else from the passage. The question does not speak of the passage and does not give its
-    answer away. The answer is right, complete and stated in the passage, or counted or concluded from nothing but what
-    it states. The evidence is copied from the passage word for word.
+    Think of somebody who is doing or deciding something, knows which documents are searched and has not seen the
+    passage. The question asks one thing, in the words that such a person has before the answer is known, not in those
+    of the passage. It is what they look up, not what a quiz on the passage asks: no definition turned round, no reason
+    of a passing remark, no missing word, no list or clause that is only turned into a question, no clauses set against
+    each other that nobody weighs. Where one could ask what, when, how or how much, it does not ask for yes or no. What
+    it is about is called by its full name; what title and headings make plain to such a person, such as the product
+    that a manual is for, need not be named. Names may come from the topic or from what stands before, all else from the
+    passage. The question does not speak of the passage and does not give its answer away. The answer is right, complete
+    and stated in the passage, or counted or concluded from nothing but what it states. The evidence is copied from the
+    passage word for word.
 
     Take the first form on offer that this passage carries, and in that form ask what is most worth knowing; of kinds
     that are worth as much, take the earlier one. A form that could only become a riddle, or a question that nobody has,

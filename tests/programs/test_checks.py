@@ -78,7 +78,9 @@ def test_a_model_decides_by_its_parts_and_a_head_by_fit() -> None:
     parts = {"reason": "who?", "independent": False, "clear": True, "answerable": True}
     refused = verdict(dspy.Prediction(**parts, confidence=80))
     assert refused == (False, 0.5, "not independent: who?")
-    assert verdict(dspy.Prediction(**{**parts, "independent": True}, confidence=20)) == (True, 0.5, "")
+    kept = {**parts, "independent": True}
+    assert verdict(dspy.Prediction(**kept, confidence=20)) == (True, 0.5, "")
+    assert verdict(dspy.Prediction(**kept, confidence=60), least=0.75) == (False, 0.6, "not certain: who?")
     assert verdict(dspy.Prediction(**parts, fit=True, probability=0.61)) == (True, 0.61, "")
     assert (
         verdict(dspy.Prediction(**{**parts, "independent": True}), unanswerable=True).reason == "not unanswerable: who?"

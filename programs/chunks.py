@@ -10,7 +10,7 @@ import dspy
 from programs.forms import MULTI, SIMPLE
 from programs.languages import language_of, name_of
 from programs.outcome import RefusedError, Verdict, call, outcome
-from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, joined, numbered
+from programs.recipe import LENGTHS, SURE, Draft, Passage, Recipe, Search, joined, numbered
 from programs.step import step
 from programs.text import one_line
 
@@ -92,7 +92,7 @@ class SeveralChunks(Recipe):
             others = [other for other in kept if other != place]
             if not others:
                 break
-            without, found = self.judged(draft, joined([read[other] for other in others]))
+            without, found = self.judged(draft, joined([read[other] for other in others]), least=SURE)
             if self.agrees(draft, found, code) if found else without.good:
                 kept, decision = others, without
         if decision is None:

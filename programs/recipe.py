@@ -26,7 +26,7 @@ MEND = (
 )
 # The least confidence of a model that judges. Of 48 questions about company documents which a strong writer's own judge
 # had kept, two blind readers signed 2 of the 7 below it, and 35 of the 41 above.
-_SURE = 0.75
+SURE = 0.75
 _HITS = 10  # search results that may serve as well as the passage, or must not answer an unanswerable question
 
 
@@ -112,10 +112,10 @@ class Recipe(dspy.Module):
 
     def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
         """Return a question that the judge keeps and answers as expected; a badly worded one may be rewritten once."""
-        decision, found = self.judged(draft, passage, least=_SURE)
+        decision, found = self.judged(draft, passage, least=SURE)
         if rewrite and not decision.good and not decision.reason.startswith("not answerable"):
             draft = self.rewritten(draft, passage, decision, code=code)
-            decision, found = self.judged(draft, passage, least=_SURE)
+            decision, found = self.judged(draft, passage, least=SURE)
         if not decision.good:
             raise RefusedError("judge", decision.reason, question=draft.question, probability=decision.probability)
         if found and not self.agrees(draft, found, code):

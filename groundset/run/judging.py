@@ -1,5 +1,6 @@
 """`groundset judge`: chunks or questions of a file, each judged by itself."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -42,7 +43,7 @@ class JudgeOptions(CriticOptions):
     Adds `probability` (of being good), `verdict` (good or bad; null if the answer of a model cannot be read), `reason`
     and `criteria` to each row; other keys are kept. A question without `passage` is judged on its `contexts`, so FILE
     can be the samples.jsonl of a run. `topic` (or `title` and `headings`) and `before` are read, too, if a row has
-    them.
+    them. After an error, the same command goes on: no finished call of --critic-lm is made again.
     """
 
     kind: Kind = option(
@@ -68,8 +69,8 @@ def judge(options: JudgeOptions) -> None:
     if not rows:
         raise InputError(f"{file} holds no rows")
     counts = Counter[str]()
-    with whole_text(out) as stream:
-        for row in _judged(options.kind, rows, options):
+    with _judged(options.kind, rows, options) as judged, whole_text(out) as stream:
+        for row in judged:
             counts[row["verdict"] or "without an answer that can be read"] += 1
             stream.write(json_line(row))
     told = ", ".join(f"{counts[each]} {each}" for each in dict.fromkeys(("good", "bad", *counts)))
@@ -89,30 +90,37 @@ def judge_rows(kind: Kind, rows: Iterable[Mapping[str, Any]], options: CriticOpt
     """
     if kind not in ("chunks", "questions"):
         raise InputError(f"kind {kind}: choose chunks or questions")
-    return list(_judged(kind, {f"rows[{number}]": dict(row) for number, row in enumerate(rows)}, options))
-
-
-def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iterator[Row]:
-    """Load the judge, and yield each row with what it decided."""
-    from groundset.printing import Progress
-
-    given, inputs = list(rows.values()), [_inputs(kind, where, row) for where, row in rows.items()]
+    given = {f"rows[{number}]": dict(row) for number, row in enumerate(rows)}
     if not given:
-        return
-    with Progress(quiet=options.quiet) as progress:
-        progress.phase(f"Loading {options.critic_lm or options.embedder}")
-        with _open_judge("chunk" if kind == "chunks" else "judge", options) as decide:
-            progress.phase(f"Judging {kind}", len(rows))
-            step = _BATCH if options.critic_lm is None else options.workers
-            for start in range(0, len(given), step):
-                decided = decide(inputs[start : start + step])
-                progress.advance(len(decided))
-                yield from ({**row, **found} for row, found in zip(given[start : start + step], decided, strict=True))
+        return []
+    with _judged(kind, given, options) as judged:
+        return list(judged)
 
 
 @contextmanager
-def _open_judge(name: str, options: CriticOptions) -> Iterator[Judge]:
-    """Yield a function that decides on the inputs of several rows."""
+def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iterator[Iterator[Row]]:
+    """Load the judge, and yield the rows with what it decides; if the block fails, finished calls are kept."""
+    from groundset.printing import Progress
+
+    inputs = [_inputs(kind, where, row) for where, row in rows.items()]
+    with Progress(quiet=options.quiet) as progress:
+        progress.phase(f"Loading {options.critic_lm or options.embedder}")
+        with _open_judge("chunk" if kind == "chunks" else "judge", inputs, options) as decide:
+            progress.phase(f"Judging {kind}", len(rows))
+
+            def decided() -> Iterator[Row]:
+                step = _BATCH if options.critic_lm is None else options.workers
+                for start in range(0, len(inputs), step):
+                    found = decide(inputs[start : start + step])
+                    progress.advance(len(found))
+                    yield from found
+
+            yield ({**row, **found} for row, found in zip(rows.values(), decided(), strict=True))
+
+
+@contextmanager
+def _open_judge(name: str, rows: Sequence[Inputs], options: CriticOptions) -> Iterator[Judge]:
+    """Yield a function that decides on the inputs of several rows; calls are kept until the block has succeeded."""
     from groundset.run.compiled import load_compiled
 
     if options.critic_lm is None:
@@ -124,10 +132,16 @@ def _open_judge(name: str, options: CriticOptions) -> Iterator[Judge]:
         return
     from dspy.utils.exceptions import LMInvalidRequestError
 
-    from groundset.models.open import open_model
+    from groundset.files import check_target, json_text
+    from groundset.models.catalogue import cache_home
+    from groundset.models.open import open_model, parse_spec
+    from groundset.run.store import Store
     from programs.outcome import RefusedError, call
     from programs.step import step
 
+    asked = json_text([name, parse_spec(options.critic_lm).name, rows])
+    calls = cache_home() / "judged" / f"{hashlib.sha256(asked.encode()).hexdigest()[:32]}.sqlite"
+    check_target(calls)
     program = step(name)
 
     def decide(inputs: Inputs) -> Row:
@@ -136,10 +150,15 @@ def _open_judge(name: str, options: CriticOptions) -> Iterator[Judge]:
         except (RefusedError, LMInvalidRequestError) as error:  # nothing was written, or nothing that can be read
             return {"probability": None, "verdict": None, "reason": str(error), "criteria": {}}
 
-    with open_model(options.critic_lm, workers=options.workers) as model, ThreadPoolExecutor(options.workers) as pool:
+    with (
+        Store.for_calls(calls) as journal,
+        open_model(options.critic_lm, journal=journal, workers=options.workers) as model,
+        ThreadPoolExecutor(options.workers) as pool,
+    ):
         load_compiled(options.compiled, model.name).apply([program])
         program.set_lm(model.lm)
         yield lambda inputs: list(pool.map(decide, inputs))
+    calls.unlink(missing_ok=True)  # not reached after an error
 
 
 def _decision(found: Any) -> Row:

@@ -16,7 +16,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
@@ -134,12 +134,17 @@ class Store(AbstractContextManager["Store"]):
         return cls.open(folder)
 
     @classmethod
-    def for_calls(cls, file: Path) -> Self:
-        """Open a file of finished calls alone, which several processes may use; it is made if it is missing."""
+    @contextmanager
+    def for_calls(cls, file: Path) -> Iterator[Self]:
+        """Open a file of finished calls alone, which several processes may use; it is there only if it holds some."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        store = cls(file)
-        store._execute(_SCHEMA["calls"].replace("TABLE", "TABLE IF NOT EXISTS"))
-        return store
+        with ExitStack() as stack, closing(cls(file)) as store:
+            store._execute(_SCHEMA["calls"].replace("TABLE", "TABLE IF NOT EXISTS"))
+            try:
+                yield store
+            finally:
+                if not store._execute("SELECT 1 FROM calls LIMIT 1"):
+                    stack.callback(file.unlink, missing_ok=True)
 
     @classmethod
     def open(cls, folder: Path) -> Self:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from model_server import serving
 from scripted import ScriptedEngine, scripted_lm
 
 import groundset
@@ -58,7 +59,7 @@ def test_a_language_model_judges_the_rows_of_a_file(
 ) -> None:
     engine = scripted({"judge": lambda prompt: GOOD if "ferry" in prompt.rpartition("Passage:")[2] else BAD})
     file = write(tmp_path / "in.jsonl", ROWS)
-    first, second = run_command("questions", file, tmp_path / "out.jsonl", critic_lm="tiny", workers=2)
+    first, second = run_command("questions", file, tmp_path / "out.jsonl", critic_lm="any/tiny", workers=2)
     assert first == {
         **ROWS[0], "probability": 0.9, "verdict": "good", "reason": "it is fine",
         "criteria": {"independent": True, "clear": True, "answerable": True},
@@ -74,9 +75,27 @@ def test_a_language_model_judges_the_rows_of_a_file(
 @pytest.mark.parametrize("written", ["I am sorry, I cannot.", ""])
 def test_what_cannot_be_read_is_no_verdict(scripted: Scripted, written: str) -> None:
     scripted({"judge": written})
-    (row,) = groundset.judge("questions", ROWS[:1], critic_lm="tiny", quiet=True)
+    (row,) = groundset.judge("questions", ROWS[:1], critic_lm="any/tiny", quiet=True)
     assert (row["verdict"], row["probability"]) == (None, None)
     assert "cannot be read" in row["reason"]
+
+
+def test_an_error_loses_no_finished_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "cache"))
+    rows = [{"question": f"When does ferry {n} leave Tollvik?", "passage": "At nine."} for n in range(4)]
+    file = write(tmp_path / "in.jsonl", rows)
+    with pytest.raises(InputError, match="does not answer"):
+        run_command("questions", file, tmp_path / "out", critic_lm="openai/none@http://127.0.0.1:9/v1")
+    with serving(GOOD) as server:
+        server.answer = lambda body: GOOD if len(server.bodies) < 3 else (401, {"error": {"message": "no"}})
+        for out, message, asked in ((tmp_path / "out", "needs an API key", 3), (Path("/dev/full"), "No space left", 5)):
+            with pytest.raises(InputError, match=message):
+                run_command("questions", file, out, critic_lm=server.spec)
+            assert len(server.bodies) == asked
+            server.answer = lambda body: GOOD
+        judged = run_command("questions", file, tmp_path / "out", critic_lm=server.spec)
+        assert ([row["verdict"] for row in judged], len(server.bodies)) == (["good"] * 4, 5)
+    assert list((tmp_path / "cache" / "judged").iterdir()) == []
 
 
 @pytest.mark.model

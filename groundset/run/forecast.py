@@ -9,19 +9,23 @@ from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.prepare import prepare_batches
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.fetch import is_cached
-from groundset.models.open import size_of
+from groundset.models.open import parse_spec, size_of
 from groundset.printing import Progress, counted, duration, say
 from groundset.retrieval.embed import open_embedder
-from groundset.run.compiled import load_compiled
-from groundset.run.generate import askable, own_files
+from groundset.run.compiled import Compiled, load_compiled
+from groundset.run.generate import askable, check_reads, own_files
+from groundset.run.given import read_questions
 from groundset.run.options import CommandOptions, prices
 from groundset.run.plan import quotas
 from groundset.run.run import Run
 from groundset.run.store import holds_run
-from programs.forms import EVOLUTIONS, MULTI
+from programs.faq import stated_questions
+from programs.forms import EVOLUTIONS, MULTI, SIMPLE
+from programs.given import no_question
 from programs.heads import HeadJudge
 from programs.languages import ENGLISH, language_of
 from programs.text import plain
+from programs.types import Chunk
 
 _MOST_JUDGED = 100  # chunks, of which two busy cores embed 18 a second
 
@@ -39,6 +43,7 @@ class _Cost(NamedTuple):
 # benchmarks/README.md; what a strong model generates was not counted: 80 tokens a call, a little more than its demos.
 _FREE = _Cost(3.8, 3_300, 300, "a strong model's stand-in and the default recipe, 24 samples of eight documents")
 _GUIDED = _Cost(4.7, 2_091, 60, "qwen2.5-coder-0.5b guided, 44 samples of 16 articles on two cores", 6.8)
+_GIVEN = _Cost(8, 6_470, 640, "a strong model's stand-in, 28 questions about 24 documents, half of them answered")
 _FACTS = 6  # usable chunks for each that carries an easy fact
 
 
@@ -48,10 +53,14 @@ def forecast(options: CommandOptions) -> int:
     Raises:
         InputError: the input or an option is wrong.
     """
-    own_files(options)
+    own = own_files(options)
     made = len(Run(options.out)) if options.out and holds_run(options.out) else 0
-    size = size_of(options.lm)
-    options = options.resolved(size["guided"] if options.guided is None else options.guided, small=size["small"])
+    size, name = size_of(options.lm), parse_spec(options.lm).name
+    compiled = load_compiled(options.compiled, name, own=own)
+    guided = size["guided"] if options.guided is None else options.guided
+    if options.questions:
+        check_reads(name, guided, compiled)
+    options = options.resolved(guided and not options.questions, small=size["small"])
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(options, notify=say, engine=options.engine, on_file=progress.advance)
@@ -61,51 +70,76 @@ def forecast(options: CommandOptions) -> int:
             f"{len(corpus.skipped)} skipped; chunks dropped: {dropped or 'none'}."
         )
         progress.phase("Judging chunks")
-        for line in _lines(options, corpus, made):
+        for line in _lines(options, corpus, compiled, made):
             say(line)
     return 0
 
 
-def _lines(options: CommandOptions, corpus: Corpus, made: int) -> Iterator[str]:
-    """Yield what the chunks can be asked, and what that takes."""
-    asked, entry = askable(corpus, corpus.order(options.seed), options), CATALOGUE.get(options.embedder)
-    size = max(0, (options.size or options.row.size or len(asked)) - made)
-    usable, share = asked, 1.0
-    if not options.row.judges_chunks:
-        yield "Every chunk is asked about."
-    elif options.chunk_critic != "head":
-        yield "Which chunks are used, the language model decides (--chunk-critic lm)."
-    elif not (is_cached(entry) if entry else Path(options.embedder).expanduser().is_dir()):
-        yield f"Which chunks are used is not known without the embedder: groundset models pull {options.embedder}."
-    else:
-        embedder, drawn = open_embedder(options.embedder), Corpus(corpus.documents, asked[:_MOST_JUDGED])
-        head = HeadJudge("chunk", load_compiled(options.compiled, "", own=own_files(options)).heads["chunk"], embedder)
-        verdicts = [verdict for batch in prepare_batches(drawn, embedder, head) for verdict in batch.verdicts]
-        refused = Counter(verdict.reason for verdict in verdicts if not verdict.good)
-        usable = [chunk for chunk, verdict in zip(drawn.chunks, verdicts, strict=True) if verdict.good]
-        share = len(asked) / max(1, len(verdicts))
-        why = f" (refused: {', '.join(f'{reason} {count}' for reason, count in refused.most_common())})"
-        yield f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read{why * bool(refused)}."
+def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: int) -> Iterator[str]:
+    """Yield what will be asked, and what that takes."""
+    if options.questions:
+        own = [text for text in read_questions(options.questions) if no_question(text) is None]
+        yield f"{counted(len(own), 'different question')} in {options.questions}; near duplicates are asked once."
+        left, cost = max(0, min(options.size or len(own), len(own)) - made), _GIVEN
+        yield from _costs(options, left, left, cost, made)
+        return
+    asked = askable(corpus, corpus.order(options.seed), options)
+    left = paid = max(0, (options.size or options.row.size or len(asked)) - made)
+    usable, share, line = _usable(asked, options, corpus, compiled)
+    yield line
+    texts = [plain(chunk.text) for chunk in usable]
+    read = zip(texts, [chunk.topic for chunk in usable], map(corpus.after, usable), strict=True)
+    stated = round(share * len({question for each in read for question, _ in stated_questions(*each)}))
+    if stated and SIMPLE in options.mix:
+        yield f"The documents state and answer {counted(stated, 'question')} themselves, which are taken first."
     if options.guided:
-        facts = round(share * sum(language_of(chunk.text) == ENGLISH.code for chunk in usable) / _FACTS)
-        few = f": expect fewer than {size}; a larger --lm or more documents help" if facts < size else ""
+        facts = round(share * sum(language_of(text) == ENGLISH.code for text in texts) / _FACTS)
+        most = max(0, stated + facts - made)
+        few = f": expect about {most} of {left}; a larger --lm or more documents help" if most < left else ""
         yield f"A guided model asks simple questions; about {facts} chunks carry an easy English fact{few}."
+        left = min(left, most)
+        paid = max(0, left - max(0, stated - made))
     else:
-        texts = [plain(chunk.text) for chunk in usable]
         counts = {name: sum(map(row.applies, texts)) for name, row in EVOLUTIONS.items()}
         forms = (
             f"{name} {wanted} ({'pairs: a search tells' if name == MULTI else f'{shown} chunks carry it'})"
-            for name, wanted in quotas(size, options.mix).items()
+            for name, wanted in quotas(left, options.mix).items()
             if (shown := round(share * counts.get(name, len(usable)))) or wanted
         )
         yield f"Forms of question: {', '.join(forms)}."
-    cost = _GUIDED if options.guided else _FREE
-    calls, prompt, generated = round(size * cost.calls), size * cost.prompt_tokens, size * cost.generated_tokens
+    yield from _costs(options, left, paid, _GUIDED if options.guided else _FREE, made)
+
+
+def _usable(
+    asked: list[Chunk], options: CommandOptions, corpus: Corpus, compiled: Compiled
+) -> tuple[list[Chunk], float, str]:
+    """Return the chunks that would be used of those that were looked at, how many each stands for, and a line on it."""
+    entry = CATALOGUE.get(options.embedder)
+    if not options.row.judges_chunks:
+        return asked, 1.0, "Every chunk is asked about."
+    if options.chunk_critic != "head":
+        return asked, 1.0, "Which chunks are used, the language model decides (--chunk-critic lm)."
+    if not (is_cached(entry) if entry else Path(options.embedder).expanduser().is_dir()):
+        pull = f"groundset models pull {options.embedder}"
+        return asked, 1.0, f"Which chunks are used is not known without the embedder: {pull}."
+    embedder, drawn = open_embedder(options.embedder), Corpus(corpus.documents, asked[:_MOST_JUDGED])
+    batches = prepare_batches(drawn, embedder, HeadJudge("chunk", compiled.heads["chunk"], embedder))
+    verdicts = [verdict for batch in batches for verdict in batch.verdicts]
+    refused = Counter(verdict.reason for verdict in verdicts if not verdict.good)
+    usable = [chunk for chunk, verdict in zip(drawn.chunks, verdicts, strict=True) if verdict.good]
+    why = f" (refused: {', '.join(f'{reason} {count}' for reason, count in refused.most_common())})" if refused else ""
+    line = f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read{why}."
+    return usable, len(asked) / max(1, len(verdicts)), line
+
+
+def _costs(options: CommandOptions, size: int, paid: int, cost: _Cost, made: int) -> Iterator[str]:
+    """Yield what samples take, of which some are paid for."""
+    calls, prompt, generated = round(paid * cost.calls), paid * cost.prompt_tokens, paid * cost.generated_tokens
     price = (prompt * prices(options.price)[0] + generated * prices(options.price)[1]) / 1e6 if options.price else None
     yield (
         f"{counted(size, 'sample')}{f' beside {made} made' if made else ''}: about {counted(calls, 'call')}, "
         f"{prompt:,} prompt tokens and {generated:,} generated ones{'' if price is None else f', price {price:,.2f}'}; "
-        f"time: {duration(size * cost.seconds) if cost.seconds else f'that of the calls, {options.workers} at once'}."
+        f"time: {duration(paid * cost.seconds) if cost.seconds else f'that of the calls, {options.workers} at once'}."
     )
     yield f"Measured with {cost.source} (benchmarks/README.md); other models and documents may take twice as much."
     yield "Nothing was written."

@@ -161,6 +161,17 @@ def own_files(options: GenerateOptions) -> Compiled:
     return read_own(options.compiled, options.tracking)
 
 
+def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
+    """Check that a model can judge the user's own questions.
+
+    Raises:
+        InputError: it is too small, and was not compiled for that.
+    """
+    if guided and "judge" not in compiled.states:
+        reason = f"cannot tell what documents do not say; take {JUDGE_LM} or a larger model"
+        raise InputError(f"--questions with {model}: {reason}")
+
+
 def askable(corpus: Corpus, order: Sequence[int], options: GenerateOptions) -> list[Chunk]:
     """Return the chunks that are asked about: no copies, and of your own those of some length if all are to be."""
     asked = [corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata]
@@ -184,10 +195,8 @@ def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, st
     # the shipped weights do, unless the user compiled another.
     reads = judge and options.critic is None and judge != load_compiled(SHIPPED, *names).states.get("judge")
     if options.questions:  # nothing is written, so it does not matter whether the model can
+        check_reads(lm.name, lm.guided, compiled)
         guided = False
-        if lm.guided and "judge" not in compiled.states:
-            reason = f"cannot tell what documents do not say; take {JUDGE_LM} or a larger model"
-            raise InputError(f"--questions with {lm.name}: {reason}")
     options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     progress.phase(f"Opening {options.embedder}")

@@ -33,7 +33,7 @@ _RECIPES_OF = {  # of options of some recipes only
     **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
     **dict.fromkeys(
-        ("chunk_critic", "critic", "dry_run", "guided", "language", "max_rank", "panel", "parser"), tuple(RECIPES)[:-1]
+        ("chunk_critic", "critic", "guided", "language", "max_rank", "panel", "parser"), tuple(RECIPES)[:-1]
     ),
 }
 # What guided writers know nothing of.

@@ -7,7 +7,7 @@ from typing import Any
 
 import mlflow
 import pytest
-from scripted_run import Opened, write_documents
+from scripted_run import PLACES, Opened, write_documents
 
 import groundset
 import groundset.aligning  # before a fixture replaces what it imports
@@ -161,6 +161,9 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
 ) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     documents = (write_documents(tmp_path / "docs", 1), tmp_path / "picture.png")
+    (tmp_path / "own.txt").write_text("Who built Arden?\nhello\nWho built Birk?\n")
+    faq = "".join(f"## How does one open the gate of {name}?\n\n{'It has a chain. ' * 9}\n\n" for name in PLACES[:4])
+    (tmp_path / "faq.md").write_text(faq)
     given = {"lm": "openai/m@http://127.0.0.1:9/v1", "size": 10, "price": "1,2", "quiet": True, "dry_run": True}
     monkeypatch.setattr("groundset.run.forecast.open_embedder", lambda spec: opened.encoder)
     before = sorted(tmp_path.rglob("*"))
@@ -168,11 +171,20 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
     first = capsys.readouterr().out
     assert command(CommandOptions.parse({**given, "chunks": chunks, "embedder": str(tmp_path)})) == 0
     second = capsys.readouterr().out
+    for own in ({"guided": True}, {"questions": tmp_path / "own.txt", "size": None}):
+        pages = (*documents, tmp_path / "faq.md")
+        assert command(CommandOptions.parse({**given, "documents": pages, "embedder": "nowhere", **own})) == 0
+    third = capsys.readouterr().out
     for line, printed in (
         ("skipped picture.png: unsupported type .png\n1 document with 5 chunks, 1 skipped", first),
         ("not known without the embedder: groundset models pull nowhere.", first),
         ("would use 20 of 20 chunks that it read.\nForms of question: simple 6 (20 chunks carry it)", second),
         ("10 samples: about 38 calls, 33,000 prompt tokens and 3,000 generated ones, price 0.04; time: that", second),
+        ("documents state and answer 4 questions themselves, which are taken first.\n", third),
+        ("about 2 chunks carry an easy English fact: expect about 6 of 10; a larger --lm", third),
+        ("\n6 samples: about 9 calls, 4,182 prompt", third),
+        ("2 different questions in ", third),
+        ("\n2 samples: about 16 calls, 12,940 prompt tokens", third),
     ):
         assert line in printed
     with pytest.raises(InputError, match="--out must be given"):

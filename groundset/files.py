@@ -26,6 +26,7 @@ from programs.errors import GroundsetError, InputError
 
 _PACKAGE = Path(__file__).parent
 _SUFFIX, _LOCK = ".groundset-part", "owner.lock"
+_WRITTEN = ".groundset.json"  # the SHA-256 of the files of a folder, as they were written last
 _LOCK_TIMEOUT_SECONDS = 1.0  # another process may hold the lock briefly to see whether the owner lives
 _TRIES = 10
 _BUSY = "another process is writing it; wait until it has ended, or choose another folder"
@@ -149,22 +150,29 @@ def is_standard_output(target: Path) -> bool:
 
 
 @contextmanager
-def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
+def whole_folder(target: Path, *, last: str, own: Collection[str] | None = None) -> Iterator[Path]:
     """Yield a temporary folder whose content replaces that of ``target`` when the block succeeds.
 
     No other process can write the same target meanwhile. In a target that exists the files are replaced one by one:
-    that named ``last`` is removed first and moved last, so that it never lies beside files of another version.
+    that named ``last`` is removed first and moved last, so that it never lies beside files of another version. With
+    ``own``, see :func:`check_own`, files that were changed since they were written are not replaced.
 
     Raises:
-        InputError: the target cannot be written, or another process is writing it; the message names the folder.
+        InputError: the target cannot be written, or another process is writing it; or a file was changed. The message
+            names it.
     """
     target = target.resolve()
     with _naming(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with working_folder(target if target.is_dir() else target.parent, target.name) as working:
+            if own is not None:
+                check_own(target, own)
+                _check_unchanged(target)
             aside = working / "part"
             aside.mkdir()
             yield aside
+            if own is not None:
+                write_text(aside / _WRITTEN, json_text(_digests(aside)))
             for path in (aside, *aside.rglob("*")):
                 _sync(path)
             _put(aside, target, last)
@@ -192,10 +200,34 @@ def check_own(folder: Path, own: Collection[str]) -> None:
     """
     check_folder(folder)
     with _naming(folder):
-        if foreign := list(islice((path for path in _leaves(folder) if not _fits(path, own)), 3)):
+        if foreign := list(islice((path for path in _leaves(folder) if not _fits(path, (_WRITTEN, *own))), 3)):
             is_run = (folder / "run.sqlite").exists()
             why = "is the folder of a run" if is_run else f"holds other files ({', '.join(foreign)})"
             raise InputError(f"{folder} {why}; name an empty or a new folder")
+
+
+def _check_unchanged(folder: Path) -> None:
+    """Check that the files of a folder are as they were written.
+
+    Raises:
+        InputError: one is not; the message names it.
+    """
+    written: Any = None
+    with suppress(FileNotFoundError, ValueError, RecursionError):
+        written = json.loads((folder / _WRITTEN).read_text(encoding="utf-8"))
+    for name, digest in _digests(folder).items():
+        if not isinstance(written, dict) or written.get(name) != digest:
+            raise InputError(f"{folder / name} is not as groundset wrote it last; delete it, or name another folder")
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of the files in a folder."""
+    found = {}
+    for name in _leaves(folder):
+        if name != _WRITTEN and (folder / name).is_file():
+            with (folder / name).open("rb") as stream:
+                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:

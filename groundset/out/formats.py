@@ -324,7 +324,8 @@ class ExportOptions(Options):
     """Write runs in the formats of other tools.
 
     Exports the samples as questions and all chunks as the corpus; several runs are joined. Samples that a reviewer
-    refused are left out. Files of an earlier export are replaced; a folder with other files is refused.
+    refused are left out. Files of an earlier export are replaced; a folder with other files, or with some that were
+    changed since, is refused.
     """
 
     runs: tuple[Path, ...] = option(..., "The folders of runs.", metavar="RUN...", argument=True)
@@ -384,9 +385,7 @@ def export_run(options: ExportOptions) -> Exported:
     with ExitStack() as stack:
         for name, folder in folders.items():
             row = EXPORTS[name]
-            temporary = stack.enter_context(whole_folder(folder, last=next(iter(row.files))))
-            check_own(folder, row.own)  # again, now that the folder is locked
-            row.write_to(temporary, found)
+            row.write_to(stack.enter_context(whole_folder(folder, last=next(iter(row.files)), own=row.own)), found)
         if MLFLOW in names:
             make_dataset(found, options.out.name, options.tracking, track_texts=options.track_texts)
     has_corpus = any(file.startswith(CORPUS) for name in names for file in EXPORTS[name].files)

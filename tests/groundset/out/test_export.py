@@ -26,7 +26,7 @@ def asked(out: Path) -> list[str]:
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*") if path.is_file())
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +128,19 @@ def test_folders_with_other_files_are_refused(run: Run, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             groundset.export(run, format="beir", out=out)
     assert names(tmp_path / "letters") == ["qrels/letter.docx"]
+
+
+def test_a_file_that_a_person_changed_is_not_replaced(run: Run, tmp_path: Path) -> None:
+    for _ in range(2):
+        groundset.export(run, format="csv,adk", out=tmp_path)
+    edited = tmp_path / "csv" / "questions.csv"
+    edited.write_text(edited.read_text().replace("ferry", "boat"))
+    before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
+    with pytest.raises(InputError, match=r"questions\.csv is not as groundset wrote it last; delete it, or name"):
+        groundset.export(run, format="csv,adk", out=tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
+    edited.unlink()
+    groundset.export(run, format="csv,adk", out=tmp_path)
 
 
 def test_failed_export_changes_no_format(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

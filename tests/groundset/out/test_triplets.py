@@ -40,7 +40,9 @@ def exported(found: EvaluationSet, out: Path) -> dict[str, list[dict[str, str]]]
     out.mkdir()
     ROWS.update(zip(found.runs[0].chunks, found.vectors(), strict=True))
     write_triplets(found, out)
-    return {file.stem: [json.loads(line) for line in file.read_text().splitlines()] for file in sorted(out.iterdir())}
+    return {
+        file.stem: [json.loads(line) for line in file.read_text().splitlines()] for file in sorted(out.glob("*.jsonl"))
+    }
 
 
 def test_rows_have_a_positive_and_negatives_of_their_own_split(tmp_path: Path) -> None:

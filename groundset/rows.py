@@ -13,13 +13,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from groundset.bounded import child_command, limit_memory
 from programs.errors import InputError
-from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, json_of, numbered_lines, opened
+from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, json_of, numbered_lines, opened, small_text
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
@@ -39,6 +39,7 @@ _BEGIN = r"(?:^|(?<=[;\t\n])|(?<=\r)(?!\n))"
 _FORMULA = re.compile(f"^(?=[\t\r\n\0])|{_BEGIN}(?='|[{_UNSEEN}]*[=+@＝＋－＠-])")
 _GUARD = re.compile(f"{_BEGIN}'")
 _JSON_CELLS = ("headings", "start", "end", "retrieval_gt", "chunk_ids", "conversation", "probability")
+_MOST_BYTES = 64 << 20  # of a file of lines
 _ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; larger batches are hardly faster
 
 
@@ -70,23 +71,54 @@ def csv_rows(file: Path) -> Iterator[Row]:
     Raises:
         InputError: the file cannot be read, or a row is malformed; the message names its line.
     """
+    for where, fields in _cells(file):
+        cells = {name: _GUARD.sub("", cell) if cell else None for name, cell in fields.items()}
+        yield (
+            where,
+            {
+                name: json_of(f"{where}, column {name}", cell) if cell and name in _JSON_CELLS else cell
+                for name, cell in cells.items()
+            },
+        )
+
+
+def _cells(file: Path) -> Iterator[Row]:
+    """Yield the rows of a csv file by its first line, which has the names of the columns and most of the separator."""
     csv.field_size_limit(MAX_ROW)
-    reader = csv.DictReader((line.decode() + "\n" for _, line in numbered_lines(file)), strict=True)
+    number = 0
     try:
-        for fields in reader:
-            where = f"{file}, line {reader.line_num}"
+        lines = (line.decode() + "\n" for _, line in numbered_lines(file))
+        first = next(lines, "")
+        rows = csv.DictReader(chain([first], lines), delimiter=max(",;\t|", key=first.count), strict=True)
+        for fields in rows:
+            where = f"{file}, line {(number := rows.line_num)}"
             if None in fields:
                 raise InputError(f"{where}: more cells than columns")
-            cells = {name: _GUARD.sub("", cell) if cell else None for name, cell in fields.items()}
-            yield (
-                where,
-                {
-                    name: json_of(f"{where}, column {name}", cell) if cell and name in _JSON_CELLS else cell
-                    for name, cell in cells.items()
-                },
-            )
+            yield where, fields
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{file}, line {reader.line_num}: not a csv file in UTF-8 ({error})") from error
+        raise InputError(f"{file}, after line {number}: not a csv file in UTF-8 ({error})") from error
+
+
+def named_rows(file: Path, option: str, of_line: str = "") -> Iterator[Row]:
+    """Yield the rows of a .jsonl file, or of a .csv file with the names of its columns in small letters.
+
+    With ``of_line``, each line of a .txt file is a row with a text of that name, too.
+
+    Raises:
+        InputError: the file has another suffix, cannot be read, or is malformed; the message names it.
+    """
+    kind = file.suffix.lower()
+    if kind == ".jsonl":
+        yield from jsonl_rows(file)
+    elif kind == ".csv":
+        for where, fields in _cells(file):
+            yield where, {name.strip().casefold(): value for name, value in fields.items()}
+    elif kind == ".txt" and of_line:
+        for number, line in enumerate(small_text(file, _MOST_BYTES).splitlines(), 1):
+            if line.strip():
+                yield f"{file}, line {number}", {of_line: line}
+    else:
+        raise InputError(f"{option} {file}: name a {'.txt, ' * bool(of_line)}.csv or .jsonl file")
 
 
 def parquet_rows(file: Path, *, longest: int = MAX_ROW, kind: type[InputError] = InputError) -> Iterator[Row]:

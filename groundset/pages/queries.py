@@ -10,8 +10,7 @@ import numpy as np
 
 from groundset.evaluation import Result, differences, measured, search
 from groundset.retrieval.retrievers import RETRIEVERS, Ranking
-from groundset.rows import optional
-from groundset.run.given import question_rows
+from groundset.rows import named_rows, optional
 from groundset.run.run import Run, open_run
 from groundset.stats import Estimate, Units, bootstrap_mean, equal_width, resampling_units, wilson
 from programs.errors import InputError
@@ -71,7 +70,7 @@ def _of_run(run: Run) -> _Side:
 def _of_file(file: Path, run: Run) -> _Side:
     """Read the queries of a file, each once; of several chunks of a query any one serves."""
     chunks: dict[str, list[str]] = {}
-    for where, fields in question_rows(file, "--queries"):
+    for where, fields in named_rows(file, "--queries", "question"):
         if not {"question", "query"} & fields.keys():
             raise InputError(f"{where}: column question or query is missing")
         query = one_line(optional(where, fields, "question") or optional(where, fields, "query") or "")

@@ -1,7 +1,7 @@
 """`groundset generate --dry-run`: what a run would read, ask and cost, without a language model; it writes nothing."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from groundset.printing import Progress, counted, duration, say
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
 from groundset.run.generate import askable, check_reads, own_files
-from groundset.run.given import read_questions
 from groundset.run.options import CommandOptions, prices
 from groundset.run.plan import quotas
 from groundset.run.run import Run
@@ -53,7 +52,7 @@ def forecast(options: CommandOptions) -> int:
     Raises:
         InputError: the input or an option is wrong.
     """
-    own = own_files(options)
+    own, questions = own_files(options)
     made = len(Run(options.out)) if options.out and holds_run(options.out) else 0
     size, name = size_of(options.lm), parse_spec(options.lm).name
     compiled = load_compiled(options.compiled, name, own=own)
@@ -70,18 +69,20 @@ def forecast(options: CommandOptions) -> int:
             f"{len(corpus.skipped)} skipped; chunks dropped: {dropped or 'none'}."
         )
         progress.phase("Judging chunks")
-        for line in _lines(options, corpus, compiled, made):
+        for line in _lines(options, corpus, compiled, questions, made):
             say(line)
     return 0
 
 
-def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: int) -> Iterator[str]:
+def _lines(
+    options: CommandOptions, corpus: Corpus, compiled: Compiled, questions: Iterable[str], made: int
+) -> Iterator[str]:
     """Yield what will be asked, and what that takes."""
     if options.questions:
-        own = [text for text in read_questions(options.questions) if no_question(text) is None]
-        yield f"{counted(len(own), 'different question')} in {options.questions}; near duplicates are asked once."
-        left, cost = max(0, min(options.size or len(own), len(own)) - made), _GIVEN
-        yield from _costs(options, left, left, cost, made)
+        own = sum(no_question(text) is None for text in questions)
+        yield f"{counted(own, 'different question')} in {options.questions}; near duplicates are asked once."
+        left = max(0, min(options.size or own, own) - made)
+        yield from _costs(options, left, left, _GIVEN, made)
         return
     asked = askable(corpus, corpus.order(options.seed), options)
     left = paid = max(0, (options.size or options.row.size or len(asked)) - made)

@@ -117,7 +117,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
     started = time.monotonic()
     if options.track or options.trace:
         location(options.tracking)  # a wrong address is refused before anything is made
-    own = own_files(options)  # likewise
+    own, questions = own_files(options)  # likewise
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(quiet=options.quiet))
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
@@ -141,24 +141,23 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         setup.gate.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
         with setup.gate.stopping_on_signals(progress.note, hard=hard):
-            ending, has_ended = _run(setup, corpus, store, started)
+            ending, has_ended = _run(setup, questions, corpus, store, started)
         if not has_ended:  # a model cannot be freed in the middle of a call, whose response may still be kept
             progress.close()
             stack.pop_all()
         return ending, setup.gate, has_ended
 
 
-def own_files(options: GenerateOptions) -> Compiled:
-    """Return the user's own states, and check the other files that a run needs beside documents.
+def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
+    """Return the user's own states and questions, and check the other files that a run needs beside documents.
 
     Raises:
         InputError: one cannot be used.
     """
     if options.profile_file:
         read_profiles(options.profile_file)
-    if options.questions:
-        read_questions(options.questions)
-    return read_own(options.compiled, options.tracking)
+    questions = read_questions(options.questions) if options.questions else {}
+    return read_own(options.compiled, options.tracking), questions
 
 
 def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
@@ -250,7 +249,9 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
     return corpus, Store.create(options.out, meta)
 
 
-def _run(setup: _Setup, corpus: Corpus, store: Store, started: float) -> tuple[Ending, bool]:
+def _run(
+    setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Store, started: float
+) -> tuple[Ending, bool]:
     """Make the attempts; return how it ended, and whether all calls have ended."""
     options, gate, progress = setup.options, setup.gate, setup.progress
     row, order = options.row, corpus.order(options.seed)
@@ -261,7 +262,7 @@ def _run(setup: _Setup, corpus: Corpus, store: Store, started: float) -> tuple[E
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
     if options.questions:
         search = hybrid(corpus, preparing.index)
-        plan: Plan = planned(options.questions, options.size, setup.embedder, store, search)
+        plan: Plan = planned(questions, options.size, setup.embedder, store, search)
     else:
         search = preparing.search
         asked = askable(corpus, order, options)

@@ -1,16 +1,14 @@
 """The user's own questions: read from a file, grouped with their counts, searched for, and asked one by one."""
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from groundset.corpus.corpus import Corpus
 from groundset.retrieval.index import Index
 from groundset.retrieval.retrievers import bm25, fuse
-from groundset.rows import Row, jsonl_rows, optional
+from groundset.rows import named_rows, optional
 from groundset.run.engine import Duplicates
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Store
@@ -20,10 +18,8 @@ from programs.given import NEAREST, no_question
 from programs.recipe import Search
 from programs.text import plain
 from programs.types import Hit
-from programs.untrusted import small_text
 
 _MOST = 10_000  # different questions; grouping takes quadratic time
-_MOST_BYTES = 64 << 20
 
 
 def read_questions(file: Path) -> Counter[str]:
@@ -33,37 +29,13 @@ def read_questions(file: Path) -> Counter[str]:
         InputError: the file cannot be read, has no column ``question``, no questions or too many.
     """
     found: Counter[str] = Counter()
-    for where, fields in question_rows(file, "--questions"):
+    for where, fields in named_rows(file, "--questions", "question"):
         if "question" not in fields:
             raise InputError(f"{where}: column question is missing; there are {', '.join(fields) or 'none'}")
         found[" ".join((optional(where, fields, "question") or "").split())] += 1
     if not 0 < len(found) <= _MOST:
         raise InputError(f"--questions {file}: give 1 to {_MOST:,} different questions, not {len(found):,}")
     return found
-
-
-def question_rows(file: Path, option: str) -> Iterator[Row]:
-    """Yield the rows of a file of questions; each line of a .txt file is a ``question``.
-
-    Raises:
-        InputError: the file has another suffix, cannot be read, or is malformed; the message names it.
-    """
-    kind = file.suffix.lower()
-    if kind not in (".txt", ".csv", ".jsonl"):
-        raise InputError(f"{option} {file}: name a .txt, .csv or .jsonl file")
-    if kind == ".jsonl":
-        yield from jsonl_rows(file)
-        return
-    text = small_text(file, _MOST_BYTES)
-    lines, separator = io.StringIO(text, newline=""), max(",;\t|", key=text.partition("\n")[0].count)
-    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    plain_lines = ({"question": line} for line in lines if line.strip())
-    rows = csv.DictReader(lines, delimiter=separator) if kind == ".csv" else plain_lines
-    try:
-        for number, fields in enumerate(rows, 1):
-            yield f"{file}, row {number}", {str(name).strip().casefold(): value for name, value in fields.items()}
-    except csv.Error as error:
-        raise InputError(f"{file}: not a csv file ({error})") from error
 
 
 def grouped(questions: Mapping[str, int], encoder: Any) -> dict[str, int]:
@@ -90,10 +62,10 @@ def hybrid(corpus: Corpus, index: Callable[[], Index]) -> Search:
     return search
 
 
-def planned(file: Path, size: int | None, encoder: Any, store: Store, search: Search) -> "Questions":
-    """Return the plan of a run on the questions of a file, which are grouped once."""
+def planned(own: Mapping[str, int], size: int | None, encoder: Any, store: Store, search: Search) -> "Questions":
+    """Return the plan of a run on the user's own questions, which are grouped once."""
     if (found := store.meta("questions")) is None:
-        store.set_meta("questions", found := grouped(read_questions(file), encoder))
+        store.set_meta("questions", found := grouped(own, encoder))
     return Questions(found, size or len(found), search)
 
 

@@ -1,5 +1,7 @@
 """Evaluation sets of other tools become runs, and go out as they came in."""
 
+import csv
+import io
 import json
 import os
 from collections.abc import Callable
@@ -99,12 +101,16 @@ def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], li
     return qa, corpus
 
 
-@pytest.mark.parametrize("format", ["autorag", "csv"])
-def test_import_of_an_export_is_identical(tmp_path: Path, format: str) -> None:
+@pytest.mark.parametrize(("format", "saved_with"), [("autorag", ""), ("csv", ""), ("csv", ";"), ("csv", "\t")])
+def test_import_of_an_export_is_identical(tmp_path: Path, format: str, saved_with: str) -> None:
     whole = two_documents()
     formula = whole.samples[0].model_copy(update={"question": "=1;-2\n'3", "answer": "- nine\n- ten"})
     run = saved(tmp_path / "run", [formula, whole.samples[1].model_copy(update={"retrieval_gt": ()})])
     groundset.export(run, format=format, out=tmp_path / "out")
+    for file in (tmp_path / "out").glob("*.csv") if saved_with else ():
+        rows = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
+        with file.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream, delimiter=saved_with).writerows(rows)
     again = imported(tmp_path / "out", out=tmp_path / "again", format=format)
     assert list(again.chunks.values()) == list(run.chunks.values()), "places, titles and all"
     texts = [[document.text for document in each.documents.values()] for each in (again, run)]

@@ -48,7 +48,8 @@ def test_questions_get_answers_and_a_stopped_run_goes_on(opened: Opened, chunks:
     [
         ("q.csv", '\ufeffuser;question\n1;"What;\nthen?"\n2;\n', {"What; then?": 1, "": 1}),
         ("q.jsonl", '{"question": "Why?", "n": 1}\n\n{"question": " Why?"}\n', {"Why?": 2}),
-        ("q.csv", "user,query\n1,Why?\n", "row 1: column question is missing"),
+        ("q.csv", "user,query\n1,Why?\n", "line 2: column question is missing"),
+        ("q.csv", "question\nWhy, then?\n", "line 2: more cells than columns"),
         ("q.txt", "\n\n", "give 1 to 10,000 different questions, not 0"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import hmac
 import os
-import re
 import secrets
 import signal
 import socket
@@ -22,21 +21,26 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from groundset.options import Options, option
 from groundset.pages.html import evidence_of, marked, policy, render
-from groundset.pages.verdicts import REASONS, agreements, in_review_order, tallies
-from groundset.printing import say
+from groundset.pages.verdicts import (
+    REASONS,
+    agreements,
+    in_review_order,
+    reviewer_name,
+    tallies,
+    tidy_note,
+    verdicts_in,
+)
+from groundset.printing import counted, say
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.store import DATABASE, Review, Store
 from programs.errors import GroundsetError, InputError
 from programs.types import Chunk
 
-_MAX_NAME = 60
 _HOST, _HOSTS = "127.0.0.1", ("127.0.0.1", "localhost")
 _MAX_BODY = 100_000  # bytes
-_MAX_NOTE = 5_000  # characters
 _IDLE_SECONDS = 10.0  # after which a connection is closed
 _SURROUNDING = 1_000  # characters shown before and after a passage
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HEADERS = {
     "Content-Security-Policy": f"{policy('page.css', 'review.js')}; frame-ancestors 'none'",
     "Cache-Control": "no-store",
@@ -53,25 +57,37 @@ class ReviewOptions(Options):
 
     Samples come in an order drawn at random, the same for every reviewer. Verdicts are kept in RUN at once; the same
     command goes on. The page is served on this machine only, until Ctrl-C, at an address with a token that changes at
-    every start.
+    every start. With --verdicts, no page is served.
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
     reviewer: str = option("reviewer", "Name of the reviewer; each has verdicts of their own.", metavar="NAME")
+    verdicts: Path | None = option(
+        None,
+        "Record the verdicts of a .jsonl or .csv file: `id`, `verdict` (signed or refused, good or bad), perhaps "
+        "`reason`, `note` and `reviewer`.",
+        metavar="FILE",
+    )
     port: int = option(0, "Port of the page; 0 is any free port.", metavar="PORT", ge=0, le=65535)
     open: bool = option(True, "Open the page in a browser.")
 
 
 def review(options: ReviewOptions) -> None:
-    """Serve the pages until Ctrl-C.
+    """Serve the pages until Ctrl-C, or record the verdicts of a file.
 
     Raises:
-        InputError: the folder holds no run, or an option is wrong.
+        InputError: the folder holds no run, or an option or the file is wrong.
         RunError: the run is damaged, or its folder cannot be written.
     """
-    name = " ".join(options.reviewer.split())
-    if not name or len(name) > _MAX_NAME or not name.isprintable():
-        raise InputError(f"--reviewer: must have 1 to {_MAX_NAME} printable characters")
+    name = reviewer_name("--reviewer", options.reviewer)
+    if options.verdicts:
+        run = open_run(options.run)
+        reviews = verdicts_in(options.verdicts, run, name)
+        with Store(run.folder / DATABASE) as store, store.transaction():
+            for each in reviews:
+                store.add_review(each)
+        say(f"recorded {counted(len(reviews), 'verdict')}, {sum(each.verdict == 'signed' for each in reviews)} signed")
+        return
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     run = open_run(options.run)
@@ -139,7 +155,7 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         if request.method == "GET":
             return item(number)
         verdict, chosen = request.form.get("verdict"), request.form.getlist("reason")
-        note = _CONTROLS.sub("", request.form.get("note", "").replace("\r\n", "\n")).strip()[:_MAX_NOTE]
+        note = tidy_note(request.form.get("note", ""))
         if verdict not in ("signed", "refused") or not REASONS.keys() >= set(chosen):
             abort(400)
         if verdict == "refused" and (not chosen or ("other" in chosen and not note)):

@@ -1,6 +1,7 @@
 """The verdicts of reviewers: reasons, order of review, shares signed, agreement, and `groundset labels from`."""
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from groundset.files import check_target, is_stream, write_rows
 from groundset.options import Options, option
 from groundset.printing import counted, say
+from groundset.rows import named_rows, optional, required
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
@@ -32,6 +34,9 @@ REASONS = {
     "other": ("other", "Anything else: say it in the note. It becomes no label."),
 }
 Verdicts = Mapping[str, Mapping[str, Review]]  # the last review of each reviewer, by sample and reviewer
+_WORDS: Mapping[str, Any] = {"signed": "signed", "good": "signed", "refused": "refused", "bad": "refused"}
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MAX_NAME, _MAX_NOTE = 60, 5_000  # characters
 _ANSWER = ("incomplete", "unsupported")  # reasons against the answer; the question is good
 
 
@@ -80,6 +85,55 @@ def agreements(samples: Iterable[Sample], verdicts: Verdicts) -> list[Agreement]
         Agreement(names, len(given), sum(one == other for one, other in given), kappa(*zip(*given, strict=True)))
         for names, given in sorted(pairs.items())
     ]
+
+
+def reviewer_name(where: str, text: str) -> str:
+    """Return the name of a reviewer with single spaces.
+
+    Raises:
+        InputError: it is empty, too long or cannot be printed; the message begins with ``where``.
+    """
+    name = " ".join(text.split())
+    if not name or len(name) > _MAX_NAME or not name.isprintable():
+        raise InputError(f"{where}: must have 1 to {_MAX_NAME} printable characters")
+    return name
+
+
+def tidy_note(text: str) -> str:
+    """Return a note as it is kept, without control characters."""
+    return _CONTROLS.sub("", text.replace("\r\n", "\n")).strip()[:_MAX_NOTE]
+
+
+def verdicts_in(file: Path, run: Run, reviewer: str) -> list[Review]:
+    """Return the verdicts on samples of a run in a file, such as `groundset judge` writes; rows without one are passed.
+
+    Raises:
+        InputError: the file cannot be read, or an id or a value is wrong; the message names its line.
+    """
+    known, found = {sample.id for sample in run.samples}, dict[tuple[str, str], Review]()
+    for where, fields in named_rows(file, "--verdicts"):
+        if (given := optional(where, fields, "verdict")) is None:
+            continue
+        name, verdict = required(where, fields, "id", "sample_id"), _WORDS.get(given.strip().casefold())
+        if name not in known:
+            raise InputError(f"{where}, column id: no sample {name} in {run.folder}")
+        if verdict is None:
+            raise InputError(f"{where}, column verdict: {given!r:.60} is none of {', '.join(_WORDS)}")
+        who = reviewer_name(f"{where}, column reviewer", optional(where, fields, "reviewer") or reviewer)
+        if (name, who) in found:
+            raise InputError(f"{where}: a second verdict of {who} on {name}")
+        said = fields.get("reasons") or fields.get("reason") or ""
+        said = ", ".join(map(str, said)) if isinstance(said, list) else str(said)
+        names = [word for word in re.split(r"[,;\s]+", said) if word] if verdict == "refused" else []
+        note = optional(where, fields, "note") or ""
+        if not names or not REASONS.keys() >= set(names):  # in words of one's own
+            names, note = (["other"] if names else []), f"{said}\n{note}"
+        found[name, who] = Review(
+            sample_id=name, reviewer=who, verdict=verdict, reasons=tuple(dict.fromkeys(names)), note=tidy_note(note)
+        )
+    if not found:
+        raise InputError(f"--verdicts {file}: no row has a verdict; write {', '.join(_WORDS)} in a column `verdict`")
+    return list(found.values())
 
 
 class LabelsFromOptions(Options):

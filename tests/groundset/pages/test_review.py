@@ -1,10 +1,12 @@
 """The review pages over HTTP: access, verdicts, and what is shown when."""
 
 import html
+import json
 import re
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -243,6 +245,45 @@ class _Served:
 
     def __exit__(self, *exc_info: object) -> None:
         return None
+
+
+def test_verdicts_of_a_file_are_recorded_all_or_none(
+    make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run()
+    monkeypatch.setattr(command, "open_run", lambda _: run)
+
+    def record(name: str, *lines: str) -> None:
+        (tmp_path / name).write_text("\n".join(lines))
+        command.review(command.ReviewOptions(run=run.folder, reviewer="ann", verdicts=tmp_path / name))
+
+    record(
+        "of_a_spreadsheet.csv", "ID;verdict;reason;reviewer", "s0;signed;;", 's1;Bad;"vague, incomplete";ben', "s2;;;"
+    )
+    record("judged.jsonl", *(json.dumps({"id": name, "verdict": verdict, "reason": "not clear: who?", "answer": "x"})
+                             for name, verdict in (("s0", "bad"), ("s1", "good"), ("s2", None))))  # fmt: skip
+    assert capsys.readouterr().out == "recorded 2 verdicts, 1 signed\n" * 2
+    kept = [(each.sample_id, each.reviewer, each.verdict, each.reasons, each.note) for each in Run(run.folder).reviews]
+    assert kept == [
+        ("s0", "ann", "signed", (), ""),
+        ("s1", "ben", "refused", ("vague", "incomplete"), ""),
+        ("s0", "ann", "refused", ("other",), "not clear: who?"),
+        ("s1", "ann", "signed", (), "not clear: who?"),
+    ]
+    good = '{"id": "s0", "verdict": "good"}'
+    for line, message in (
+        ('{"id": "s9", "verdict": "good"}', "line 2, column id: no sample s9 in"),
+        ('{"id": "s1", "verdict": "ok"}', "line 2, column verdict: 'ok' is none of signed, good, refused, bad"),
+        ('{"id": "s1", "verdict": "bad", "reviewer": "\\u0007"}', "line 2, column reviewer: must have 1 to 60"),
+        (good, "line 2: a second verdict of ann on s0"),
+    ):
+        with pytest.raises(InputError, match=message):
+            record("wrong.jsonl", good, line)
+    with pytest.raises(
+        InputError, match="no row has a verdict; write signed, good, refused, bad in a column `verdict`"
+    ):
+        record("none.csv", "id,verdicts", "s0,good")
+    assert len(Run(run.folder).reviews) == len(kept)
 
 
 def test_the_port_is_taken(make_run: MakeRun) -> None:

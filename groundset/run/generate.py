@@ -42,6 +42,12 @@ from programs.types import Chunk
 
 _STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
 _SIGNALLED = 128
+# When the fitted head of a step judges.
+_HEADS = {
+    "chunk": "only with --chunk-critic head, where the recipe judges chunks",
+    "judge": "only with --critic head",
+    "grounding": "only for guided models",
+}
 
 
 def generate(options: GenerateOptions) -> int:
@@ -91,8 +97,8 @@ class _Setup(NamedTuple):
     def by_head(self) -> dict[str, bool]:
         """Return whether a fitted head judges, by the steps that have one."""
         options = self.options
-        judges = {"chunk": options.chunk_critic == "head", "judge": options.critic == "head"}
-        return {**judges, "grounding": bool(options.guided)}
+        chunks = options.row.judges_chunks and options.chunk_critic == "head"
+        return {"chunk": chunks, "judge": options.critic == "head", "grounding": bool(options.guided)}
 
     def record(self) -> dict[str, Any]:
         """Return the entries of ``run.json`` on what a run is made with."""
@@ -210,11 +216,9 @@ def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, st
 def _used(own: Compiled, setup: _Setup) -> str:
     """Return in one line what of the user's states and heads takes effect."""
     used = [*own.states, *(f"the head of {name}" for name in own.heads if setup.by_head[name])]
-    unused = [f"the head of {name}" for name in own.heads if not setup.by_head[name]]
+    unused = [f"the head of {name} ({_HEADS[name]})" for name in own.heads if not setup.by_head[name]]
     line = f"--compiled {setup.options.compiled}: {', '.join(used) or 'nothing differs from what is shipped'}"
-    return line + (
-        f"; {', '.join(unused)} is not used, since a language model judges (--critic head)" if unused else ""
-    )
+    return line + (f"; not used: {', '.join(unused)}" if unused else "")
 
 
 def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
@@ -255,7 +259,7 @@ def _run(
     """Make the attempts; return how it ended, and whether all calls have ended."""
     options, gate, progress = setup.options, setup.gate, setup.progress
     row, order = options.row, corpus.order(options.seed)
-    by_head = row.judges_chunks and options.chunk_critic == "head"
+    by_head = setup.by_head["chunk"]
     progress.phase("Preparing chunks", len(order))
     head = setup.head("chunk") if by_head else None
     preparing = Preparing(corpus, order, setup.embedder, head, options.engine, store, progress, gate.check)

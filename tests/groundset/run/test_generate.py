@@ -1,6 +1,7 @@
 """Whole runs: documents in, samples and rejects out."""
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -285,7 +286,9 @@ def test_pairs_are_chunks_that_are_alike_but_apart(opened: Opened, chunks: Path,
         assert abs(first - second) > 1 or len({chunk.doc_id for chunk in sample.contexts}) == 2
 
 
-def test_compiled_states_are_served(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_compiled_states_are_served(
+    opened: Opened, chunks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     import dspy
 
     from programs.step import STEPS
@@ -296,8 +299,11 @@ def test_compiled_states_are_served(opened: Opened, chunks: Path, tmp_path: Path
     predictor.demos = [dspy.Example(passage="p", question="q?", reason="r", answer="a", clear=True)]
     predictor.save(folder / "judge.json")
     opened.script.answers[""] = opened.script.answers["judge"]  # the script knows steps by their instructions
-    run = opened.run(chunks=chunks, out=tmp_path / "run", compiled=str(folder), size=2, mix="simple=1")
+    shutil.copytree(tmp_path / "data" / "compiled" / "head", folder / "head")
+    run = opened.run(chunks=chunks, out=tmp_path / "run", compiled=str(folder), size=2, mix="simple=1", quiet=False)
     assert run.record["compiled"]["steps"] == ["judge"]
+    told = ": judge, the head of chunk; not used: the head of judge (only with --critic head)\n"
+    assert told in capsys.readouterr().err
     assert any(str(request.system).startswith("Judge like an owl.") for _, request in opened.script.requests)
     with pytest.raises(RunError, match="--compiled"):
         opened.run(chunks=chunks, out=tmp_path / "run", compiled="none", size=3, mix="simple=1")

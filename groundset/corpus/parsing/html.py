@@ -10,8 +10,8 @@ from bs4 import BeautifulSoup, Comment, ParserRejectedMarkup, Tag
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
-from groundset.corpus.parsing import LOWERED, RAISED, Parsed, UnparsableError, clean, decode
-from groundset.corpus.parsing.markdown import heading_title, parse_markdown
+from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
+from groundset.corpus.parsing.markdown import heading_title, parse_markdown, script_of
 
 # No inline markup, and the first row of a table is its header.
 MARKDOWN_OPTIONS: dict[str, Any] = {
@@ -219,19 +219,13 @@ def _main_content(root: Tag) -> Tag:
 def _set_script(raised: Tag) -> None:
     """Write raised and lowered digits as such, so that they do not join the number before; marks of notes go apart."""
     text, is_sup = raised.get_text().strip(), raised.name != "sub"
-    shown = text.translate(RAISED if is_sup else LOWERED)
-    before = raised.find_previous(string=True) or ""
     is_note = raised.name == "a" or raised.find("a") or raised.find_parent("a")
     if is_sup and is_note and (mark := re.fullmatch(r"[\d*†‡]+(?:[,–-] ?\d+)*|[a-z]", text)):
         raised.replace_with(f" [{mark[0]}]")
     elif raised.name == "a":
         return
-    elif re.fullmatch("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋]*", shown):
+    elif shown := script_of(text, str(raised.find_previous(string=True) or ""), is_sup=is_sup):
         raised.replace_with(shown)
-    elif re.match(r"[\d(+−-]", text) or (
-        before[-1:].isdigit() and re.fullmatch("[b-zA-Z]", text) and text not in "dehos"
-    ):
-        raised.replace_with(f"{'^' if is_sup else '_'}({text.strip('()')})")
 
 
 def _straighten(table: Tag) -> None:

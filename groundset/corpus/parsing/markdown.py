@@ -10,12 +10,14 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from groundset.corpus.parsing import Parsed
+from groundset.corpus.parsing import LOWERED, RAISED, Parsed
 from programs.types import Heading
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?!\s*\n)(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _KEY = re.compile(r"[a-z][\w.-]*|(?i:title|date|author)")  # "Note: text" between two rules is text
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
+# Raised and lowered text, but for that in code.
+_SCRIPT = re.compile(r"^```.*?^```|`[^`\n]*`|<(su[pb])>([^<>\n]{1,40})</\1>", re.MULTILINE | re.DOTALL)
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SHOWN = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
 _MAX_HEADING = 1_000  # characters; longer ones are paragraphs above a line of dashes
@@ -24,10 +26,25 @@ _MAX_HEADING = 1_000  # characters; longer ones are paragraphs above a line of d
 def parse_markdown(text: str) -> Parsed:
     """Parse Markdown into its text without front matter and empty HTML, its title and its headings."""
     title, text = _without_front_matter(text)
+    text = _SCRIPT.sub(_scripted, text)
     bare = _without_empty_html(text, _outline(text, {}))
     links: dict[str, Any] = {}
     headings = _headings(bare, _outline(bare, links), links)
     return Parsed(bare, title or heading_title(bare, headings), headings)
+
+
+def script_of(text: str, before: str, *, is_sup: bool) -> str:
+    """Return raised or lowered text after another as one that does not join a number; empty for ordinals and words."""
+    shown = text.translate(RAISED if is_sup else LOWERED)
+    if re.fullmatch("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋]*", shown):
+        return shown
+    is_power = before[-1:].isdigit() and re.fullmatch("[b-zA-Z]", text) and text not in "dehos"
+    return f"{'^' if is_sup else '_'}({text.strip('()')})" if is_power or re.match(r"[\d(+−-]", text) else ""
+
+
+def _scripted(found: re.Match[str]) -> str:
+    before = found.string[max(0, found.start() - 1) : found.start()]
+    return script_of(found[2] or "", before, is_sup=found[1] == "sup") or found[2] or found[0]
 
 
 def heading_title(text: str, headings: Sequence[Heading]) -> str | None:

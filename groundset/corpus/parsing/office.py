@@ -27,6 +27,8 @@ _READERS: dict[str, Callable[[bytes], str]] = {
 }
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _TEXTS = _PAGES | frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx"})
+# Raised or lowered by two points or more: another way to write an exponent or an index.
+_POSITION = re.compile(rb'<w:position w:val="(-?)(?:[4-9]|[1-9]\d+)" ?/>')
 _INTEGRAL = '<m:naryPr><m:chr m:val="∫"/>'.encode()  # the sign unless another one follows; markitdown knows no default
 _PROPERTIES = re.compile(rb"<m:(f|acc|bar|d|groupChr)>(?!<m:\1Pr)")  # markitdown fails without them
 # Text boxes of newer documents, which mammoth reads only as older ones.
@@ -91,6 +93,9 @@ def _readable(content: bytes, kind: str) -> bytes:
         prepared(page := parse_tree(clean(decode(content))))
         return str(page).encode()
     content = _PROPERTIES.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(b"<m:naryPr>", _INTEGRAL)
+    content = _POSITION.sub(
+        lambda found: b'<w:vertAlign w:val="%s"/>' % (b"subscript" if found[1] else b"superscript"), content
+    )
     if b"<wps:txbx" not in content:
         return content
     content = _ALTERNATIVES.sub(lambda found: found[0] if b"<w:txbxContent" in found[2] else found[1], content)

@@ -143,6 +143,10 @@ class TestHtml:
         )
         shown = "10⁶ m² of CO₂, xⁿ⁺¹, 2^(1.5), the 4th, in 1998 [1], 2000², 2^(k), 10⁶, x [4], 3 m s⁻¹"
         assert parsed(page, ".html").text == shown
+        markdown = "640<sup>2</sup> x<sub>i</sub>, CO<sub>2</sub>, 2<sup>1.5</sup>, the 4<sup>th</sup>"
+        assert parsed(markdown, ".md").text == "640² xi, CO₂, 2^(1.5), the 4th"
+        code = "`x<sup>2</sup>`\n\n```html\n<p>x<sup>2</sup></p>\n```"
+        assert parsed(code, ".md").text == code
         assert parsed("In 1998¹ and, later, 2004².", ".txt").text == "In 1998 [1] and, later, 2004 [2]."
 
     def test_formula_stands_once(self) -> None:
@@ -221,9 +225,10 @@ class TestOffice:
         table = f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in rows)}</w:tbl>"
         style = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
         raised = f"<w:p><w:r><w:t>10</w:t></w:r><w:r>{style}<w:t>6</w:t></w:r></w:p>"
+        raised += raised.replace('vertAlign w:val="superscript"', 'position w:val="6"')
         text = "It says &lt;!DOCTYPE html&gt; here."
         found = parse(docx(paragraph(text) + raised + table, one=bytes(9 << 20)), ".docx")
-        assert found.text.startswith("It says <!DOCTYPE html> here.\n\n10⁶\n\n| Region | Product |")
+        assert found.text.startswith("It says <!DOCTYPE html> here.\n\n10⁶\n\n10⁶\n\n| Region | Product |")
         assert "| EU | Hub |" in found.text
 
     def test_word_equations(self) -> None:

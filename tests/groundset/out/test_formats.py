@@ -273,11 +273,8 @@ def test_conversations_and_other_answers_have_their_places(tmp_path: Path) -> No
     found = odd_set()
     assert [row["conversation"] for row in TABLES["qa"].tables(found)["test"].to_pylist()] == [None, MESSAGES]
     [golden] = rows(written(found, "deepeval", tmp_path) / "conversations.json")
-    assert (golden["scenario"], golden["expected_outcome"], golden["turns"]) == (
-        found.samples[1].question,
-        found.samples[1].answer,
-        MESSAGES,
-    )
+    told = found.samples[1].question, found.samples[1].answer, MESSAGES
+    assert (golden["scenario"], golden["expected_outcome"], golden["turns"]) == told
     assert golden["additional_metadata"]["answer_variants"] == ["Fine."]
     [row] = rows(written(found, "ragas", tmp_path) / "conversations.jsonl")
     assert [message["type"] for message in row["user_input"]] == ["human", "ai", "human"]

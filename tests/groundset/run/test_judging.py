@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from labelled import write
 from model_server import serving
 from scripted import ScriptedEngine, scripted_lm
 
@@ -42,11 +43,6 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
         return engine
 
     return script
-
-
-def write(file: Path, rows: list[dict[str, Any]]) -> Path:
-    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return file
 
 
 def run_command(kind: str, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:

@@ -196,23 +196,18 @@ def test_ragas_rows(tmp_path: Path) -> None:
     folder, texts = written(two_documents(), "ragas", tmp_path), [each.text for each in two_documents().chunks]
     one, two = rows(folder / "testset.jsonl")
     assert two == {
-        "user_input": "What does Clock say?",
-        "reference": "That it is “fine”.",
-        "reference_contexts": [texts[1], texts[3]],
-        "reference_context_ids": ["clock-0000", "ferry-0001"],
+        "user_input": "What does Clock say?", "reference": "That it is “fine”.",
+        "reference_contexts": [texts[1], texts[3]], "reference_context_ids": ["clock-0000", "ferry-0001"],
         "synthesizer_name": "multi_hop_specific_query_synthesizer",
-    }
+    }  # fmt: skip
     assert one["synthesizer_name"] == "single_hop_specific_query_synthesizer"
     old = rows(folder / "testset-0.1.jsonl")[1]
     place = {"filename": "clock.md", "title": "Clock", "document_id": "clock", "chunk_id": "clock-0000"}
     assert old.pop("metadata")[0] == place
     assert old == {
-        "question": "What does Clock say?",
-        "contexts": [texts[1], texts[3]],
-        "ground_truth": "That it is “fine”.",
-        "evolution_type": "simple",
-        "episode_done": True,
-    }
+        "question": "What does Clock say?", "contexts": [texts[1], texts[3]], "ground_truth": "That it is “fine”.",
+        "evolution_type": "simple", "episode_done": True,
+    }  # fmt: skip
     either = changed(retrieval_gt=(("ferry-0002", "ferry-0001"),))
     [row] = rows(written(with_samples(either), "ragas", tmp_path / "either") / "testset.jsonl")
     assert row["synthesizer_name"] == "single_hop_specific_query_synthesizer", "an alternative is no second hop"
@@ -220,25 +215,16 @@ def test_ragas_rows(tmp_path: Path) -> None:
 
 def test_deepeval_golden(tmp_path: Path) -> None:
     found = two_documents()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
+    about = {
+        "evolution": "simple", "kind": None, "language": "en", "split": "test", "paths": ["clock.md", "ferry.md"],
+        "chunk_ids": ["clock-0000", "ferry-0001"], "retrieval_gt": [["clock-0000"], ["ferry-0001"]],
+        "answerable": True, "rank": 1, "probability": 0.9,
+    }  # fmt: skip
     assert rows(written(found, "deepeval", tmp_path) / "goldens.json")[1] == {
-        "name": "q-2",
-        "input": "What does Clock say?",
-        "expected_output": "That it is “fine”.",
-        "context": [found.chunks[1].text, found.chunks[3].text],
-        "source_file": "clock.md",
-        "additional_metadata": {
-            "evolution": "simple",
-            "kind": None,
-            "language": "en",
-            "split": "test",
-            "paths": ["clock.md", "ferry.md"],
-            "chunk_ids": ["clock-0000", "ferry-0001"],
-            "retrieval_gt": [["clock-0000"], ["ferry-0001"]],
-            "answerable": True,
-            "rank": 1,
-            "probability": 0.9,
-        },
-    }
+        "name": "q-2", "input": "What does Clock say?", "expected_output": "That it is “fine”.",
+        "context": [found.chunks[1].text, found.chunks[3].text], "source_file": "clock.md",
+        "additional_metadata": about,
+    }  # fmt: skip
 
 
 def test_adk_is_what_the_published_transformer_makes_of_the_benchmark(tmp_path: Path) -> None:

@@ -30,17 +30,11 @@ def test_verdicts_become_labels(make_run: MakeRun) -> None:
     rows = {row["question"]: row for row in labels_of(run, Counter())}
     assert all(row.pop("id").startswith("review-") for row in rows.values())
     assert rows["When does the ferry leave Tollvik?"] == {
-        "document": "guide",
-        "topic": "Guide g",
-        "passage": PASSAGES[0].replace("*", ""),
-        "question": "When does the ferry leave Tollvik?",
-        "label": "good",
-        "reason": "ok",
-        "explanation": "Sample s0 of the run run.",
-        "origin": "scripted",
-        "language": "en",
+        "document": "guide", "topic": "Guide g", "passage": PASSAGES[0].replace("*", ""),
+        "question": "When does the ferry leave Tollvik?", "label": "good", "reason": "ok",
+        "explanation": "Sample s0 of the run run.", "origin": "scripted", "language": "en",
         "answer": {"text": "at nine", "label": "correct"},
-    }
+    }  # fmt: skip
     vague = rows["Who built the bridge?"]
     assert (vague["label"], vague["reason"], vague["explanation"]) == ("bad", "vague", "Which bridge?")
     assert "answer" not in vague
@@ -62,12 +56,8 @@ def test_what_becomes_no_label(make_run: MakeRun) -> None:
     )
     left_out: Counter[str] = Counter()
     assert labels_of(run, left_out) == []
-    assert left_out == {
-        "reviewers disagree": 1,
-        "refused for another reason": 1,
-        "unanswerable question": 1,
-        "passages of several documents": 1,
-    }
+    whys = "reviewers disagree", "refused for another reason", "unanswerable question", "passages of several documents"
+    assert left_out == dict.fromkeys(whys, 1)
 
 
 def test_reviewers_of_one_mind(make_run: MakeRun) -> None:

@@ -14,14 +14,15 @@ import sys
 import traceback
 from collections.abc import Callable
 from importlib import import_module
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 _ROOT = str(Path(__file__).parents[1])
 # Threads of numeric libraries would only take memory for their stacks.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-_LENGTH = 8
 _WAITING = 20  # seconds of waiting for disks and other processes that are allowed for each second of processor time
 
 
@@ -48,6 +49,7 @@ class BoundedProcess:
         self._function = function
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
         self._is_killed = False
 
     def __call__(self, argument: Any, seconds: float) -> Any:
@@ -81,26 +83,22 @@ class BoundedProcess:
         if process is None:
             return 0
         process.kill()
-        process.communicate()
-        return process.returncode
+        if self._connection is not None:
+            self._connection.close()
+        return process.wait()
 
     def _call(self, argument: Any, seconds: float) -> Any:
         if self._is_killed:
             raise LimitError("was ended")
-        if self._process is None:
-            command = child_command("groundset.bounded:_serve", self._function, str(self._limits.memory_mb))
-            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-            environment = os.environ | ONE_THREAD
-            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=environment)
-        assert self._process.stdin and self._process.stdout  # noqa: PT018
+        connection = self._started()
         try:
-            _send(self._process.stdin, json.dumps([seconds, seconds * _WAITING, argument]).encode())
-            kind, content = json.loads(_received(self._process.stdout, self._limits.output_mb << 20))
-        except (OSError, EOFError):
+            connection.send_bytes(json.dumps([seconds, seconds * _WAITING, argument]).encode())
+            kind, content = json.loads(connection.recv_bytes(self._limits.output_mb << 20))
+        except (EOFError, ConnectionError):
             raise self._cause_of_death(seconds) from None
-        except LimitError:
+        except OSError:  # of a longer answer
             self.end()
-            raise
+            raise LimitError(f"gives more than {_amount(self._limits.output_mb)} of text") from None
         if kind == "memory":
             self.end()
             raise _DiedError(f"takes more than {_amount(self._limits.memory_mb)} of memory")
@@ -109,6 +107,19 @@ class BoundedProcess:
             error.add_note(content["traceback"])
             raise error
         return content
+
+    def _started(self) -> Connection:
+        """Return the connection to the process, which is started if there is none."""
+        if self._process is None or self._connection is None:
+            self._connection, theirs = Pipe()
+            descriptor, limit = theirs.fileno(), self._limits.memory_mb
+            command = child_command("groundset.bounded:_serve", self._function, str(limit), str(descriptor))
+            none, environment = subprocess.DEVNULL, os.environ | ONE_THREAD  # libraries may print
+            self._process = subprocess.Popen(
+                command, stdin=none, stdout=none, stderr=none, env=environment, pass_fds=[descriptor]
+            )
+            theirs.close()
+        return self._connection
 
     def _cause_of_death(self, seconds: float) -> LimitError:
         """Return the error for a child that has ended."""
@@ -150,45 +161,27 @@ def _amount(megabytes: int) -> str:
     return f"{megabytes / 1024:g} GB" if megabytes >= 1024 else f"{megabytes} MB"
 
 
-def _send(stream: IO[bytes], data: bytes) -> None:
-    stream.write(len(data).to_bytes(_LENGTH, "big") + data)
-    stream.flush()
-
-
-def _received(stream: IO[bytes], most: int) -> bytes:
-    length = int.from_bytes(stream.read(_LENGTH), "big")
-    if length > most:
-        raise LimitError(f"gives more than {_amount(most >> 20)} of text")
-    data = stream.read(length)
-    if not data or len(data) < length:
-        raise EOFError
-    return data
-
-
-def _serve(function: str, memory_mb: str) -> None:
-    """Serve requests from standard input until it is closed, also in the middle of a request."""
+def _serve(function: str, memory_mb: str, descriptor: str) -> None:
+    """Serve requests from a connection until it is closed, also in the middle of a request."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    # Libraries may print to standard output.
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    os.dup2(0, 1)
-    Thread(target=_end_with_parent, args=[requests], daemon=True).start()
+    connection = Connection(int(descriptor))
+    Thread(target=_end_with_parent, args=[connection], daemon=True).start()
     limit_memory(int(memory_mb))
     module, _, name = function.partition(":")
     call: Callable[[Any], Any] = getattr(import_module(module), name)
     while True:
-        seconds, waiting, argument = json.loads(_received(requests, sys.maxsize))
+        seconds, waiting, argument = json.loads(connection.recv_bytes())
         signal.setitimer(signal.ITIMER_PROF, seconds)  # the signals end native code too
         signal.setitimer(signal.ITIMER_REAL, waiting)
         answer = _answer(call, argument)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        _send(answers, answer)
+        connection.send_bytes(answer)
 
 
-def _end_with_parent(requests: IO[bytes]) -> None:
+def _end_with_parent(connection: Connection) -> None:
     hung_up = select.poll()
-    hung_up.register(requests, 0)  # without events, only the end of the pipe is reported
+    hung_up.register(connection, 0)  # without events, only its end is reported
     hung_up.poll()
     os._exit(1)
 

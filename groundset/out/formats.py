@@ -7,7 +7,7 @@ line, the help and the tests take the rest from the table. Formats that are more
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from groundset.files import check_own, whole_folder
 from groundset.options import Options, option
@@ -102,6 +102,11 @@ class Export(NamedTuple):
             self.write(found, folder)
 
 
+def _one(name: str, columns: Any, about: str = "", *, ascii: bool = False, splits: bool = True) -> Export:
+    """Return a format that is one file of questions."""
+    return Export({name: File(questions, columns, ascii)}, about, splits)
+
+
 _ABOUT = ("evolution", "kind", "language", "split", "retrieval_gt", "answerable")
 _CHUNK = tuple(name for name in Chunk.model_fields if name != "metadata")
 _METADATA = {name: name for name in (*_ABOUT, "paths", "chunk_ids", "rank", "probability")} | {
@@ -122,9 +127,9 @@ TABLES: Mapping[str, File] = {
 }  # fmt: skip
 EXPORTS: Mapping[str, Export] = {
     # As `transform_benchmark.py` of Auto RAG Eval makes it.
-    "adk": Export(
-        {"evaluation.json": File(questions, {"query": "question", "expected_tool_use": [], "reference": "answer"})},
-        "(for the Agent Development Kit)",
+    "adk": _one(
+        "evaluation.json", {"query": "question", "expected_tool_use": [], "reference": "answer"},
+        "(for the Agent Development Kit)", splits=False,
     ),
     "autorag": Export(
         {
@@ -138,27 +143,18 @@ EXPORTS: Mapping[str, Export] = {
         write=write_corpus,
     ),
     # The keys of the README of its generator (GoogleCloudPlatform/generative-ai, `search/auto-rag-eval`).
-    "autorageval": Export(
-        {
-            "benchmark.json": File(
-                questions,
-                {"context": "context", "Q&A Gen Profile": "profile", "Question": "question", "Answer": "answer"},
-            )
-        },
-        "(for Auto RAG Eval)",
+    "autorageval": _one(
+        "benchmark.json",
+        {"context": "context", "Q&A Gen Profile": "profile", "Question": "question", "Answer": "answer"},
+        "(for Auto RAG Eval)", splits=False,
     ),
     # The prompts of an evaluation of a knowledge base, which are the same with and without generation.
-    "bedrock": Export(
-        {
-            "prompts.jsonl": File(
-                questions,
-                {"conversationTurns": lambda row: [
-                    {"prompt": {"content": [{"text": row["question"]}]},
-                     "referenceResponses": [{"content": [{"text": row["answer"]}]}]}]},
-                ascii=True,
-            )
-        },
-        "(for Amazon Bedrock)",
+    "bedrock": _one(
+        "prompts.jsonl",
+        {"conversationTurns": lambda row: [
+            {"prompt": {"content": [{"text": row["question"]}]},
+             "referenceResponses": [{"content": [{"text": row["answer"]}]}]}]},
+        "(for Amazon Bedrock)", ascii=True, splits=False,
     ),
     # As `GenericDataLoader` reads it, without the metadata. Source: Thakur et al., BEIR (2021); package beir.
     "beir": Export(
@@ -203,16 +199,11 @@ EXPORTS: Mapping[str, Export] = {
     ),
     "hf": Export(TABLES, "(for load_from_disk of datasets)", splits=True),
     # As `json_dataset` of Inspect reads samples.
-    "inspect": Export(
-        {
-            "samples.jsonl": File(
-                questions,
-                {"id": "id", "input": "question", "target": "answer",
-                 "metadata": {**_METADATA, "contexts": "gold", "conversation?": "conversation"}},
-            )
-        },
+    "inspect": _one(
+        "samples.jsonl",
+        {"id": "id", "input": "question", "target": "answer",
+         "metadata": {**_METADATA, "contexts": "gold", "conversation?": "conversation"}},
         "(for Inspect AI)",
-        splits=True,
     ),
     "jsonl": Export(
         {
@@ -227,15 +218,9 @@ EXPORTS: Mapping[str, Export] = {
         {"items.csv": File(questions, _ITEM), "items.jsonl": File(questions, _ITEM, ascii=True)}, splits=True
     ),
     # As `Client.create_examples` takes them. `outputs` is the name in its interface and in all versions of its client.
-    "langsmith": Export(
-        {
-            "examples.jsonl": File(
-                questions,
-                {"inputs": _ASKED, "outputs": _EXPECTED, "metadata": {"id": "id", **_METADATA}, "split?": "split"},
-                ascii=True,
-            )
-        },
-        splits=True,
+    "langsmith": _one(
+        "examples.jsonl",
+        {"inputs": _ASKED, "outputs": _EXPECTED, "metadata": {"id": "id", **_METADATA}, "split?": "split"}, ascii=True,
     ),
     # As `merge_records` of MLflow 3.17 takes them; `export_run` merges them.
     MLFLOW: Export(
@@ -245,37 +230,21 @@ EXPORTS: Mapping[str, Export] = {
     ),
     # As `Dataset.read_jsonl_from_file` reads it; an `id` would have to be a UUID. Metrics take the value of `context`
     # for what was retrieved, so the gold ones are not called so.
-    "opik": Export(
-        {
-            "items.jsonl": File(
-                questions,
-                {"sample_id": "id", "input": "question", "expected_output": "answer", "reference_contexts": "gold",
-                 "conversation?": "conversation", "metadata": _METADATA},
-            )
-        },
-        splits=True,
+    "opik": _one(
+        "items.jsonl",
+        {"sample_id": "id", "input": "question", "expected_output": "answer", "reference_contexts": "gold",
+         "conversation?": "conversation", "metadata": _METADATA},
     ),
     # As `Client.datasets.create_dataset` takes examples; the page reads it, too, if lines are those of ASCII.
-    "phoenix": Export(
-        {
-            "examples.jsonl": File(
-                questions,
-                {"id": "id", "input": _ASKED, "output": _EXPECTED, "metadata": _METADATA, "splits?": "split"},
-                ascii=True,
-            )
-        },
-        splits=True,
+    "phoenix": _one(
+        "examples.jsonl",
+        {"id": "id", "input": _ASKED, "output": _EXPECTED, "metadata": _METADATA, "splits?": "split"}, ascii=True,
     ),
     # Test cases; of a list of texts, promptfoo would make a case each. What to assert is left to `defaultTest`.
-    "promptfoo": Export(
-        {
-            "tests.jsonl": File(
-                questions,
-                {"description": "id", "metadata": _METADATA, "vars": {
-                    "question": "question", "answer": "answer", "context": lambda row: "\n\n".join(row["gold"])}},
-            )
-        },
-        splits=True,
+    "promptfoo": _one(
+        "tests.jsonl",
+        {"description": "id", "metadata": _METADATA, "vars": {
+            "question": "question", "answer": "answer", "context": lambda row: "\n\n".join(row["gold"])}},
     ),
     # `SingleTurnSample`, `Testset` and `MultiTurnSample` of Ragas 0.4.3, which know no alternatives, and `DataRow` of
     # 0.1.21. Retrieval is measured against the contexts.

@@ -19,7 +19,7 @@ import hashlib
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from importlib import metadata
 from pathlib import Path
@@ -33,7 +33,7 @@ from groundset.bounded import BoundedProcess, LimitError, Limits
 from groundset.files import data_path, write_text
 from groundset.models.catalogue import CATALOGUE, ModelEntry, cache_home, file_sha256, get_entry, near_matches
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
-from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
+from groundset.models.journal import Engine, Journal, Variants
 from programs.errors import GroundsetError, InputError, ModelError, UnknownModelError
 
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
@@ -87,7 +87,7 @@ class Model(AbstractContextManager["Model"]):
         self._engine = engine
         # The journal is the cache, and the engine repeats what may succeed the second time.
         once = {"cache": False, "num_retries": 0, "callbacks": [Variants()]}
-        self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, async_engine=AsyncEngine(engine), **once)
+        self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, **once)
         self.name, self.sha256, self.small, self.guided = name, sha256, small, guided
         _LOG.setLevel(logging.ERROR)  # DSPy warns about every completion that reaches its limit
 
@@ -276,36 +276,24 @@ class Parser:
     Attributes:
         name: its name in the catalogue.
         sha256: the hash of its weights.
-        language: the code of the only language that it reads.
     """
 
     def __init__(self, name: str, sha256: str, pipeline: Any) -> None:
         """Wrap a spaCy pipeline; see :func:`open_parser`."""
-        self.name, self.sha256, self.language = name, sha256, str(pipeline.lang)
-        self._pipeline = pipeline
-        self._cache: dict[str, Any] = {}  # the most recently used last
+        self.name, self.sha256, self._pipeline = name, sha256, pipeline
+        self._parsed: dict[str, Any] = {}  # the last ones
         self._lock = threading.Lock()
 
-    def __call__(self, sentence: str) -> Any:
-        """Return spaCy's parse of a sentence, which is truncated if it is very long."""
-        sentence = sentence[:_MAX_LENGTH]
+    def __call__(self, sentences: Sequence[str]) -> list[Any]:
+        """Return spaCy's parses of sentences, which are truncated if they are very long."""
+        asked = [sentence[:_MAX_LENGTH] for sentence in sentences]
         with self._lock:
-            cached = self._cache.pop(sentence, None)
-            return self._store(sentence, self._pipeline(sentence) if cached is None else cached)
-
-    def read_ahead(self, sentences: Iterable[str]) -> None:
-        """Parse sentences in batches and cache them; the results are the same."""
-        with self._lock:
-            unique = dict.fromkeys(sentence[:_MAX_LENGTH] for sentence in sentences)
-            missing = [sentence for sentence in unique if sentence not in self._cache][:_CACHE_SIZE]
-            for sentence, parsed in zip(missing, self._pipeline.pipe(missing, batch_size=_BATCH), strict=True):
-                self._store(sentence, parsed)
-
-    def _store(self, sentence: str, parsed: Any) -> Any:
-        self._cache[sentence] = parsed
-        if len(self._cache) > _CACHE_SIZE:
-            del self._cache[next(iter(self._cache))]
-        return parsed
+            new = list(dict.fromkeys(sentence for sentence in asked if sentence not in self._parsed))
+            self._parsed |= zip(new, self._pipeline.pipe(new, batch_size=_BATCH), strict=True)
+            found = [self._parsed[sentence] for sentence in asked]
+            for sentence in list(self._parsed)[:-_CACHE_SIZE]:
+                del self._parsed[sentence]
+        return found
 
 
 def open_parser(spec: str, *, notify: Notify = say_err) -> Parser:

@@ -365,11 +365,7 @@ def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     else:
         from programs.guided import Guided
 
-        def parse(sentences: Sequence[str]) -> list[Any]:
-            parser.read_ahead(sentences)
-            return list(map(parser, sentences))
-
-        programs = {"one": Guided(parse, judge, setup.head("grounding"))}
+        programs = {"one": Guided(parser, judge, setup.head("grounding"))}
     setup.compiled.apply(programs.values())
     for program in programs.values():
         if judge is not None:

@@ -1,7 +1,6 @@
 """What English passages can easily be asked, with the real parser."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -16,11 +15,7 @@ def facts() -> Facts:
     from groundset.models.open import open_parser
 
     parser = open_parser("en-core-web-sm")
-
-    def parse(sentences: Sequence[str]) -> list[Any]:
-        return [parser(sentence) for sentence in sentences]
-
-    return lambda passage, topic="": easy_facts(passage, topic, parse)
+    return lambda passage, topic="": easy_facts(passage, topic, parser)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Each call is paid for once, and what DSPy asks for on purpose is asked for."""
 
+import asyncio
 import dataclasses
 import json
 import threading
@@ -11,7 +12,7 @@ import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request, Response, ServerError, Usage
 
-from groundset.models.journal import AsyncEngine, Engine, MemoryJournal, Variants
+from groundset.models.journal import Engine, MemoryJournal, Variants
 
 
 class Counting:
@@ -108,7 +109,7 @@ def test_other_weights_of_an_adapter_are_another_call() -> None:
 def test_candidates_and_rollouts_are_calls_of_their_own() -> None:
     model = Counting()
     engine = Engine("x", model)
-    lm = dspy.LM("local/x", engine=engine, async_engine=AsyncEngine(engine), cache=False, callbacks=[Variants()])
+    lm = dspy.LM("local/x", engine=engine, cache=False, callbacks=[Variants()])
     assert lm("Hello", n=2) == ["answer 1", "answer 2"]
     assert lm("Hello", n=2) == ["answer 1", "answer 2"]
     assert lm("Hello") == ["answer 1"]
@@ -119,14 +120,8 @@ def test_candidates_and_rollouts_are_calls_of_their_own() -> None:
     assert engine.complete(ask()).message.text == "answer 1"
 
 
-async def _acall(lm: Any) -> list[str]:
-    return list(await lm.acall("Hello"))
-
-
-def test_asynchronous_calls() -> None:
-    import asyncio
-
+def test_asynchronous_and_streamed_calls() -> None:
     engine = Engine("x", Counting())
-    lm = dspy.LM("local/x", engine=engine, async_engine=AsyncEngine(engine), cache=False)
-    assert asyncio.run(_acall(lm)) == lm("Hello") == ["answer 1"]
+    lm = dspy.LM("local/x", engine=engine, cache=False)
+    assert asyncio.run(dspy.asyncify(lm)("Hello")) == lm("Hello") == ["answer 1"]
     assert [event.type for event in engine.stream(ask())][-1] == "end"

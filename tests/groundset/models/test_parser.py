@@ -33,24 +33,26 @@ def rows(sentence: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.model
-def test_read_ahead_gives_the_same_results(opened: Parser, parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (parser.name, parser.language) == ("en-core-web-sm", "en")
-    assert [entity.label_ for entity in opened(SENTENCES[0]).ents] == ["DATE"]
-    expected = [rows(opened(sentence)) for sentence in SENTENCES]
-    parser.read_ahead(iter([*SENTENCES, *SENTENCES]))
-    monkeypatch.setattr(parser, "_pipeline", None)  # what is cached is not parsed again
-    assert [rows(parser(sentence)) for sentence in SENTENCES] == expected
+def test_sentences_are_parsed_together_with_the_same_results(
+    opened: Parser, parser: Parser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert opened.name == "en-core-web-sm"
+    expected = [rows(parsed) for sentence in SENTENCES for parsed in opened([sentence])]
+    assert [rows(parsed) for parsed in parser([*SENTENCES, *SENTENCES])] == [*expected, *expected]
+    monkeypatch.setattr(parser._pipeline, "pipe", lambda new, batch_size: new)
+    assert [rows(parsed) for parsed in parser(SENTENCES)] == expected, "what is kept is not parsed again"
 
 
 @pytest.mark.model
 def test_limits(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_CACHE_SIZE", 2)
+    monkeypatch.setattr(opening, "_CACHE_SIZE", 1)
     monkeypatch.setattr(opening, "_MAX_LENGTH", 10)
-    first, second = parser("One."), parser("Two.")
-    assert parser("One.") is first
-    assert parser("The bridge was opened.").text == "The bridge"
-    assert parser("One.") is first
-    assert parser("Two.") is not second  # the one that was not used for longest was dropped
+    first, second, again = parser(["One.", "Two.", "One."])
+    assert first is again
+    [kept, cut] = parser(["Two.", "The bridge was opened."])
+    assert kept is second
+    assert cut.text == "The bridge"
+    assert parser(["Two."]) != [second]
 
 
 def test_commands(capsys: pytest.CaptureFixture[str], home: Any) -> None:

@@ -7,8 +7,8 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from textwrap import fill
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
@@ -51,8 +51,7 @@ def __getattr__(name: str) -> Any:
     if name not in FUNCTIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     row = FUNCTIONS[name]
-    module, _, attribute = row.target.partition(":")
-    function = with_keywords(getattr(import_module(module), attribute), row.positional)
+    function = with_keywords(resolve_name(row.target), row.positional)
     function.__name__ = function.__qualname__ = name
     globals()[name] = function
     return function

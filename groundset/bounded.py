@@ -13,10 +13,10 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
-from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -137,10 +137,9 @@ class BoundedProcess:
 
 def child_command(function: str, *arguments: str) -> list[str]:
     """Return the command line that calls a function, named ``module:name``, with strings in a new Python process."""
-    module, _, name = function.partition(":")
-    start = f"import sys; sys.path.append(sys.argv[1]); from {module} import {name}; {name}(*sys.argv[2:])"
+    start = "import pkgutil, sys; sys.path.append(sys.argv[1]); pkgutil.resolve_name(sys.argv[2])(*sys.argv[3:])"
     # -P: no module is imported from the working folder. The package's root comes last, so that it hides no module.
-    return [sys.executable, "-P", "-c", start, _ROOT, *arguments]
+    return [sys.executable, "-P", "-c", start, _ROOT, function, *arguments]
 
 
 def limit_memory(megabytes: int) -> None:
@@ -167,8 +166,7 @@ def _serve(function: str, memory_mb: str, descriptor: str) -> None:
     connection = Connection(int(descriptor))
     Thread(target=_end_with_parent, args=[connection], daemon=True).start()
     limit_memory(int(memory_mb))
-    module, _, name = function.partition(":")
-    call: Callable[[Any], Any] = getattr(import_module(module), name)
+    call: Callable[[Any], Any] = resolve_name(function)
     while True:
         seconds, waiting, argument = json.loads(connection.recv_bytes())
         signal.setitimer(signal.ITIMER_PROF, seconds)  # the signals end native code too

@@ -18,8 +18,8 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -109,7 +109,7 @@ def _load(name: str, target: str) -> Any:
     """Import a command and build it from its options."""
     from groundset.options import option_name
 
-    function = command_function(target)
+    function = resolve_name(target)
     options = options_of(function)
 
     def called(**values: Any) -> Any:
@@ -123,13 +123,6 @@ def _load(name: str, target: str) -> Any:
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, **_SETTINGS)
     app.command(name)(called)
     return typer.main.get_command(app)
-
-
-def command_function(target: str) -> Callable[..., Any]:
-    """Import the function of a row of :data:`COMMANDS`."""
-    module, _, name = target.partition(":")
-    function: Callable[..., Any] = getattr(import_module(module), name)
-    return function
 
 
 def options_of(function: Callable[..., Any]) -> "type[Options]":

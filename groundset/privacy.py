@@ -11,7 +11,6 @@ If the environment names a proxy, loopback addresses are added to `NO_PROXY`.
 
 import os
 import re
-from collections.abc import MutableMapping
 
 _DEFAULTS = {
     "DO_NOT_TRACK": "true",  # telemetry of MLflow, the Hugging Face libraries and other tools that honour it
@@ -35,18 +34,17 @@ _QUERY = re.compile(r"(://[^\s?]*)\?\S+")
 _taken_offline = False
 
 
-def set_defaults(*, hub: bool = False, environment: MutableMapping[str, str] = os.environ) -> None:
+def set_defaults(*, hub: bool = False) -> None:
     """Set every variable that is not set yet; ``hub`` enables the Hugging Face Hub."""
     global _taken_offline
     for name, value in _DEFAULTS.items():
-        environment.setdefault(name, value)
-    bypass_proxies(*_LOOPBACK, environment=environment)
-    if hub or environment.get("GROUNDSET_HUB", "").lower() in _TRUE:
-        if _taken_offline and environment is os.environ:
-            environment.pop(_OFFLINE, None)  # set by an earlier call
-    elif _OFFLINE not in environment:
-        environment[_OFFLINE] = "1"
-        _taken_offline = _taken_offline or environment is os.environ
+        os.environ.setdefault(name, value)
+    bypass_proxies(*_LOOPBACK)
+    if hub or os.environ.get("GROUNDSET_HUB", "").lower() in _TRUE:
+        if _taken_offline:
+            os.environ.pop(_OFFLINE, None)  # set by an earlier call
+    elif _OFFLINE not in os.environ:
+        os.environ[_OFFLINE], _taken_offline = "1", True
 
 
 def took_the_hub_offline() -> bool:
@@ -54,15 +52,14 @@ def took_the_hub_offline() -> bool:
     return _taken_offline and os.environ.get("TRANSFORMERS_OFFLINE", "").lower() not in _TRUE
 
 
-def bypass_proxies(*hosts: str, environment: MutableMapping[str, str] = os.environ) -> None:
+def bypass_proxies(*hosts: str) -> None:
     """Add hosts to ``NO_PROXY`` if the environment names a proxy."""
-    lowered = {name.lower(): value for name, value in environment.items() if name.lower() in (*_PROXIES, "no_proxy")}
-    if not any(lowered.get(name) for name in _PROXIES):
+    if not any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
         return  # setting NO_PROXY would hide the system's proxies
     # Libraries differ in the spelling that they read.
-    known = [host.strip() for name in ("no_proxy", "NO_PROXY") for host in environment.get(name, "").split(",")]
+    known = [host.strip() for name in ("no_proxy", "NO_PROXY") for host in os.environ.get(name, "").split(",")]
     joined = ",".join(dict.fromkeys(host for host in (*known, *hosts) if host))
-    environment["no_proxy"] = environment["NO_PROXY"] = joined
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = joined
 
 
 def without_secrets(text: str) -> str:

@@ -43,7 +43,6 @@ def prepare_batches(
     order: Sequence[int] | None = None,
     *,
     engine: str = "local",
-    workers: int | None = None,
 ) -> Iterator[Batch]:
     """Yield the chunks of a corpus in small batches, prepared.
 
@@ -53,7 +52,6 @@ def prepare_batches(
         head: judges chunks.
         order: the indexes of the chunks in the order in which they are wanted.
         engine: ``local``: by threads that share the weights; or ``ray``, ``ray=ADDRESS``.
-        workers: the number of threads, by default that of the processors; one beside a language model in this process.
 
     Raises:
         InputError: the cluster does not answer.
@@ -64,7 +62,7 @@ def prepare_batches(
     batches = [order[start:end] for start, end in pairwise(edges) if start < end]
     texts = ([plain(corpus.chunks[place].text) for place in batch] for batch in batches)
     if engine == "local":
-        embedded = _embedded_here(embedder, texts, min(len(batches), workers or usable_processors()))
+        embedded = _embedded_here(embedder, texts, min(len(batches), usable_processors()))
     else:
         from groundset.corpus.ray import mapped
 

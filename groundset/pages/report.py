@@ -107,26 +107,12 @@ def report_page(run: Run, against: Run | None = None, queries: Figures | None = 
     )
 
 
-def report_record(run: Run, against: Run | None = None, queries: Figures | None = None) -> dict[str, Any]:
+def report_record(run: Run, against: Run | None = None, queries: Figures | None = None) -> Figures:
     """Return the figures of a run as JSON types; see the head of this module.
 
     Raises:
         InputError: both runs are the same.
     """
-    figures = figures_of(run) | ({"queries": queries} if queries else {})
-    return figures if against is None else {**figures, "comparison": compare(run, against)}
-
-
-def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
-    evidence = evidence_of(sample)
-    texts = [" ".join(plain(chunk.text).split()) for chunk in sample.contexts]
-    shortened = [excerpt(marked(text, evidence, sample.answer)) for text in texts]
-    passages = list(zip(sample.contexts, shortened, strict=True))
-    return {"sample": sample, "passages": passages, "reviews": list(reviews.values())}
-
-
-def figures_of(run: Run) -> Figures:
-    """Return all figures of a run."""
     models = run.record.get("models") or {}
     return {
         "run": run.folder.resolve().name,
@@ -136,7 +122,17 @@ def figures_of(run: Run) -> Figures:
         "retrieval": _retrieval(run),
         "variety": _variety(run),
         "cost": _cost(run),
+        **({"queries": queries} if queries else {}),
+        **({} if against is None else {"comparison": compare(run, against)}),
     }
+
+
+def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
+    evidence = evidence_of(sample)
+    texts = [" ".join(plain(chunk.text).split()) for chunk in sample.contexts]
+    shortened = [excerpt(marked(text, evidence, sample.answer)) for text in texts]
+    passages = list(zip(sample.contexts, shortened, strict=True))
+    return {"sample": sample, "passages": passages, "reviews": list(reviews.values())}
 
 
 def share(part: int, whole: int) -> Figures | None:

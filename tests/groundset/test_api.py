@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -112,7 +113,7 @@ def test_functions_are_documented(name: str) -> None:
 def test_functions_have_the_options_of_their_commands() -> None:
     names = {"import_files": "import"}
     for name in api.FUNCTIONS:
-        options = cli.options_of(cli.command_function(cli.COMMANDS[names.get(name, name)][0])).model_fields
+        options = cli.options_of(resolve_name(cli.COMMANDS[names.get(name, name)][0])).model_fields
         parameters = inspect.signature(getattr(groundset, name)).parameters
         own = {"texts", "kind", "rows"}
         assert set(parameters) - own <= set(options), name

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -183,7 +184,7 @@ def test_every_command_has_help_that_fits_sixty_columns(
 
 def test_every_command_takes_documented_options() -> None:
     for target, _ in cli.COMMANDS.values():
-        options = cli.options_of(cli.command_function(target))
+        options = cli.options_of(resolve_name(target))
         assert options.__doc__
         for name, field in options.model_fields.items():
             assert field.description, f"{target}: {name}"

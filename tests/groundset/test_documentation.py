@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -119,7 +120,7 @@ def flags() -> Iterator[str]:
     from groundset.options import option_name
 
     for target, _ in cli.COMMANDS.values():
-        options = cli.options_of(cli.command_function(target))
+        options = cli.options_of(resolve_name(target))
         for name in options.model_fields:
             flag = option_name(options, name)
             yield from (flag, f"--no-{flag[2:]}")

@@ -12,6 +12,7 @@ import dspy
 import numpy as np
 import pytest
 
+from groundset.corpus import prepare
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.prepare import Batch, prepare_batches
@@ -55,9 +56,10 @@ def checked(batches: Sequence[Batch], corpus: Corpus, encoder: Any, order: Seque
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_batches_come_in_order(corpus: Corpus, encoder: Any, workers: int) -> None:
+def test_batches_come_in_order(corpus: Corpus, encoder: Any, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare, "usable_processors", lambda: workers)
     order, head = corpus.order(1), Head()
-    batches = list(prepare_batches(corpus, encoder, head, order, workers=workers))
+    batches = list(prepare_batches(corpus, encoder, head, order))
     checked(batches, corpus, encoder, order)
     assert [len(batch.places) for batch in batches] == [32, 64, len(corpus.chunks) - 96]
     assert head.seen == [(corpus.chunks[n].topic, plain(corpus.chunks[n].text)) for n in order]
@@ -65,11 +67,14 @@ def test_batches_come_in_order(corpus: Corpus, encoder: Any, workers: int) -> No
     assert batches[0].verdicts[0].good
 
 
-def test_first_batch_does_not_wait_for_the_others(corpus: Corpus, encoder: Any) -> None:
+def test_first_batch_does_not_wait_for_the_others(
+    corpus: Corpus, encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "usable_processors", lambda: 1)
     encoded: list[int] = []
     encode = encoder.encode
     encoder.encode = lambda texts: encoded.append(len(texts)) or encode(texts)
-    batches = prepare_batches(corpus, encoder, None, workers=1)
+    batches = prepare_batches(corpus, encoder, None)
     first = next(batches)
     assert (list(first.places), first.verdicts, encoded) == (list(range(32)), [], [32])
     batches.close()
@@ -85,7 +90,7 @@ import glob, os, stat, sys
 from pathlib import Path
 import numpy as np
 from conftest import WordEncoder
-from groundset.corpus import ray as cluster
+from groundset.corpus import prepare, ray as cluster
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.prepare import prepare_batches
@@ -97,10 +102,11 @@ class Look:
         return {"found": f"{here} { {oct(stat.S_IMODE(os.stat(path).st_mode)) for path in folders} }"}
 
 options = CorpusOptions(documents=[Path(sys.argv[1])])
+prepare.usable_processors = lambda: 1
 with cluster.connected("ray"):
     here, there = (read_corpus(options, notify=print, engine=name) for name in ("local", "ray"))
     assert (here.documents, here.chunks, here.skipped) == (there.documents, there.chunks, there.skipped)
-    one, other = (list(prepare_batches(here, WordEncoder(), None, engine=name, workers=1)) for name in ("local", "ray"))
+    one, other = (list(prepare_batches(here, WordEncoder(), None, engine=name)) for name in ("local", "ray"))
     for a, b in zip(one, other, strict=True):
         assert list(a.places) == list(b.places)
         assert np.array_equal(a.vectors, b.vectors) and b.vectors.dtype == np.float32

@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from groundset.files import data_path
 from groundset.options import DEFAULT_EMBEDDER
 from groundset.retrieval.embed import open_embedder
-from groundset.stats import wilson
+from groundset.stats import Estimate, wilson
+from optimizers.heads import area_under_curve
 from programs.heads import HeadJudge, load_heads
 from programs.outcome import verdict
 
@@ -27,15 +27,6 @@ def rows_of(file: Path) -> list[dict[str, str]]:
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     is_shipped = file.parent == data_path("labels")
     return [row for row in rows if row.get("label") in ("good", "bad") and (not is_shipped or row["split"] == "test")]
-
-
-def area_under_curve(good: np.ndarray, probability: np.ndarray) -> str:
-    """Return the area under the ROC curve with its 95 % interval, by bootstrap over rows."""
-    chance = np.random.default_rng(0)
-    draws = (chance.integers(0, len(good), len(good)) for _ in range(1_000))
-    areas = [roc_auc_score(good[draw], probability[draw]) for draw in draws if 0 < good[draw].sum() < len(good)]
-    low, high = np.quantile(areas, (0.025, 0.975))
-    return f"{roc_auc_score(good, probability):.2f} ({low:.2f}-{high:.2f})"
 
 
 def main(files: list[Path]) -> None:
@@ -60,7 +51,9 @@ def main(files: list[Path]) -> None:
             for label in (True, False)
         ]
         shares = " | ".join(str(wilson(sum(each), len(each))) for each in passed)
-        area = area_under_curve(np.array(good), np.array([each.probability or 0.0 for each in verdicts]))
+        documents = [row.get("document") or str(number) for number, row in enumerate(rows)]
+        found = area_under_curve(np.array(good), np.array([each.probability or 0.0 for each in verdicts]), documents)
+        area = Estimate(*found)
         print(f"| {file.parent.name}/{file.name} | {step} | {len(rows)} | {area} | {shares} | {spent:.1f} |")
 
 

@@ -147,7 +147,7 @@ def measures_of(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> dic
     passed = probability >= heads.threshold
     both = int((good & passed).sum())
     return {
-        "auc": _bootstrapped_auc(good, probability, [row.document for row in rows]),
+        "auc": area_under_curve(good, probability, [row.document for row in rows]),
         "precision": _share(both, int(passed.sum())),
         "recall": _share(both, int(good.sum())),
     }
@@ -266,7 +266,8 @@ def _wilson(count: int, total: int, alternative: str) -> tuple[float, float]:
     return float(bounds.low), float(bounds.high)
 
 
-def _bootstrapped_auc(good: _Flags, probability: _Numbers, documents: Sequence[str]) -> tuple[float, ...]:
+def area_under_curve(good: _Flags, probability: _Numbers, documents: Sequence[str]) -> tuple[float, ...]:
+    """Return the area under the ROC curve with its 95 % interval, for which documents are resampled."""
     random = np.random.default_rng(0)
     groups = [np.flatnonzero(np.array(documents) == name) for name in dict.fromkeys(documents)]
     if len(groups) < 2:

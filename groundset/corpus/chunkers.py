@@ -6,10 +6,10 @@ Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in wor
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sentencex import get_sentence_boundaries
@@ -17,6 +17,9 @@ from tokenizers import Tokenizer
 
 from groundset.corpus.options import ChunkerName
 from programs.types import Document, Heading
+
+if TYPE_CHECKING:
+    from groundset.retrieval.embed import Embedder
 
 # Costs are relative to the length penalty of chunkers.pack: 1 is the penalty of an empty chunk.
 PARAGRAPH, ITEM, SENTENCE, LINE, INTRODUCTION, CODE, WORD, HEADING = 0.0, 0.25, 0.5, 0.8, 1.5, 1.5, 3.0, 20.0
@@ -207,31 +210,26 @@ def _split(text: str) -> list[tuple[int, int]]:
     return list(pairwise(ends))
 
 
-class Tools(NamedTuple):
-    """What some chunkers need: ``embed`` returns one vector per text, ``tokenizer`` counts tokens."""
-
-    embed: Callable[[Sequence[str]], Any] | None = None
-    tokenizer: Tokenizer | None = None
-
-
-def split(document: Document, chunker: ChunkerName, size: int, overlap: int, kept: Kept, tools: Tools) -> list[Span]:
+def split(
+    document: Document, chunker: ChunkerName, size: int, overlap: int, kept: Kept, embedder: "Embedder | None" = None
+) -> list[Span]:
     """Split a document into spans of at most ``size``, which repeat at most ``overlap`` of the one before.
 
     Parts in ``kept`` that fit are not divided. ``recursive`` splits at headings, then paragraphs, then sentences, then
     words, only as deep as the size requires; ``semantic`` at headings, and where the sentences before and after differ
-    most in meaning; ``sentence`` fills chunks with whole sentences; ``word`` and ``token`` count their units. Without
-    a tokenizer, words and punctuation marks are tokens.
+    most in meaning, by the embedder; ``sentence`` fills chunks with whole sentences; ``word`` and ``token`` count their
+    units. Tokens are those of the embedder, or without one words and punctuation marks.
     """
     if chunker in BY_SECTION:
         parts, fullness = sections(document, size - overlap, kept, size), 1.0
-        if chunker == "semantic":
-            parts, fullness = _priced(document.text, parts, tools), _SEMANTIC_FULLNESS
+        if chunker == "semantic" and embedder is not None:
+            parts, fullness = _priced(document.text, parts, embedder), _SEMANTIC_FULLNESS
         packed = (pack(part, size - overlap, fullness) for part in parts)
         return [span for groups in packed for span in _overlapping(groups, size, overlap)]
     if chunker == "sentence":
         atoms = atoms_of(document.text, Span(0, len(document.text)), size, kept, size)
         return [Span(atoms[first].start, atoms[end - 1].end) for first, end in fill(atoms, size, overlap)]
-    units = _units(document.text, chunker, tools.tokenizer)
+    units = _units(document.text, chunker, embedder and embedder.tokenizer)
     groups = list(_groups(units, kept, size))
     ranges = (Span(groups[first].start, groups[end - 1].end) for first, end in fill(groups, size, overlap))
     return [Span(units[first].start, units[end - 1].end) for first, end in ranges]
@@ -280,14 +278,13 @@ def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
     return ranges
 
 
-def _priced(text: str, parts: Sequence[Sequence[Atom]], tools: Tools) -> list[list[Atom]]:
+def _priced(text: str, parts: Sequence[Sequence[Atom]], embedder: "Embedder") -> list[list[Atom]]:
     """Set the cost of a cut after each atom: the similarity of the text before and after, scaled per document.
 
     Cuts inside words and after headings keep their cost.
     """
     atoms = [atom for part in parts for atom in part]
-    assert tools.embed is not None
-    vectors = np.asarray(tools.embed([text[atom.start : atom.end].strip() for atom in atoms]), dtype=np.float64)
+    vectors = embedder.encode([text[atom.start : atom.end].strip() for atom in atoms]).astype(np.float64)
     similarities = []
     for cut in range(1, len(atoms)):
         before = vectors[max(0, cut - _COMPARED) : cut].mean(axis=0)

@@ -7,12 +7,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from heapq import nsmallest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundset.corpus.chunkers import BY_SECTION, Span, Tools, heading_end, heading_paths, split
+from groundset.corpus.chunkers import BY_SECTION, Span, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
 from programs.types import Chunk, Document
+
+if TYPE_CHECKING:
+    from groundset.retrieval.embed import Embedder
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
@@ -24,7 +27,7 @@ _MAX_CANDIDATES = 25  # for each key; with more (form letters), only exact copie
 
 
 def chunk_document(
-    document: Document, options: CorpusOptions, tools: Tools | None = None
+    document: Document, options: CorpusOptions, embedder: "Embedder | None" = None
 ) -> tuple[list[Chunk], list[str]]:
     """Split a document into chunks, except its listings; also return the texts that were dropped as too short."""
     size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge or 1
@@ -32,9 +35,8 @@ def chunk_document(
     starts, paths = [heading.start for heading in document.headings], heading_paths(document.headings)
     for part in text_spans(document):
         excerpt = _excerpt(document, part)
-        inside = split(
-            excerpt, options.chunker, size, overlap, [table.rows for table in tables_of(excerpt)], tools or Tools()
-        )
+        kept = [table.rows for table in tables_of(excerpt)]
+        inside = split(excerpt, options.chunker, size, overlap, kept, embedder)
         spans = [_trimmed(document.text, Span(part.start + start, part.start + end)) for start, end in inside]
         spans = [span for span in spans if span.start < span.end]
         spans = [Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)]

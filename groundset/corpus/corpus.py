@@ -17,7 +17,6 @@ from programs.text import plain
 from programs.types import Chunk, Document
 
 if TYPE_CHECKING:
-    from groundset.corpus.chunkers import Tools
     from groundset.retrieval.embed import Embedder
 
 _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
@@ -174,10 +173,15 @@ def _read_documents(
 ) -> None:
     from groundset.corpus.read import MISSING, read_files
 
-    tools = _tools(options, embedder)
+    if options.chunker not in ("semantic", "token"):  # others need no embedder, and can work in other processes
+        embedder = None
+    elif embedder is None:
+        from groundset.retrieval.embed import open_embedder
+
+        embedder = open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
     files, skipped = find_documents(options.documents, options.exclude)
     seen: dict[bytes, str] = {}
-    for found, read in zip(files, read_files(files, None if tools else options, engine), strict=True):
+    for found, read in zip(files, read_files(files, None if embedder else options, engine), strict=True):
         on_file()
         reason, document, own, short = read.reason, read.document, read.chunks, read.short
         if reason == MISSING and engine != "local" and found.file.exists():
@@ -194,7 +198,7 @@ def _read_documents(
         if own is None:
             from groundset.corpus.chunks import chunk_document
 
-            own, short = chunk_document(document, options, tools)
+            own, short = chunk_document(document, options, embedder)
         corpus.documents[document.doc_id] = document
         corpus.chunks += own
         corpus.dropped["too short"] += len(short)
@@ -204,17 +208,6 @@ def _read_documents(
     corpus.skipped = skipped
     for each in skipped:
         notify(f"skipped {each.path}: {each.reason}")
-
-
-def _tools(options: CorpusOptions, embedder: "Embedder | None") -> "Tools | None":
-    """Return what the chunker needs; None for those that need nothing and can work in other processes."""
-    if options.chunker not in ("semantic", "token"):
-        return None
-    from groundset.corpus.chunkers import Tools
-    from groundset.retrieval.embed import open_embedder
-
-    model = embedder or open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
-    return Tools(model.encode, model.tokenizer)
 
 
 def _why_empty(corpus: Corpus) -> str:

@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from groundset.corpus.chunkers import Atom, Tools, pack, sections, sentence_spans
+from groundset.corpus.chunkers import Atom, pack, sections, sentence_spans
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import clean
@@ -34,10 +35,10 @@ def document(text: str) -> Document:
 
 
 def cut(
-    source: Document, chunker: ChunkerName, size: int, overlap: int = 0, tools: Tools | None = None, **sizes: int
+    source: Document, chunker: ChunkerName, size: int, overlap: int = 0, tools: Any = None, **sizes: int
 ) -> tuple[list[Chunk], list[str]]:
     options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, **{"min_length": 0} | sizes)
-    return chunk_document(source, options, tools or Tools(embed))
+    return chunk_document(source, options, tools or SimpleNamespace(encode=embed, tokenizer=None))
 
 
 def chunks(text: str, name: ChunkerName = "recursive", size: int = 300, overlap: int = 0, **more: Any) -> list[Chunk]:
@@ -154,7 +155,7 @@ def test_token_chunker_ignores_lowercasing_and_truncation() -> None:
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.enable_truncation(2)
-    found = chunks("Ärger 🙂 in KÖLN, sagt sie.", "token", 4, tools=Tools(tokenizer=tokenizer))
+    found = chunks("Ärger 🙂 in KÖLN, sagt sie.", "token", 4, tools=SimpleNamespace(tokenizer=tokenizer))
     assert [chunk.text for chunk in found] == ["Ärger 🙂 in KÖLN", ", sagt sie."]
     assert tokenizer.truncation is not None
 

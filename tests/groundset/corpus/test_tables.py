@@ -1,6 +1,7 @@
 """Tables and figures: chunks keep them whole and say what they are."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundset.corpus.chunkers import Span, Tools, split
+from groundset.corpus.chunkers import Span, split
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import parse
@@ -40,7 +41,7 @@ def document(text: str, suffix: str = ".md") -> Document:
 
 def chunks(source: Document, chunker: ChunkerName = "recursive", size: int = 300, overlap: int = 0) -> list[Chunk]:
     options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, min_length=0)
-    found, _ = chunk_document(source, options, Tools(embed))
+    found, _ = chunk_document(source, options, SimpleNamespace(encode=embed, tokenizer=None))
     assert all(chunk.text == source.text[chunk.start : chunk.end] for chunk in found)
     assert len({chunk.chunk_id for chunk in found}) == len(found)
     return found
@@ -206,5 +207,5 @@ def _length(table: Table, source: Document, chunker: ChunkerName) -> int:
     span = Span(table.rows[0].start, table.rows[-1].end)
     part = source.model_copy(update={"text": source.text[slice(*span)], "headings": ()})
     if chunker in ("word", "token"):
-        return len(split(part, chunker, 1, 0, (), Tools()))
+        return len(split(part, chunker, 1, 0, ()))
     return span.end - span.start

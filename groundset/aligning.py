@@ -22,7 +22,7 @@ from rapidfuzz import fuzz
 from groundset.corpus.options import CorpusOptions
 from groundset.files import json_text
 from groundset.options import DEFAULT_EMBEDDER, option
-from groundset.out.imports import rebuilt, save_ranked
+from groundset.out.imports import save_ranked
 from groundset.pages.html import evidence_of
 from groundset.printing import Progress, say, say_lines, say_table
 from groundset.run.store import check_new
@@ -115,9 +115,6 @@ def carry_over(options: AlignOptions) -> "Run":
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(options, notify=progress.note, embedder=embedder, on_file=progress.advance)
-        if not options.documents:  # chunks that come with their offsets get their document back
-            documents, corpus.chunks = rebuilt({chunk.chunk_id: chunk for chunk in corpus.chunks})
-            corpus.documents = {document.doc_id: document for document in documents}
         progress.phase("Carrying samples over")
         carrying = _Carrying(run, corpus)
         found = [(sample.question, carrying.carry(sample)) for sample in run]
@@ -199,12 +196,8 @@ class _Place(NamedTuple):
     def around(self) -> str:
         """Return the text around the words, with the headings above it."""
         start, end = max(0, self.span.start - _AROUND), self.span.end + _AROUND
-        return " ".join(
-            (
-                *(each for chunk in self.text.holding(self.span)[:1] for each in chunk.headings),
-                self.text.flat[start:end],
-            )
-        )
+        headings = [each for chunk in self.text.holding(self.span)[:1] for each in chunk.headings]
+        return " ".join([*headings, self.text.flat[start:end]])
 
     def parts(self, old: Chunk) -> list[list[Chunk]]:
         """Return the chunks that hold each part, those most like an old one first; nothing if a part is in none."""

@@ -53,11 +53,7 @@ class BoundedProcess:
         self._is_killed = False
 
     def __call__(self, argument: Any, seconds: float) -> Any:
-        """Call the function.
-
-        Args:
-            argument: its argument.
-            seconds: the limit of processor time.
+        """Call the function, for at most as many seconds of processor time.
 
         Raises:
             LimitError: the call exceeded a limit, or its process died.

@@ -85,21 +85,13 @@ _TOO_FEW = "that says nothing, since so few questions could not have shown any"
 
 
 class Result(NamedTuple):
-    """The search of all questions with one retriever.
-
-    Attributes:
-        retriever: its name.
-        rankings: the ids of the chunks found for each question, the best first.
-        ranks: those of the groups of each question.
-        values: each measure of each question.
-        estimates: each measure with its interval.
-    """
+    """The search of all questions with one retriever."""
 
     retriever: str
-    rankings: "list[Ranking]"
-    ranks: list[Ranks]
-    values: Mapping[str, Values]
-    estimates: Mapping[str, Estimate]
+    rankings: "list[Ranking]"  # the ids of the chunks found for each question, the best first
+    ranks: list[Ranks]  # of the groups of each question
+    values: Mapping[str, Values]  # each measure of each question
+    estimates: Mapping[str, Estimate]  # each measure with its interval
 
 
 class Difference(NamedTuple):
@@ -118,23 +110,14 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The results of all retrievers on the answerable questions of a run.
+    """The results of all retrievers on the answerable questions of a run."""
 
-    Attributes:
-        samples: these questions.
-        texts: the texts of the chunks that were searched, by id.
-        results: the result of each retriever, the run's own first.
-        differences: every pair.
-        notes: what to know about the method and its biases.
-        gate: the last result beside a baseline.
-    """
-
-    samples: Sequence[Sample]
-    texts: Mapping[str, str]
-    results: Sequence[Result]
-    differences: Sequence[Difference]
-    notes: Sequence[str]
-    gate: "Gate | None" = None
+    samples: Sequence[Sample]  # these questions
+    texts: Mapping[str, str]  # of the chunks that were searched, by id
+    results: Sequence[Result]  # of each retriever, the run's own first
+    differences: Sequence[Difference]  # every pair
+    notes: Sequence[str]  # what to know about the method and its biases
+    gate: "Gate | None" = None  # the last result beside a baseline
 
     def conclusions(self) -> list[str]:
         """Return a sentence for each pair of retrievers with a significant difference, and one for all others."""
@@ -253,11 +236,18 @@ def search(
         InputError: the embedder of the run now has other weights.
     """
     from groundset.printing import Progress
+    from groundset.retrieval.embed import open_embedder
+    from groundset.retrieval.index import Index
     from groundset.retrieval.retrievers import bm25, fuse
 
     with Progress(quiet=quiet) as progress:
         progress.phase(f"Searching {len(questions):,} questions")
-        made = {"dense": _dense(run, questions)}
+        used = (run.record.get("models") or {}).get("embedder") or {}
+        embedder = open_embedder(used.get("name") or DEFAULT_EMBEDDER)
+        if embedder.sha256 != used.get("sha256"):
+            raise InputError(f"{embedder.name}: its weights differ from those that {run.folder} was made with")
+        index = Index(run.vectors, list(run.chunks.values()), embedder)
+        made = {"dense": [[hit.chunk_id for hit in hits] for hits in index.search_many(questions)]}
         if len(names) > 1:
             by_words = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()})
             made["bm25"] = list(map(by_words, questions))
@@ -300,19 +290,6 @@ def _value(where: str, fields: Mapping[str, Any], measure: str) -> float:
     if not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError(f"{where}, column {measure}: must be a number from 0 to 1, as roundtrip --out writes it")
     return float(value)
-
-
-def _dense(run: "Run", questions: Sequence[str]) -> "list[Ranking]":
-    """Search with the vectors of the run."""
-    from groundset.retrieval.embed import open_embedder
-    from groundset.retrieval.index import Index
-
-    used = (run.record.get("models") or {}).get("embedder") or {}
-    embedder = open_embedder(used.get("name") or DEFAULT_EMBEDDER)
-    if embedder.sha256 != used.get("sha256"):
-        raise InputError(f"{embedder.name}: its weights differ from those that {run.folder} was made with")
-    index = Index(run.vectors, list(run.chunks.values()), embedder)
-    return [[hit.chunk_id for hit in hits] for hits in index.search_many(questions)]
 
 
 def measured(name: str, rankings: "list[Ranking]", gold: Sequence[Sequence[Sequence[str]]], units: Units) -> Result:

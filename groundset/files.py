@@ -189,11 +189,9 @@ def check_folder(folder: Path) -> None:
 
 
 def check_own(folder: Path, own: Collection[str]) -> None:
-    """Check that all files of a folder may be replaced.
+    """Check that all files of a folder, which need not exist, may be replaced.
 
-    Args:
-        folder: the folder; it need not exist.
-        own: glob patterns of paths below the folder that may be replaced; ``*`` does not match a slash.
+    ``own`` are glob patterns of paths below the folder that may; ``*`` does not match a slash.
 
     Raises:
         InputError: it holds other files, or is not a folder; the message names them.
@@ -283,9 +281,7 @@ def _put(aside: Path, target: Path, last: str) -> None:
 def working_folder(place: Path, target: str | None = None) -> Iterator[Path]:
     """Yield a private folder inside ``place``, and remove it afterwards; leftovers of dead processes go first.
 
-    Args:
-        place: an existing folder.
-        target: a name that only one process can work on at a time.
+    ``target`` is a name that only one process can work on at a time.
 
     Raises:
         OSError: the folder cannot be created, or another process works on the target.

@@ -133,13 +133,10 @@ class Progress(AbstractContextManager["Progress"]):
     def start(
         self, size: int, *, accepted: int = 0, answers_from: str = "", usage: Callable[[], Mapping[str, float]] = dict
     ) -> None:
-        """Begin the attempts.
+        """Begin the attempts for ``size`` samples, of which an earlier call has ``accepted`` some.
 
-        Args:
-            size: the number of samples that are wanted.
-            accepted: the number that an earlier call made.
-            answers_from: the host or model whose first answer is awaited.
-            usage: returns ``calls``, ``prompt_tokens`` and ``generated_tokens`` of the run.
+        ``answers_from`` is the host or model whose first answer is awaited; ``usage`` returns ``calls``,
+        ``prompt_tokens`` and ``generated_tokens`` of the run.
         """
         self.phase("")
         with self._guard:

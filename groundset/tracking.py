@@ -97,12 +97,7 @@ def _from_uri(uri: str) -> Location:
 
 
 class Tracking:
-    """An open store. It uses its own client: the tracking URI and the active run of a notebook stay what they are.
-
-    Attributes:
-        where: see :class:`Location`.
-        texts: whether texts of documents, labels and samples are logged.
-    """
+    """An open store. It uses its own client: the tracking URI and the active run of a notebook stay what they are."""
 
     def __init__(self, tracking: str | None = None, *, texts: bool = False) -> None:
         """Open the store at :func:`location`; ``texts`` lets a server have texts, too.
@@ -112,7 +107,7 @@ class Tracking:
             TrackingError: the store cannot be opened.
         """
         self.where = location(tracking)
-        self.texts = texts or self.where.host is None
+        self.texts = texts or self.where.host is None  # whether those of documents, labels and samples are logged
         for name, value in _PATIENCE.items():
             os.environ.setdefault(name, value)
         with self._guarded():

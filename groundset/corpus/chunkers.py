@@ -229,7 +229,7 @@ def split(
     if chunker == "sentence":
         atoms = atoms_of(document.text, Span(0, len(document.text)), size, kept, size)
         return [Span(atoms[first].start, atoms[end - 1].end) for first, end in fill(atoms, size, overlap)]
-    units = _units(document.text, chunker, embedder and embedder.tokenizer)
+    units = _units(document.text, chunker, None if embedder is None else embedder.tokenizer)
     groups = list(_groups(units, kept, size))
     ranges = (Span(groups[first].start, groups[end - 1].end) for first, end in fill(groups, size, overlap))
     return [Span(units[first].start, units[end - 1].end) for first, end in ranges]

@@ -29,17 +29,12 @@ _SHOWN = 60  # characters
 
 @dataclass(repr=False)
 class Corpus:
-    """Documents by their ids, and chunks in the order of the documents.
-
-    Attributes:
-        skipped: the files that could not be read, and why.
-        dropped: how many chunks were dropped, by reason.
-    """
+    """Documents by their ids, and chunks in the order of the documents."""
 
     documents: dict[str, Document]
     chunks: list[Chunk]
-    skipped: list[SkippedFile] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)
+    skipped: list[SkippedFile] = field(default_factory=list)  # the files that could not be read, and why
+    dropped: Counter[str] = field(default_factory=Counter)  # how many chunks were dropped, by reason
 
     def before(self, chunk: Chunk) -> str:
         """Return the end of the document's text before a chunk, as prompts show it."""
@@ -117,21 +112,14 @@ def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
 def read_corpus(
     options: CorpusOptions,
     *,
-    notify: Callable[[str], None],
-    engine: str = "local",
-    embedder: "Embedder | None" = None,
-    on_file: Callable[[], object] = lambda: None,
+    notify: Callable[[str], None],  # gets a line for each file that is skipped or lacks something; if verbose, more
+    engine: str = "local",  # where files are read: ``local``, ``ray`` or ``ray=ADDRESS``
+    embedder: "Embedder | None" = None,  # of the chunkers ``semantic`` and ``token``; by default that of the options
+    on_file: Callable[[], object] = lambda: None,  # is called after each file
 ) -> Corpus:
     """Read documents and cut them into chunks, and read the user's own chunks.
 
     Of the chunks that are cut, copies of earlier ones are dropped; own ones stay, with ``copy_of`` in their metadata.
-
-    Args:
-        options: which, and how.
-        notify: called with one line for each file that is skipped or lacks something; if verbose, for each part.
-        engine: where files are read: ``local``, ``ray`` or ``ray=ADDRESS``.
-        embedder: for the chunkers ``semantic`` and ``token``; by default that of the options is opened.
-        on_file: called after each file.
 
     Raises:
         InputError: there is no chunk, or an option is wrong.

@@ -6,7 +6,8 @@ A row has ``contents`` and ``doc_id``, as in AutoRAG's corpus, where ``doc_id`` 
 metadata may hold ``document_id`` and ``title`` of the document.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from io import SEEK_END, StringIO
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from groundset.rows import headings_of, jsonl_rows, metadata_of, optional, parqu
 from programs.errors import InputError
 from programs.types import Chunk, Document
 
+OFFSETS = "start_end_idx"
 _SEPARATOR = "\n\n"
+_MAX_EXPANSION = 20  # longest text, as a multiple of the length of its chunks; larger offsets are considered wrong
 
 
 def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
-    """Read a file of chunks, in its order, and concatenate those of each source into a document.
+    """Read a file of chunks, in its order, and rebuild the document of each source from them.
 
     Raises:
         InputError: the file cannot be read, or a row is invalid; the message names its line and column.
@@ -30,8 +33,9 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     readers = {".jsonl": jsonl_rows, ".parquet": parquet_rows}
     if file.suffix.lower() not in readers:
         raise InputError(f"--chunks {file}: name a .jsonl or .parquet file")
-    sources: dict[str, list[Chunk]] = {}
+    found: dict[str, Chunk] = {}
     first: dict[str, str] = {}
+    sources: dict[str, list[Chunk]] = {}
     try:
         changed = modified(file)
         for where, fields in readers[file.suffix.lower()](file):
@@ -44,19 +48,16 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
         raise InputError(f"--chunks {file}: cannot be read: {(error.strerror or str(error)).lower()}") from error
     if not first:
         raise InputError(f"--chunks {file}: holds no chunks")
-    documents: list[Document] = []
-    placed: dict[str, Chunk] = {}
     for chunks in sources.values():
         path = chunks[0].path or portable(file.name)
-        title = chunks[0].title or (name_title(chunks[0].path) if chunks[0].path else "")
-        text = _SEPARATOR.join(chunk.text for chunk in chunks)
-        doc_id = chunks[0].doc_id or (document_id(path, text) if chunks[0].path else chunks[0].chunk_id)
-        documents.append(Document(doc_id=doc_id, path=path, title=title, text=text, last_modified=changed))
-        starts = accumulate((len(chunk.text) + len(_SEPARATOR) for chunk in chunks), initial=0)
-        for chunk, start in zip(chunks, starts, strict=False):
-            place = {"doc_id": doc_id, "path": path, "start": start, "end": start + len(chunk.text)}
-            placed[chunk.chunk_id] = chunk.model_copy(update={"title": chunk.title or title, **place})
-    return documents, [placed[chunk_id] for chunk_id in first]
+        title = chunks[0].title or (name_title(path) if chunks[0].path else "")
+        unnamed = document_id(path, _SEPARATOR.join(chunk.text for chunk in chunks)) if chunks[0].path else ""
+        about = {"doc_id": chunks[0].doc_id or unnamed or chunks[0].chunk_id, "path": path}
+        found |= {each.chunk_id: each.model_copy(update=about | {"title": each.title or title}) for each in chunks}
+    documents, placed = rebuilt(found)
+    by_id = {chunk.chunk_id: chunk for chunk in placed}
+    documents = [document.model_copy(update={"last_modified": changed}) for document in documents]
+    return documents, [by_id[chunk_id] for chunk_id in first]
 
 
 def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
@@ -80,5 +81,45 @@ def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
         start=0,
         end=len(text),
         text=text,
-        metadata=metadata | (metadata_of(where, {"metadata": {"start_end_idx": list(span)}}) if span else {}),
+        metadata=metadata | (metadata_of(where, {"metadata": {OFFSETS: list(span)}}) if span else {}),
     )
+
+
+def rebuilt(chunks: Mapping[str, Chunk], corpus: str = "") -> tuple[list[Document], list[Chunk]]:
+    """Return documents, and chunks with their places in them; ``corpus`` is the path of chunks without one."""
+    by_document: dict[str, list[Chunk]] = {}
+    for chunk in chunks.values():
+        by_document.setdefault(chunk.doc_id, []).append(chunk)
+    documents, placed = [], []
+    for doc_id, members in by_document.items():
+        text, first = _text_from_offsets(members), members[0]
+        if text is None:
+            text = _SEPARATOR.join(chunk.text for chunk in members)
+            starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in members)]
+        else:
+            starts = [chunk.metadata.pop(OFFSETS)[0] for chunk in members]
+        own = [
+            chunk.model_copy(update={"start": start, "end": start + len(chunk.text), "path": chunk.path or corpus})
+            for chunk, start in zip(members, starts, strict=False)
+        ]
+        documents.append(Document(doc_id=doc_id, path=first.path or corpus, title=first.title, text=text))
+        placed += sorted(own, key=lambda chunk: (chunk.start, chunk.end))
+    return documents, placed
+
+
+def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
+    """Rebuild a text from the offsets of its chunks; None if they are missing or do not fit."""
+    spans = [(*chunk.metadata[OFFSETS], chunk.text) for chunk in chunks if chunk.metadata.get(OFFSETS)]
+    if len(spans) < len(chunks) or any(start < 0 or end - start != len(text) for start, end, text in spans):
+        return None
+    if max(end for _, end, _ in spans) > _MAX_EXPANSION * sum(len(text) for _, _, text in spans):
+        return None
+    whole = StringIO(newline="")
+    for start, end, text in sorted(spans):
+        whole.write("\n" * (start - whole.seek(0, SEEK_END)))
+        whole.seek(start)
+        overlap = whole.read(end - start)
+        if not text.startswith(overlap):
+            return None
+        whole.write(text[len(overlap) :])
+    return whole.getvalue()

@@ -44,19 +44,12 @@ _NAMES = frozenset().union(*(language.listings for language in LANGUAGES.values(
 
 
 class Table(NamedTuple):
-    """A table.
+    """A table."""
 
-    Attributes:
-        rows: the parts that a cut must not divide; they contain the caption.
-        start: where it starts, without a caption before it.
-        caption: the text of the caption, possibly empty.
-        header: the header row; empty if its cells are.
-    """
-
-    rows: tuple[Span, ...]
-    start: int
-    caption: str
-    header: str
+    rows: tuple[Span, ...]  # the parts that a cut must not divide; they contain the caption
+    start: int  # without a caption before it
+    caption: str  # its text, possibly empty
+    header: str  # the header row; empty if its cells are
 
 
 def tables_of(document: Document) -> list[Table]:

@@ -23,35 +23,22 @@ _FIRST_BATCH, _BATCH = 32, 64  # chunks; attempts on the first ones begin while 
 
 
 class Batch(NamedTuple):
-    """Prepared chunks.
+    """Prepared chunks."""
 
-    Attributes:
-        places: their indexes in the corpus.
-        vectors: a row for each.
-        verdicts: of the head on each; none without a head.
-    """
-
-    places: Sequence[int]
-    vectors: Vectors
-    verdicts: list[Verdict]
+    places: Sequence[int]  # their indexes in the corpus
+    vectors: Vectors  # a row for each
+    verdicts: list[Verdict]  # of the head on each; none without a head
 
 
 def prepare_batches(
     corpus: Corpus,
-    embedder: "Embedder",
+    embedder: "Embedder",  # embeds what prompts show of a chunk
     head: "HeadJudge | None",
-    order: Sequence[int] | None = None,
+    order: Sequence[int] | None = None,  # the indexes of the chunks in the order in which they are wanted
     *,
-    engine: str = "local",
+    engine: str = "local",  # by threads that share the weights; or ``ray``, ``ray=ADDRESS``
 ) -> Iterator[Batch]:
     """Yield the chunks of a corpus in small batches, prepared.
-
-    Args:
-        corpus: the documents and chunks.
-        embedder: embeds what prompts show of a chunk.
-        head: judges chunks.
-        order: the indexes of the chunks in the order in which they are wanted.
-        engine: ``local``: by threads that share the weights; or ``ray``, ``ray=ADDRESS``.
 
     Raises:
         InputError: the cluster does not answer.

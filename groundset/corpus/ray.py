@@ -40,11 +40,7 @@ _is_local = False  # whether this process imported Ray with the variables of `_L
 def mapped(engine: str, work: type[Any], arguments: Sequence[Any], rows: list[dict[str, Any]]) -> Iterator[Any]:
     """Yield what ``work(*arguments)``, built once in each process of a cluster, returns for each row, in their order.
 
-    Args:
-        engine: ``ray`` for a cluster on this machine, or ``ray=ADDRESS``.
-        work: a class whose objects take and return a row.
-        arguments: of its constructor.
-        rows: what to work on.
+    The engine is ``ray`` for a cluster on this machine, or ``ray=ADDRESS``.
 
     Raises:
         InputError: Ray is not installed, or the cluster does not answer.

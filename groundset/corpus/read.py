@@ -35,30 +35,22 @@ _SLUG_LENGTH = 40
 
 
 class ReadFile(BaseModel):
-    """A document with its chunks, or the reason why it is skipped.
-
-    Attributes:
-        chunks: None if they are to be cut by the process that has the embedder.
-        short: the chunks that were dropped as too short.
-        left_out: what of the document is not in its text.
-        note: what the user should know about the document.
-    """
+    """A document with its chunks, or the reason why it is skipped."""
 
     document: Document | None = None
-    chunks: list[Chunk] | None = None
-    short: list[str] = []
-    left_out: list[str] = []
-    note: str = ""
+    chunks: list[Chunk] | None = None  # None if they are to be cut by the process that has the embedder
+    short: list[str] = []  # the chunks that were dropped as too short
+    left_out: list[str] = []  # what of the document is not in its text
+    note: str = ""  # what the user should know about the document
     reason: str = ""
 
 
-def read_files(files: Sequence[FoundFile], options: CorpusOptions | None, engine: str) -> Iterator[ReadFile]:
+def read_files(
+    files: Sequence[FoundFile],
+    options: CorpusOptions | None,  # how to cut the documents; None leaves it to this process
+    engine: str,  # ``local``, ``ray`` or ``ray=ADDRESS``
+) -> Iterator[ReadFile]:
     """Yield what is in each file, in their order; read by processes of this machine, or by a Ray cluster.
-
-    Args:
-        files: the files.
-        options: how to cut the documents; None leaves it to this process.
-        engine: ``local``, ``ray`` or ``ray=ADDRESS``.
 
     Raises:
         InputError: the cluster does not answer.

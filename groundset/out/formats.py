@@ -74,19 +74,12 @@ def chunks(found: EvaluationSet) -> Iterator[Row]:
 
 
 class Export(NamedTuple):
-    """An export format.
+    """An export format."""
 
-    Attributes:
-        files: its files; the first is moved last.
-        about: what it is for, for the help, unless the name says it.
-        splits: whether it distinguishes splits.
-        write: writes the files that are None.
-    """
-
-    files: Mapping[str, File | None]
-    about: str = ""
-    splits: bool = False
-    write: Callable[[EvaluationSet, Path], None] | None = None
+    files: Mapping[str, File | None]  # the first is moved last
+    about: str = ""  # what it is for, for the help, unless the name says it
+    splits: bool = False  # whether it distinguishes splits
+    write: Callable[[EvaluationSet, Path], None] | None = None  # writes the files that are None
 
     @property
     def own(self) -> tuple[str, ...]:

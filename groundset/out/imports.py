@@ -8,16 +8,16 @@ for exports. Values that a run has no place for are kept in the metadata, of que
 import hashlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from groundset.corpus.own import chunk_of
+from groundset.corpus.own import OFFSETS, chunk_of, rebuilt
 from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
-from groundset.out.autorag import OFFSETS, OWN
+from groundset.out.autorag import OWN
 from groundset.printing import Progress, say
 from groundset.rows import csv_rows, jsonl_rows, metadata_of, optional, parquet_rows, required
 from groundset.run.run import save_run
@@ -25,7 +25,7 @@ from groundset.run.store import check_new
 from programs.errors import InputError
 from programs.languages import language_of
 from programs.text import MAX_READ, plain
-from programs.types import Chunk, Document, Retrieval, Sample
+from programs.types import Chunk, Retrieval, Sample
 from programs.untrusted import first_fault
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _QA: tuple[str, ...] = ("qid", "query", "retrieval_gt", "generation_gt")
 _ROW: tuple[str, ...] = ("id", "question", "answer", "contexts", "passage", "evolution", "language", "metadata")
 _UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
-_SEPARATOR = "\n\n"
-_MAX_EXPANSION = 20  # longest text, as a multiple of the length of its chunks; larger offsets are considered wrong
 
 
 class ImportOptions(Options):
@@ -320,45 +318,6 @@ def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dic
 def _digest(*texts: str) -> str:
     """Return a short id for texts that came without one."""
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def rebuilt(chunks: Mapping[str, Chunk], corpus: str = "") -> tuple[list[Document], list[Chunk]]:
-    """Return documents, and chunks with their places in them; ``corpus`` is the path of chunks without one."""
-    by_document: dict[str, list[Chunk]] = {}
-    for chunk in chunks.values():
-        by_document.setdefault(chunk.doc_id, []).append(chunk)
-    documents, placed = [], []
-    for doc_id, members in by_document.items():
-        text, first = _text_from_offsets(members), members[0]
-        if text is None:
-            text = _SEPARATOR.join(chunk.text for chunk in members)
-            starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in members)]
-        else:
-            starts = [chunk.metadata.pop(OFFSETS)[0] for chunk in members]
-        own = [
-            chunk.model_copy(update={"start": start, "end": start + len(chunk.text), "path": chunk.path or corpus})
-            for chunk, start in zip(members, starts, strict=False)
-        ]
-        documents.append(Document(doc_id=doc_id, path=first.path or corpus, title=first.title, text=text))
-        placed += sorted(own, key=lambda chunk: (chunk.start, chunk.end))
-    return documents, placed
-
-
-def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
-    """Rebuild a text from the offsets of its chunks; None if they are missing or do not fit."""
-    spans = [(*chunk.metadata[OFFSETS], chunk.text) for chunk in chunks if chunk.metadata.get(OFFSETS)]
-    if len(spans) < len(chunks) or any(start < 0 or end - start != len(text) for start, end, text in spans):
-        return None
-    if max(end for _, end, _ in spans) > _MAX_EXPANSION * sum(len(text) for _, _, text in spans):
-        return None
-    rebuilt = ""
-    for start, end, text in sorted(spans):
-        rebuilt = rebuilt.ljust(start, "\n")
-        overlap = rebuilt[start:end]
-        if not text.startswith(overlap):
-            return None
-        rebuilt += text[len(overlap) :]
-    return rebuilt
 
 
 _READERS: Mapping[str, Callable[[Sequence[Path]], _ForeignSet]] = {

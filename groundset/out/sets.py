@@ -34,21 +34,13 @@ class Splits(NamedTuple):
 
 
 class EvaluationSet(NamedTuple):
-    """Samples with the corpus that answers them.
+    """Samples with the corpus that answers them."""
 
-    Attributes:
-        runs: the runs that they come from.
-        samples: the samples, each id once.
-        chunks: all chunks, also those that nothing is asked about.
-        documents: the documents by their ids.
-        splits: the split of each sample and of each document by its id; None if they are not split.
-    """
-
-    runs: Sequence["Run"]
-    samples: Sequence[Sample]
-    chunks: Sequence[Chunk]
-    documents: Mapping[str, Document]
-    splits: Splits | None = None
+    runs: Sequence["Run"]  # that they come from
+    samples: Sequence[Sample]  # each id once
+    chunks: Sequence[Chunk]  # all, also those that nothing is asked about
+    documents: Mapping[str, Document]  # by their ids
+    splits: Splits | None = None  # None if they are not split
 
     def split_of(self, sample: Sample) -> str | None:
         """Return the split of a sample, if it has one."""

@@ -19,16 +19,13 @@ _DATASET = ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-
 class File(NamedTuple):
     """A file of an export.
 
-    Attributes:
-        of: yields the rows; ``split`` is the split of a row.
-        columns: names of values, or by the name of a column the name of a value, a function of the row, an object of
-            such, or what is the same everywhere. A column that ends with ? is left out where it has no value.
-        ascii: whether the tool opens JSON lines in the encoding of the machine.
+    Columns are names of values, or by the name of a column the name of a value, a function of the row, an object of
+    such, or what is the same everywhere. A column that ends with ? is left out where it has no value.
     """
 
-    of: Callable[[EvaluationSet], Iterable[Row]]
+    of: Callable[[EvaluationSet], Iterable[Row]]  # yields the rows; ``split`` is the split of a row
     columns: Any
-    ascii: bool = False
+    ascii: bool = False  # whether the tool opens JSON lines in the encoding of the machine
 
     def tables(self, found: EvaluationSet) -> dict[str, Any]:
         """Return an Arrow table for each split."""

@@ -44,24 +44,17 @@ _UNSAFE = "damaged weights, or a pickle that could run code; convert it to safet
 
 
 class Embedder:
-    """A loaded embedding model; safe to share between threads.
-
-    Attributes:
-        name: what the user called it.
-        sha256: the hash of its weights.
-        dimension: the length of a vector.
-        tokenizer: its tokenizer, of the library tokenizers, for counting and chunking.
-    """
+    """A loaded embedding model; safe to share between threads."""
 
     def __init__(self, name: str, sha256: str, model: Any) -> None:
         """Wrap a ``SentenceTransformer``; use :func:`open_embedder` instead."""
-        self.name = name
-        self.sha256 = sha256
+        self.name, self.sha256 = name, sha256  # what the user called it, and the hash of its weights
+        # Of the library tokenizers, for counting and chunking.
         self.tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
         self._model = model
         self._lock = threading.Lock()  # fast tokenizers are not thread-safe
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
-        self.dimension: int = self._embed(["dimension"]).shape[1]
+        self.dimension: int = self._embed(["dimension"]).shape[1]  # the length of a vector
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send only the name to another process, which loads the same weights itself."""
@@ -77,11 +70,7 @@ class Embedder:
 
         Each text is embedded once, in batches of similar length, on one thread: more of them spin while they wait, next
         to a busy language model forty times as long. The row of a text may differ in the last bits (about 1e-7) when it
-        is embedded among others.
-
-        Args:
-            texts: the texts.
-            on_done: called after each batch with its number of texts.
+        is embedded among others. ``on_done`` gets the number of texts of each batch.
         """
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         places: dict[str, list[int]] = {}
@@ -115,11 +104,7 @@ class Embedder:
 
 
 def open_embedder(spec: str, *, notify: Notify = say_err) -> Embedder:
-    """Load an embedder on the processor.
-
-    Args:
-        spec: what the module's table lists.
-        notify: called with lines about a download.
+    """Load an embedder on the processor, by what the module's table lists; ``notify`` gets lines about a download.
 
     Raises:
         UnknownModelError: there is no such model, or its files cannot be loaded.

@@ -30,12 +30,7 @@ class Index:
     """Search of all chunks of a run by cosine similarity; safe to share between threads."""
 
     def __init__(self, vectors: Vectors, chunks: Sequence[Chunk], embedder: "Embedder") -> None:
-        """Create an index.
-
-        Args:
-            vectors: the embeddings of the chunks, one row of length one for each.
-            chunks: all chunks of the run.
-            embedder: embeds queries like the chunks.
+        """Create an index of all chunks of a run; ``vectors`` has one row of length one for each.
 
         Raises:
             ValueError: there are more or fewer rows than chunks.

@@ -60,13 +60,10 @@ def fuse(*rankings: Ranking) -> Ranking:
 
 
 def read_ranking(file: Path, questions: Sequence[str], chunks: Collection[str]) -> list[Ranking]:
-    """Return the ranking of each question; empty if the file has none.
+    """Return the ranking of each question; empty if the file has none. Questions and chunks are those of a run, by id.
 
-    Args:
-        file: a TREC run (``question Q0 chunk rank score tag``, ids percent-encoded as in exports), or with the suffix
-            .jsonl lines with ``id`` of a question and ``chunk_ids``, the best first.
-        questions: the ids of the questions.
-        chunks: the ids of the chunks of the run.
+    The file is a TREC run (``question Q0 chunk rank score tag``, ids percent-encoded as in exports), or with the suffix
+    .jsonl lines with ``id`` of a question and ``chunk_ids``, the best first.
 
     Raises:
         InputError: a line is malformed, repeats a question or a chunk, or has one that is not in the run.

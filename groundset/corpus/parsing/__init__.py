@@ -25,25 +25,15 @@ MAX_LINES = 500_000
 
 
 class Parsed(NamedTuple):
-    """A parsed document.
-
-    Attributes:
-        text: all of it.
-        title: None without one.
-        headings: in order.
-        pages: where they start, if it has pages.
-        captions: the paragraphs that its format marks as captions.
-        note: what the user should know about it.
-        left_out: what of it is not in the text, and where it stood.
-    """
+    """A parsed document."""
 
     text: str
     title: str | None
-    headings: Sequence[Heading]
-    pages: Sequence[PageStart] = ()
-    captions: Sequence[str] = ()
-    note: str = ""
-    left_out: Sequence[str] = ()
+    headings: Sequence[Heading]  # in order
+    pages: Sequence[PageStart] = ()  # if it has pages
+    captions: Sequence[str] = ()  # the paragraphs that its format marks as captions
+    note: str = ""  # what the user should know about it
+    left_out: Sequence[str] = ()  # what of it is not in the text, and where it stood
 
 
 # What is raised behind a year is the mark of a note where texts have a first one, else an exponent.

@@ -100,3 +100,20 @@ def test_invalid_files(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             read_own_chunks(file)
+
+
+def test_offsets_that_fit_give_documents_back(tmp_path: Path) -> None:
+    text = "The mill burned down.\r\nIt was built again.\n\nThe weir stayed."
+    spans = [(44, len(text)), (0, 21), (10, 42)]  # in any order, overlapping, with a gap
+    rows = [
+        {"chunk_id": str(n), "doc_id": "d", "text": text[a:b], "start": a, "end": b} for n, (a, b) in enumerate(spans)
+    ]
+    corpus = read(jsonl(tmp_path, *rows))
+    assert [(chunk.start, chunk.end) for chunk in corpus.chunks] == spans
+    assert corpus.documents["d"].text == text
+    [other] = read(jsonl(tmp_path, rows[1] | {"text": "Something else."})).chunks
+    assert (other.start, other.metadata) == (0, {"start_end_idx": [0, 21]})
+    many = [
+        {"chunk_id": str(n), "doc_id": "d", "text": "x" * 9, "start": 10 * n, "end": 10 * n + 9} for n in range(20_000)
+    ]
+    assert len(read_own_chunks(jsonl(tmp_path, *many))[0][0].text) == 199_999

@@ -15,25 +15,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
+from groundset import __version__
+from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.files import json_text
 from groundset.options import DEFAULT_EMBEDDER, option
 from groundset.out.imports import save_ranked
 from groundset.pages.html import evidence_of
 from groundset.printing import Progress, say, say_lines, say_table
+from groundset.retrieval import embed
+from groundset.run.run import Run, open_run
 from groundset.run.store import check_new
 from programs.checks import TELLING, find_quote, negations
 from programs.languages import LANGUAGES
 from programs.text import blanked, numbers, plain, share
 from programs.types import Chunk, Document, Reject, Sample
-
-if TYPE_CHECKING:
-    from groundset.corpus.corpus import Corpus
-    from groundset.run.run import Run
 
 STATUSES: Mapping[str, str] = {  # what has changed least comes first
     "same": "the same text at the same place",
@@ -89,7 +89,7 @@ def align(options: AlignOptions) -> int:
     return _TOO_MANY_LOST if share(counts["lost"], counts.total()) > options.max_lost else 0
 
 
-def carry_over(options: AlignOptions) -> "Run":
+def carry_over(options: AlignOptions) -> Run:
     """Carry an evaluation set over to changed documents or to other chunks, and return the new run.
 
     The metadata of its samples has their status as ``aligned``, and as ``evidence_before`` evidence that has changed in
@@ -99,11 +99,7 @@ def carry_over(options: AlignOptions) -> "Run":
         InputError: an option, a run or a file is wrong; the message names it, and nothing was written.
         ModelError: the embedder cannot be loaded.
     """
-    from groundset import __version__
-    from groundset.corpus.corpus import read_corpus
-    from groundset.retrieval.embed import open_embedder
-    from groundset.run.generate import documents_digest
-    from groundset.run.run import open_run
+    from groundset.run.generate import documents_digest  # with DSPy, which would slow down the help
 
     check_new(options.out)
     run = open_run(options.run)
@@ -111,7 +107,7 @@ def carry_over(options: AlignOptions) -> "Run":
     inherited = _CUT - given - ({"chunk_size", "chunk_overlap"} if "chunker" in given else set())
     options = options.parse(dict(options) | {name: known[name] for name in inherited & known.keys()})
     used = (run.record.get("models") or {}).get("embedder") or {}
-    embedder = open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
+    embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(options, notify=progress.note, embedder=embedder, on_file=progress.advance)
@@ -217,7 +213,7 @@ class _Place(NamedTuple):
 class _Carrying:
     """Carries the samples of a run over to a corpus."""
 
-    def __init__(self, run: "Run", corpus: "Corpus") -> None:
+    def __init__(self, run: Run, corpus: Corpus) -> None:
         self._chunks, self._old, self._new = run.chunks, _texts(run.corpus), _texts(corpus)
         self._by_path = {text.document.path: text for text in self._new.values()}
 
@@ -313,7 +309,7 @@ class _Carrying:
         return reason, []
 
 
-def _texts(corpus: "Corpus") -> dict[str, _Text]:
+def _texts(corpus: Corpus) -> dict[str, _Text]:
     chunks: defaultdict[str, list[Chunk]] = defaultdict(list)
     for chunk in corpus.chunks:
         chunks[chunk.doc_id].append(chunk)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -16,17 +16,23 @@ from rich.console import Console
 from groundset import __version__
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
 from groundset.labelling import LABELS, fitted_judge, with_own
+from groundset.models.fetch import pull
+from groundset.models.open import Model, open_model, parse_spec
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, counted, say
+from groundset.retrieval import embed
 from groundset.run.compiled import SHIPPED, load_compiled
 from groundset.run.store import Store
 from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
+from groundset.tracking import Tracking
+from optimizers.finetune import Training, finetune, turns_of
+from optimizers.heads import fit_heads
+from optimizers.labels import hashes_of, read_rows
+from optimizers.prompts import OPTIMIZERS, Candidate, compile_program, measure, row_id, state_of
+from optimizers.tasks import PROGRAMS, Task, task, writes
 from programs.errors import InputError, TrackingError
-
-if TYPE_CHECKING:
-    from groundset.models.open import Model
-    from optimizers.prompts import Candidate
-    from optimizers.tasks import Task
+from programs.heads import HEAD_STEPS
+from programs.step import step
 
 HEADS, FINETUNE = "heads", "finetune"
 _MEASURED = 60  # held-out rows of trained weights
@@ -69,8 +75,6 @@ class CompileOptions(Options):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        from optimizers.prompts import OPTIMIZERS
-
         if self.optimizer not in (known := (*OPTIMIZERS, HEADS, FINETUNE)):
             raise ValueError(f"--optimizer {self.optimizer}: choose one of {', '.join(known)}")
         if self.lm is None and self.optimizer != HEADS:
@@ -91,7 +95,7 @@ class Report:
     ending: str = "complete"  # or ``budget``, ``interrupted``
     files: list[Path] = field(default_factory=list)  # what was written; nothing if it is not better
     program: Any = None  # the compiled predictor or program
-    candidates: "list[Candidate]" = field(default_factory=list)  # the variants that were run, the original first
+    candidates: list[Candidate] = field(default_factory=list)  # the variants that were run, the original first
 
     def __str__(self) -> str:
         """Return what a user wants to know."""
@@ -153,31 +157,23 @@ def compile(options: CompileOptions) -> list[Report]:
 
 def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
     """Fit the heads of a step; their threshold and measures are in their file."""
-    from groundset.retrieval.embed import open_embedder
-    from optimizers.heads import fit_heads
-    from optimizers.labels import read_rows
-    from programs.heads import HEAD_STEPS
-
     if name not in HEAD_STEPS:
         raise InputError(f"STEP {name}: heads are fitted for {', '.join(HEAD_STEPS)}")
     progress.phase(f"Fitting the heads of {name}")
     rows = read_rows([*(data_path("labels", f"{label}.jsonl") for label in LABELS), *options.labels])
-    encoder = open_embedder(options.embedder)
+    encoder = embed.open_embedder(options.embedder)
     heads = fit_heads(name, rows, encoder, target_precision=options.target_precision, seed=options.seed)
     file = options.out / "head" / f"{name}.json"
     write_text(file, heads.model_dump_json(indent=1) + "\n")
     test: Any = heads.record["test"]
     figures = {"threshold": heads.threshold, "supported_precision": float(heads.record["supported_precision"])}  # type: ignore[arg-type]
-    for measure, bounds in test.items():
-        figures |= dict(zip((measure, f"{measure}_low", f"{measure}_high"), bounds, strict=True))
+    for shown, bounds in test.items():
+        figures |= dict(zip((shown, f"{shown}_low", f"{shown}_high"), bounds, strict=True))
     return Report(name, options.embedder, HEADS, figures, files=[file])
 
 
 def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report:
     """Compile a prompt, or train weights, and write what is better than what is served."""
-    from groundset.models.open import open_model
-    from optimizers.tasks import PROGRAMS, task, writes
-
     if name not in PROGRAMS and options.out.suffix == ".json":
         raise InputError(f"--out {options.out}: the state of a step goes to a folder, as {name}.json")
     folder = options.out.parent if options.out.suffix == ".json" else options.out
@@ -205,10 +201,8 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         return report
 
 
-def _judge(critic: "Model | None", options: CompileOptions) -> Any:
+def _judge(critic: Model | None, options: CompileOptions) -> Any:
     """Return what judges written questions: a model that reads, or the fitted head."""
-    from programs.step import step
-
     if critic is None:
         return fitted_judge(options.embedder)
     judge = step("judge")
@@ -218,11 +212,9 @@ def _judge(critic: "Model | None", options: CompileOptions) -> Any:
 
 
 def _prompted(
-    task: "Task", model: "Model", prompt_model: "Model | None", options: CompileOptions, progress: Progress
+    task: Task, model: Model, prompt_model: Model | None, options: CompileOptions, progress: Progress
 ) -> Report:
     """Measure what is served, compile, and measure the result."""
-    from optimizers.prompts import compile_program, measure, row_id, state_of
-
     shared: dict[str, Any] = {"lm": model.lm, "threads": options.workers, "progress": progress.advance}
     rows, before, after = {"dev": task.devset, "test": task.testset}, {}, {}
     for split, of_split in rows.items():
@@ -265,12 +257,8 @@ def _compared(
     return figures
 
 
-def _trained(task: "Task", model: str, options: CompileOptions, progress: Progress) -> Report:
+def _trained(task: Task, model: str, options: CompileOptions, progress: Progress) -> Report:
     """Train weights for a step; the measure is the likelihood of what gold rows want."""
-    from groundset.models.fetch import pull
-    from groundset.models.open import parse_spec
-    from optimizers.finetune import Training, finetune, turns_of
-
     found = parse_spec(str(options.lm))
     if found.served or not hasattr(task.program, "demos"):
         raise InputError(f"--optimizer {FINETUNE} trains one step of a local model")
@@ -293,11 +281,8 @@ def _trained(task: "Task", model: str, options: CompileOptions, progress: Progre
     return report
 
 
-def _written(report: Report, task: "Task", options: CompileOptions, sha256: str | None) -> list[Path]:
+def _written(report: Report, task: Task, options: CompileOptions, sha256: str | None) -> list[Path]:
     """Write what DSPy saves, of a recipe only the steps that changed, and the record; return the files of states."""
-    from optimizers.labels import hashes_of
-    from optimizers.prompts import state_of
-
     saved, folder = {options.out: report.program}, options.out.parent
     if options.out.suffix != ".json":
         old, new, folder = state_of(task.program), state_of(report.program), options.out
@@ -321,8 +306,6 @@ def _written(report: Report, task: "Task", options: CompileOptions, sha256: str 
 
 def _track(report: Report, options: CompileOptions) -> None:
     """Log a compile in MLflow; say why if that fails."""
-    from groundset.tracking import Tracking
-
     unlogged = {"steps", "track", "track_texts", "tracking", "verbose", "quiet"}
     try:
         store = Tracking(options.tracking, texts=options.track_texts)

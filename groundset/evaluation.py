@@ -16,23 +16,23 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from groundset import stats
+from groundset.files import check_target, write_rows
 from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
-from groundset.printing import counted, say, say_lines, say_table
+from groundset.printing import Progress, counted, say, say_lines, say_table
+from groundset.retrieval import embed
+from groundset.retrieval.gate import Gate, code_span, gate
+from groundset.retrieval.index import SEARCH_DEPTH, Index
+from groundset.retrieval.retrievers import RETRIEVERS, Ranking, bm25, fuse, read_ranking
+from groundset.rows import jsonl_rows, required
+from groundset.run.run import Run, open_run
 from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 from programs.errors import InputError
 from programs.types import Sample
-
-if TYPE_CHECKING:
-    from groundset.retrieval.gate import Gate
-    from groundset.retrieval.retrievers import Ranking
-    from groundset.run.run import Run
-
-_NAMES = "dense, bm25, hybrid"  # retrievers.RETRIEVERS, which would slow down the help
 
 
 class RoundtripOptions(Options):
@@ -44,7 +44,9 @@ class RoundtripOptions(Options):
     """
 
     run: Path = option(..., "The folder of a run.", metavar="RUN", argument=True)
-    retriever: str = option("dense", f"Retrievers: {_NAMES} (reciprocal rank fusion of both).", metavar="NAME,...")
+    retriever: str = option(
+        "dense", f"Retrievers: {', '.join(RETRIEVERS)} (reciprocal rank fusion of both).", metavar="NAME,..."
+    )
     ranking: tuple[Path, ...] = option(
         (),
         "A ranking of another system: a TREC run, or .jsonl with `id` and `chunk_ids`. Repeatable.",
@@ -88,7 +90,7 @@ class Result(NamedTuple):
     """The search of all questions with one retriever."""
 
     retriever: str
-    rankings: "list[Ranking]"  # the ids of the chunks found for each question, the best first
+    rankings: list[Ranking]  # the ids of the chunks found for each question, the best first
     ranks: list[Ranks]  # of the groups of each question
     values: Mapping[str, Values]  # each measure of each question
     estimates: Mapping[str, Estimate]  # each measure with its interval
@@ -117,7 +119,7 @@ class Comparison(NamedTuple):
     results: Sequence[Result]  # of each retriever, the run's own first
     differences: Sequence[Difference]  # every pair
     notes: Sequence[str]  # what to know about the method and its biases
-    gate: "Gate | None" = None  # the last result beside a baseline
+    gate: Gate | None = None  # the last result beside a baseline
 
     def conclusions(self) -> list[str]:
         """Return a sentence for each pair of retrievers with a significant difference, and one for all others."""
@@ -190,9 +192,6 @@ def compare(options: RoundtripOptions) -> Comparison:
         InputError: an option or a ranking is wrong, the run's embedder now has other weights, or no question has
             chunks to be found.
     """
-    from groundset.files import check_target, write_rows
-    from groundset.run.run import open_run
-
     if options.out is not None:
         check_target(expanded(options.out))
     run = open_run(options.run)
@@ -212,12 +211,8 @@ def compare(options: RoundtripOptions) -> Comparison:
     return found
 
 
-def _searched(
-    options: RoundtripOptions, run: "Run", samples: Sequence[Sample]
-) -> "Iterator[tuple[str, list[Ranking]]]":
+def _searched(options: RoundtripOptions, run: Run, samples: Sequence[Sample]) -> Iterator[tuple[str, list[Ranking]]]:
     """Yield name and rankings of each retriever."""
-    from groundset.retrieval.retrievers import RETRIEVERS, read_ranking
-
     names = list(dict.fromkeys(["dense", *filter(None, map(str.strip, options.retriever.split(",")))]))
     if unknown := [name for name in names if name not in RETRIEVERS]:
         raise InputError(f"--retriever {unknown[0]}: choose from {', '.join(RETRIEVERS)}")
@@ -228,22 +223,17 @@ def _searched(
 
 
 def search(
-    run: "Run", questions: Sequence[str], names: Sequence[str], *, quiet: bool = False
-) -> "dict[str, list[Ranking]]":
+    run: Run, questions: Sequence[str], names: Sequence[str], *, quiet: bool = False
+) -> dict[str, list[Ranking]]:
     """Return the rankings of retrievers, of which the first is the dense one of the run.
 
     Raises:
         InputError: the embedder of the run now has other weights.
     """
-    from groundset.printing import Progress
-    from groundset.retrieval.embed import open_embedder
-    from groundset.retrieval.index import Index
-    from groundset.retrieval.retrievers import bm25, fuse
-
     with Progress(quiet=quiet) as progress:
         progress.phase(f"Searching {len(questions):,} questions")
         used = (run.record.get("models") or {}).get("embedder") or {}
-        embedder = open_embedder(used.get("name") or DEFAULT_EMBEDDER)
+        embedder = embed.open_embedder(used.get("name") or DEFAULT_EMBEDDER)
         if embedder.sha256 != used.get("sha256"):
             raise InputError(f"{embedder.name}: its weights differ from those that {run.folder} was made with")
         index = Index(run.vectors, list(run.chunks.values()), embedder)
@@ -255,12 +245,8 @@ def search(
     return {name: made[name] for name in names}
 
 
-def _gate(baseline: Path, run: "Run", samples: Sequence[Sample], result: Result, units: Units) -> "Gate":
+def _gate(baseline: Path, run: Run, samples: Sequence[Sample], result: Result, units: Units) -> Gate:
     """Test a result against a ranking, or against the values that an earlier call wrote, on the questions of both."""
-    from groundset.retrieval.gate import code_span, gate
-    from groundset.retrieval.retrievers import read_ranking
-    from groundset.rows import jsonl_rows, required
-
     ids, common = [sample.id for sample in samples], list(range(len(samples)))
     unranked, notes = {result.retriever: result.rankings}, []
     before: Mapping[str, Values]
@@ -292,7 +278,7 @@ def _value(where: str, fields: Mapping[str, Any], measure: str) -> float:
     return float(value)
 
 
-def measured(name: str, rankings: "list[Ranking]", gold: Sequence[Sequence[Sequence[str]]], units: Units) -> Result:
+def measured(name: str, rankings: list[Ranking], gold: Sequence[Sequence[Sequence[str]]], units: Units) -> Result:
     """Measure rankings by the groups of chunks that each question needs."""
     ranks: list[Ranks] = []
     for groups, ranking in zip(gold, rankings, strict=True):
@@ -315,9 +301,7 @@ def differences(results: Sequence[Result], units: Units, measure: str = _TESTED)
     return found
 
 
-def _notes(run: "Run", samples: Sequence[Sample], results: Sequence[Result]) -> list[str]:
-    from groundset.retrieval.index import SEARCH_DEPTH
-
+def _notes(run: Run, samples: Sequence[Sample], results: Sequence[Result]) -> list[str]:
     documents = len({sample.contexts[0].doc_id for sample in samples})
     notes = [f"{len(samples)} questions about {documents} documents; ranks beyond {SEARCH_DEPTH} count as not found."]
     if left_out := len(run.samples) - len(samples):

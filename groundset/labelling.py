@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from groundset.files import data_path
 from groundset.options import DEFAULT_EMBEDDER, Options, for_python, option
 from groundset.printing import counted, say
+from optimizers.labels import GOLD, SPLITS, checked, read_rows
 from programs.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ def labels(which: str | Path = "questions", *, split: str | None = None, of: str
         InputError: there are no such labels, or the file is wrong.
     """
     from optimizers.examples import examples
-    from optimizers.labels import read_rows
     from programs.step import STEPS
 
     if which in STEPS:
@@ -93,8 +93,6 @@ def check_labels(options: LabelsOptions) -> None:
     Raises:
         InputError: there are problems.
     """
-    from optimizers.labels import SPLITS, checked
-
     rows, problems = checked(options.files)
     for problem in problems[:_SHOWN]:
         say(problem)
@@ -110,8 +108,6 @@ def check_labels(options: LabelsOptions) -> None:
 
 def shipped_files() -> list[Path]:
     """Return the shipped files of labels and gold rows."""
-    from optimizers.labels import GOLD
-
     gold = (data_path("gold", f"{name}.jsonl") for name in (*GOLD, "chunks", "twins"))
     return [*(data_path("labels", f"{name}.jsonl") for name in LABELS), *(file for file in gold if file.exists())]
 

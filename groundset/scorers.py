@@ -9,13 +9,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import dspy
 from mlflow.entities import AssessmentSource, Feedback, SpanType, Trace
 from mlflow.genai.scorers import Scorer, scorer
 from mlflow.genai.utils.trace_utils import parse_outputs_to_str
 
+from groundset.models.open import open_model
+from groundset.run.compiled import load_compiled
 from programs.errors import InputError
 from programs.languages import LANGUAGES, language_of
 from programs.outcome import STATES, holds
+from programs.step import step
 from programs.text import one_line, plain, share
 
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
@@ -46,12 +50,6 @@ def facts_found(lm: str, *, compiled: str = "shipped") -> Scorer:
         ModelError: the model cannot be found, verified or loaded.
         StateError: the states cannot be used.
     """
-    import dspy
-
-    from groundset.models.open import open_model
-    from groundset.run.compiled import load_compiled
-    from programs.step import step
-
     model, compare = open_model(lm), step("compare")
     load_compiled(compiled, model.name).apply([compare])
     compare.set_lm(model.lm)

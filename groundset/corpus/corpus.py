@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from groundset.corpus.find import SkippedFile, find_documents
 from groundset.corpus.options import CorpusOptions
+from groundset.files import whole_file
 from groundset.options import DEFAULT_EMBEDDER
 from programs.errors import InputError, RunError
 from programs.text import plain
@@ -70,8 +71,6 @@ class Corpus:
             InputError: a file cannot be written.
         """
         from pyarrow import Table, parquet
-
-        from groundset.files import whole_file
 
         (folder / _FOLDER).mkdir(exist_ok=True)
         for name, rows in ((_DOCUMENTS, self.documents.values()), (_CHUNKS, self.chunks)):

@@ -31,9 +31,12 @@ import dspy
 from groundset import privacy
 from groundset.bounded import BoundedProcess, LimitError, Limits
 from groundset.files import data_path, write_text
+from groundset.models import llama
 from groundset.models.catalogue import CATALOGUE, ModelEntry, cache_home, file_sha256, get_entry, near_matches
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
 from groundset.models.journal import Engine, Journal, Variants
+from groundset.models.server import Server
+from groundset.models.texts import SilentModelError
 from programs.errors import GroundsetError, InputError, ModelError, UnknownModelError
 
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
@@ -134,13 +137,9 @@ def open_model(
     """
     found = parse_spec(spec)
     if found.served:
-        from groundset.models.server import Server
-
         server = Server(found.served, found.base_url, timeout=timeout, retries=retries, notify=notify)
         server.check()
         return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None)
-    from groundset.models.llama import LlamaModel
-
     path = found.path or pull(found.name, notify=notify)
     sha256 = file_sha256(path)
     entry = next((entry for entry in CATALOGUE.values() if entry.sha256 == sha256), None)
@@ -150,7 +149,7 @@ def open_model(
     for adapter in (None, *files.values()):
         check_weights(path, adapter, notify)
     hashes = {step: file_sha256(file) for step, file in files.items()}
-    model = LlamaModel(path, workers=workers, adapters=files, verbose=verbose)
+    model = llama.LlamaModel(path, workers=workers, adapters=files, verbose=verbose)
     size = _small_or_guided(path.stat().st_size, entry)
     return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", name, sha256, **size)
 
@@ -247,14 +246,11 @@ def load_once(files: list[str]) -> str:
     """Load and run a model with an adapter, if there is one; return the reason of a failure, empty without one."""
     from dspy.lm15 import Config, LM15Error, Message, Request
 
-    from groundset.models.llama import LlamaModel
-    from groundset.models.texts import SilentModelError
-
     path, adapter = files
     config = Config(max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None)
     turns = (Message.user("Where does Ebbing lie?"), Message.assistant("On a river."), Message.user("Which one?"))
     try:
-        model = LlamaModel(Path(path), adapters={"tested": Path(adapter)} if adapter else None)
+        model = llama.LlamaModel(Path(path), adapters={"tested": Path(adapter)} if adapter else None)
         model.complete(Request(model="trial", system="Answer in one short sentence.", messages=turns, config=config))
     except SilentModelError:  # one token is no thought
         pass

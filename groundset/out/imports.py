@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -19,18 +19,17 @@ from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.out.autorag import OWN
 from groundset.printing import Progress, say
+from groundset.retrieval import embed
+from groundset.retrieval.embed import Embedder
+from groundset.retrieval.index import Index
 from groundset.rows import csv_rows, jsonl_rows, metadata_of, optional, parquet_rows, required
-from groundset.run.run import save_run
+from groundset.run.run import Run, save_run
 from groundset.run.store import check_new
 from programs.errors import InputError
 from programs.languages import language_of
 from programs.text import MAX_READ, plain
 from programs.types import Chunk, Retrieval, Sample
 from programs.untrusted import first_fault
-
-if TYPE_CHECKING:
-    from groundset.retrieval.embed import Embedder
-    from groundset.run.run import Run
 
 _QA: tuple[str, ...] = ("qid", "query", "retrieval_gt", "generation_gt")
 _ROW: tuple[str, ...] = ("id", "question", "answer", "contexts", "passage", "evolution", "language", "metadata")
@@ -63,15 +62,13 @@ def import_set(options: ImportOptions) -> None:
         say(f"{counts}: {options.out}")
 
 
-def import_files(options: ImportOptions) -> "Run":
+def import_files(options: ImportOptions) -> Run:
     """Make a run from an evaluation set of another tool, as `groundset import` does.
 
     Raises:
         InputError: a file, a row or an option is wrong; the message names it, and nothing was written.
         ModelError: the embedder cannot be loaded.
     """
-    from groundset.retrieval.embed import open_embedder
-
     check_new(options.out)
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading the set")
@@ -85,7 +82,7 @@ def import_files(options: ImportOptions) -> "Run":
             for sample in found.samples.values()
         ]
         source = {"format": options.format, "files": [encodable(file.name) for file in options.files]}
-        embedder, record = open_embedder(options.embedder), {"source": source}
+        embedder, record = embed.open_embedder(options.embedder), {"source": source}
         return save_ranked(
             options.out, embedder, progress, samples=samples, chunks=chunks, record=record, documents=documents
         )
@@ -93,17 +90,15 @@ def import_files(options: ImportOptions) -> "Run":
 
 def save_ranked(
     out: Path,
-    embedder: "Embedder",
+    embedder: Embedder,
     progress: Progress,
     *,
     samples: Sequence[Sample],
     chunks: Sequence[Chunk],
     record: Mapping[str, Any],
     **more: Any,
-) -> "Run":
+) -> Run:
     """Embed the chunks and rank the questions of a new run, and write it; see :func:`save_run`."""
-    from groundset.retrieval.index import Index
-
     progress.phase("Embedding chunks", len(chunks))
     vectors = embedder.encode([chunk.text for chunk in chunks], on_done=progress.advance)
     progress.phase("Ranking questions")

@@ -8,20 +8,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
+import numpy as np
 from pydantic import BeforeValidator
 
 from groundset.options import DEFAULT_EMBEDDER
 from groundset.run.record import verdicts_of
+from groundset.run.run import Run
 from programs.errors import InputError
 from programs.text import tokens
 from programs.types import Chunk, Document, Sample
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from groundset.run.run import Run
 
 _NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)  # `datasets` reads "all" as every split; some formats name files so
 
@@ -36,7 +33,7 @@ class Splits(NamedTuple):
 class EvaluationSet(NamedTuple):
     """Samples with the corpus that answers them."""
 
-    runs: Sequence["Run"]  # that they come from
+    runs: Sequence[Run]  # that they come from
     samples: Sequence[Sample]  # each id once
     chunks: Sequence[Chunk]  # all, also those that nothing is asked about
     documents: Mapping[str, Document]  # by their ids
@@ -46,14 +43,12 @@ class EvaluationSet(NamedTuple):
         """Return the split of a sample, if it has one."""
         return self.splits.samples[sample.id] if self.splits else None
 
-    def vectors(self) -> "np.ndarray":
+    def vectors(self) -> np.ndarray:
         """Return the embeddings of the chunks, a row for each.
 
         Raises:
             RunError: a run has none.
         """
-        import numpy as np
-
         rows = {name: row for run in reversed(self.runs) for name, row in zip(run.chunks, run.vectors, strict=True)}
         return np.stack([rows[chunk.chunk_id] for chunk in self.chunks])
 
@@ -70,7 +65,7 @@ class EvaluationSet(NamedTuple):
         return names.pop()
 
 
-def joined(runs: Sequence["Run"], *, signed: bool = False, shares: Mapping[str, float] | None = None) -> EvaluationSet:
+def joined(runs: Sequence[Run], *, signed: bool = False, shares: Mapping[str, float] | None = None) -> EvaluationSet:
     """Join runs: the same documents and chunks are shared, and a sample that several runs hold is taken once.
 
     With ``signed``, only samples are taken that a reviewer signed and none refused; ``shares`` split them.
@@ -84,7 +79,7 @@ def joined(runs: Sequence["Run"], *, signed: bool = False, shares: Mapping[str, 
     samples: dict[str, Sample] = {}
     first: dict[tuple[str, str], tuple[object, Run]] = {}
 
-    def is_new(kind: str, name: str, content: object, run: "Run") -> bool:
+    def is_new(kind: str, name: str, content: object, run: Run) -> bool:
         known, other = first.setdefault((kind, name), (content, run))
         if known != content:
             raise InputError(

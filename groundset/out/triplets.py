@@ -14,18 +14,17 @@ by these rules, of which three did answer their question when read.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from groundset.files import write_rows
 from groundset.out.sets import EvaluationSet, relevant_ids, split
+from groundset.retrieval import embed
 from programs.errors import InputError
 from programs.text import has_words
 from programs.types import Chunk, Sample
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NEGATIVES = 5
 MARGIN = 0.05
@@ -42,7 +41,7 @@ class Anchor(NamedTuple):
 
     sample: Sample
     positive: int
-    vector: "NDArray[np.float32]"
+    vector: NDArray[np.float32]
 
 
 def write_triplets(found: EvaluationSet, folder: Path) -> None:
@@ -50,8 +49,6 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
 
     All rows have ``NEGATIVES`` negatives, or fewer if more than a tenth of the rows would otherwise be left out.
     """
-    from groundset.retrieval.embed import open_embedder
-
     samples = [sample for sample in found.samples if sample.retrieval_gt]
     if not samples:
         raise InputError("--format triplets: every question is unanswerable, so no chunk is a positive")
@@ -64,7 +61,7 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
     if unknown := sorted({*splits.samples.values()} - {*SPLITS}):
         raise InputError(f"--splits {unknown[0]}: the format triplets has no such split; name {', '.join(SPLITS)}")
     vectors = found.vectors()
-    asked = open_embedder(found.embedder()).encode([sample.question for sample in samples])
+    asked = embed.open_embedder(found.embedder()).encode([sample.question for sample in samples])
     rows: dict[str, list[list[str]]] = {}
     for name in sorted({*splits.samples.values()}):
         indices = [index for index, chunk in enumerate(found.chunks) if splits.documents[chunk.doc_id] == name]
@@ -91,7 +88,7 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
 
 
 def negatives_of(
-    anchors: Sequence[Anchor], chunks: Sequence[Chunk], vectors: "NDArray[np.float32]", limit: int
+    anchors: Sequence[Anchor], chunks: Sequence[Chunk], vectors: NDArray[np.float32], limit: int
 ) -> Iterator[list[int]]:
     """Yield the indices of up to ``limit`` negatives for each anchor, the most similar to the question first.
 

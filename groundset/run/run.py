@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from groundset.corpus.corpus import Corpus
 from groundset.files import json_text, whole_file, whole_folder
 from groundset.options import Options, option
 from groundset.printing import printable, say, say_lines
@@ -25,8 +26,6 @@ from programs.types import Chunk, Document, Reject, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from groundset.corpus.corpus import Corpus
 
 _SHOWN = 5  # samples in a notebook
 _Value = TypeVar("_Value")
@@ -79,10 +78,8 @@ class Run(Sequence[Sample]):
         return self._read(Store.reviews)
 
     @cached_property
-    def corpus(self) -> "Corpus":
+    def corpus(self) -> Corpus:
         """Return documents and chunks as the corpus that was read."""
-        from groundset.corpus.corpus import Corpus
-
         Store.read(self.folder).close()
         return Corpus.read(self.folder)
 
@@ -219,8 +216,6 @@ def save_run(
     Raises:
         InputError: the folder is not empty, or cannot be written.
     """
-    from groundset.corpus.corpus import Corpus
-
     check_new(out)
     samples = list(samples)
     corpus = Corpus(documents={each.doc_id: each for each in documents}, chunks=list(chunks))

@@ -9,17 +9,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sentencex import get_sentence_boundaries
 from tokenizers import Tokenizer
 
 from groundset.corpus.options import ChunkerName
+from groundset.retrieval.embed import Embedder
 from programs.types import Document, Heading
-
-if TYPE_CHECKING:
-    from groundset.retrieval.embed import Embedder
 
 # Costs are relative to the length penalty of chunkers.pack: 1 is the penalty of an empty chunk.
 PARAGRAPH, ITEM, SENTENCE, LINE, INTRODUCTION, CODE, WORD, HEADING = 0.0, 0.25, 0.5, 0.8, 1.5, 1.5, 3.0, 20.0
@@ -211,7 +209,7 @@ def _split(text: str) -> list[tuple[int, int]]:
 
 
 def split(
-    document: Document, chunker: ChunkerName, size: int, overlap: int, kept: Kept, embedder: "Embedder | None" = None
+    document: Document, chunker: ChunkerName, size: int, overlap: int, kept: Kept, embedder: Embedder | None = None
 ) -> list[Span]:
     """Split a document into spans of at most ``size``, which repeat at most ``overlap`` of the one before.
 
@@ -278,7 +276,7 @@ def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
     return ranges
 
 
-def _priced(text: str, parts: Sequence[Sequence[Atom]], embedder: "Embedder") -> list[list[Atom]]:
+def _priced(text: str, parts: Sequence[Sequence[Atom]], embedder: Embedder) -> list[list[Atom]]:
     """Set the cost of a cut after each atom: the similarity of the text before and after, scaled per document.
 
     Cuts inside words and after headings keep their cost.

@@ -7,15 +7,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groundset.corpus.chunkers import BY_SECTION, Span, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
+from groundset.retrieval.embed import Embedder
 from programs.types import Chunk, Document
-
-if TYPE_CHECKING:
-    from groundset.retrieval.embed import Embedder
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
@@ -27,7 +25,7 @@ _MAX_CANDIDATES = 25  # for each key; with more (form letters), only exact copie
 
 
 def chunk_document(
-    document: Document, options: CorpusOptions, embedder: "Embedder | None" = None
+    document: Document, options: CorpusOptions, embedder: Embedder | None = None
 ) -> tuple[list[Chunk], list[str]]:
     """Split a document into chunks, except its listings; also return the texts that were dropped as too short."""
     size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge or 1

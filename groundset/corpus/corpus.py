@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from groundset.corpus.find import SkippedFile, find_documents
 from groundset.corpus.options import CorpusOptions
+from groundset.corpus.own import read_own_chunks
+from groundset.corpus.read import MISSING, read_files
 from groundset.files import whole_file
 from groundset.options import DEFAULT_EMBEDDER
+from groundset.retrieval import embed
+from groundset.retrieval.embed import Embedder
 from programs.errors import InputError, RunError
 from programs.text import plain
 from programs.types import Chunk, Document
-
-if TYPE_CHECKING:
-    from groundset.retrieval.embed import Embedder
 
 _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
 _AS_JSON = ("headings", "pages", "captions", "metadata")  # columns whose values have no fixed form
@@ -113,7 +114,7 @@ def read_corpus(
     *,
     notify: Callable[[str], None],  # gets a line for each file that is skipped or lacks something; if verbose, more
     engine: str = "local",  # where files are read: ``local``, ``ray`` or ``ray=ADDRESS``
-    embedder: "Embedder | None" = None,  # of the chunkers ``semantic`` and ``token``; by default that of the options
+    embedder: Embedder | None = None,  # of the chunkers ``semantic`` and ``token``; by default that of the options
     on_file: Callable[[], object] = lambda: None,  # is called after each file
 ) -> Corpus:
     """Read documents and cut them into chunks, and read the user's own chunks.
@@ -124,7 +125,6 @@ def read_corpus(
         InputError: there is no chunk, or an option is wrong.
     """
     from groundset.corpus.chunks import find_copies
-    from groundset.corpus.own import read_own_chunks
 
     if not options.documents and options.chunks is None:
         raise InputError("no documents: name files or folders, or --chunks FILE")
@@ -155,17 +155,13 @@ def _read_documents(
     options: CorpusOptions,
     notify: Callable[[str], None],
     engine: str,
-    embedder: "Embedder | None",
+    embedder: Embedder | None,
     on_file: Callable[[], object],
 ) -> None:
-    from groundset.corpus.read import MISSING, read_files
-
     if options.chunker not in ("semantic", "token"):  # others need no embedder, and can work in other processes
         embedder = None
     elif embedder is None:
-        from groundset.retrieval.embed import open_embedder
-
-        embedder = open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
+        embedder = embed.open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
     files, skipped = find_documents(options.documents, options.exclude)
     seen: dict[bytes, str] = {}
     for found, read in zip(files, read_files(files, None if embedder else options, engine), strict=True):

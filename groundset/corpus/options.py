@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import model_validator
 
 from groundset.corpus.find import find_documents
+from groundset.corpus.parsing import SUFFIXES
 from groundset.files import check_target, is_stream, json_line, whole_file
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import say
@@ -97,8 +98,6 @@ def chunk_documents(options: ChunkOptions) -> "Corpus":
     Raises:
         InputError: there are no chunks, or a file cannot be written.
     """
-    from groundset.corpus.parsing import SUFFIXES
-
     out = options.out
     # FILE.docs.jsonl for FILE.jsonl; chunks on a stream are without them.
     targets = [out] if is_stream(out) else [out, out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl")]

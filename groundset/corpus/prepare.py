@@ -4,19 +4,17 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import local
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundset.bounded import usable_processors
 from groundset.corpus.corpus import Corpus
+from groundset.retrieval.embed import Embedder
+from programs.heads import HeadJudge
 from programs.outcome import Verdict, verdict
 from programs.text import plain
-
-if TYPE_CHECKING:
-    from groundset.retrieval.embed import Embedder
-    from programs.heads import HeadJudge
 
 Vectors = NDArray[np.float32]
 _FIRST_BATCH, _BATCH = 32, 64  # chunks; attempts on the first ones begin while the others are prepared
@@ -32,8 +30,8 @@ class Batch(NamedTuple):
 
 def prepare_batches(
     corpus: Corpus,
-    embedder: "Embedder",  # embeds what prompts show of a chunk
-    head: "HeadJudge | None",
+    embedder: Embedder,  # embeds what prompts show of a chunk
+    head: HeadJudge | None,
     order: Sequence[int] | None = None,  # the indexes of the chunks in the order in which they are wanted
     *,
     engine: str = "local",  # by threads that share the weights; or ``ray``, ``ray=ADDRESS``
@@ -64,14 +62,14 @@ def prepare_batches(
 class _Embed:
     """Embeds batches of texts in a process of a cluster."""
 
-    def __init__(self, embedder: "Embedder") -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"vectors": self._embedder.encode(list(row["texts"]))}
 
 
-def _embedded_here(embedder: "Embedder", batches: Iterator[list[str]], count: int) -> Iterator[Vectors]:
+def _embedded_here(embedder: Embedder, batches: Iterator[list[str]], count: int) -> Iterator[Vectors]:
     """Yield the vectors of each batch, by threads with a replica of the embedder each."""
     if count <= 1:
         yield from map(embedder.encode, batches)

@@ -105,30 +105,18 @@ class Model(AbstractContextManager["Model"]):
 
 
 def open_model(
-    spec: str,
+    spec: str,  # see :mod:`groundset.models.open`
     *,
-    journal: Journal | None = None,
-    workers: int = 1,
-    timeout: float = 600.0,
-    retries: int = 2,
-    adapters: Mapping[str, Path] | None = None,
-    shipped: bool = True,
-    verbose: bool = False,
-    notify: Notify = say_err,
+    journal: Journal | None = None,  # stores finished calls; in memory by default
+    workers: int = 1,  # the maximum number of concurrent calls
+    timeout: float = 600.0,  # how many seconds to wait for an answer of a server
+    retries: int = 2,  # how often to ask a server again
+    adapters: Mapping[str, Path] | None = None,  # trained weights by the name that the LM option ``adapter`` selects
+    shipped: bool = True,  # whether those that are shipped for this model are there, too
+    verbose: bool = False,  # print the log of llama.cpp
+    notify: Notify = say_err,  # gets a line about downloads, receivers of texts, pauses, and what a server refuses
 ) -> Model:
     """Open a language model; missing weights are pulled, and a server must answer.
-
-    Args:
-        spec: see :mod:`groundset.models.open`.
-        journal: stores finished calls; in memory by default.
-        workers: the maximum number of concurrent calls.
-        timeout: how many seconds to wait for an answer of a server.
-        retries: how often to ask a server again.
-        adapters: trained weights by the name that the LM option ``adapter`` selects them by.
-        shipped: whether those that are shipped for this model are there, too.
-        verbose: print the log of llama.cpp.
-        notify: called with a line about downloads, receivers of texts, pauses, what a server refuses and what is
-            waited for.
 
     Raises:
         UnknownModelError: the specification is wrong, or the weights cannot be loaded.

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundset.models.catalogue import CATALOGUE, cache_home, file_sha256, model_lock, near_matches
-from groundset.models.fetch import Notify, pull, say_err
+from groundset.models.fetch import Notify, explained, online, pull, say_err
 from programs.errors import ModelError, UnknownModelError
 
 Vectors = NDArray[np.float32]
@@ -142,8 +142,6 @@ def _open_same(name: str, sha256: str) -> Embedder:
 def _pull_repository(repo: str, notify: Notify) -> Path:
     """Download a repository of the Hub once, and return its folder."""
     from huggingface_hub import HfApi, snapshot_download
-
-    from groundset.models.fetch import explained, online
 
     folder = cache_home() / "models" / "hf" / repo
     with model_lock(f"hf-{repo.replace('/', '-')}", lambda: notify(f"waiting for another process that pulls {repo}")):

@@ -7,16 +7,13 @@ third of a second on two cores.
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groundset.retrieval.embed import Embedder
 from programs.text import plain
 from programs.types import Chunk, Hit, Retrieval
-
-if TYPE_CHECKING:
-    from groundset.retrieval.embed import Embedder
 
 Vectors = NDArray[np.float32]
 
@@ -29,14 +26,8 @@ _PAIRS_AT_ONCE = 4096
 class Index:
     """Search of all chunks of a run by cosine similarity; safe to share between threads."""
 
-    def __init__(self, vectors: Vectors, chunks: Sequence[Chunk], embedder: "Embedder") -> None:
-        """Create an index of all chunks of a run; ``vectors`` has one row of length one for each.
-
-        Raises:
-            ValueError: there are more or fewer rows than chunks.
-        """
-        if len(vectors) != len(chunks):
-            raise ValueError(f"{len(vectors)} rows for {len(chunks)} chunks")
+    def __init__(self, vectors: Vectors, chunks: Sequence[Chunk], embedder: Embedder) -> None:
+        """Create an index of all chunks of a run; ``vectors`` has one row of length one for each."""
         self._rows = vectors
         self._chunks = chunks
         self._embedder = embedder

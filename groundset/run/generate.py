@@ -32,6 +32,7 @@ from groundset.run.store import Store, holds_run
 from groundset.run.tracing import Traced
 from groundset.tracking import Tracking, location
 from programs.errors import GroundsetError, InputError, RunError, StateError, TrackingError
+from programs.guided import Guided
 from programs.heads import HeadJudge
 from programs.outcome import RefusedError, Verdict, call, verdict
 from programs.profiled import read_profiles
@@ -363,8 +364,6 @@ def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     if parser is None:
         programs: dict[str, Any] = options.row.build(options, search)
     else:
-        from programs.guided import Guided
-
         programs = {"one": Guided(parser, judge, setup.head("grounding"))}
     setup.compiled.apply(programs.values())
     for program in programs.values():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, field_validator, model_validator
 
 from groundset.corpus.options import CorpusOptions
+from groundset.files import write_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, Recipe
 from programs.errors import InputError
@@ -349,7 +350,6 @@ def make(options: PythonOptions) -> "Run":
         InputError: the input, an option or the folder is wrong; the message names it.
         GroundsetError: the run cannot go on; what was finished is kept.
     """
-    from groundset.files import write_rows
     from groundset.run.generate import make_run
 
     if options.texts and options.chunks:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from groundset.files import data_path
 from programs.forms import EVOLUTIONS, MULTI, SIMPLE, STYLES
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def _evolved(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Mo
 
 
 def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from groundset.files import data_path
     from programs.profiled import Profiled, read_profiles
 
     table = read_profiles(options.profile_file or data_path("profiles", "default.json"))

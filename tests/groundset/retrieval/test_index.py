@@ -112,8 +112,3 @@ def test_several_queries_at_once():
     assert index.search_many(queries, 4) == [index.search(query, 4) for query in queries]
     assert index.search_many([], 4) == []
     assert index_of_angles().search_many(["1"]) == [[]]
-
-
-def test_every_chunk_needs_a_row():
-    with pytest.raises(ValueError, match="2 rows for 1 chunks"):
-        Index(np.ones((2, 1), dtype=np.float32), [chunk(0)], Angles())

@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from textwrap import fill
 from types import MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from groundset.options import Options, as_parameters, expanded, for_python, value_types
 from groundset.run.run import Run, open_run
@@ -25,24 +25,18 @@ _WIDTH = 120
 open_run = for_python(open_run)
 
 
-class Row(NamedTuple):
-    """A function of Python, which returns what its target returns."""
-
-    target: str  # ``module:function``, which takes the options last
-    positional: tuple[str, ...] = ()  # the options that can be given by position
-
-
-FUNCTIONS: Mapping[str, Row] = {
-    "align": Row("groundset.aligning:carry_over", ("run", "documents")),
-    "chunk": Row("groundset.corpus.options:cut", ("documents",)),
-    "compile": Row("groundset.compiling:compile", ("steps",)),
-    "export": Row("groundset.out.formats:export_run", ("runs", "format", "out")),
-    "generate": Row("groundset.run.options:make", ("documents",)),
-    "import_files": Row("groundset.out.imports:import_files", ("files",)),
-    "judge": Row("groundset.run.judging:judge_rows"),
-    "push": Row("groundset.out.hub:push_run", ("run", "repo")),
-    "report": Row("groundset.pages.report:report", ("run", "out")),
-    "roundtrip": Row("groundset.evaluation:compare", ("run",)),
+# A row a function of Python: what it calls, which takes the options last, and which of these can be given by position.
+FUNCTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "align": ("groundset.aligning:carry_over", ("run", "documents")),
+    "chunk": ("groundset.corpus.options:cut", ("documents",)),
+    "compile": ("groundset.compiling:compile", ("steps",)),
+    "export": ("groundset.out.formats:export_run", ("runs", "format", "out")),
+    "generate": ("groundset.run.options:make", ("documents",)),
+    "import_files": ("groundset.out.imports:import_files", ("files",)),
+    "judge": ("groundset.run.judging:judge_rows", ()),
+    "push": ("groundset.out.hub:push_run", ("run", "repo")),
+    "report": ("groundset.pages.report:report", ("run", "out")),
+    "roundtrip": ("groundset.evaluation:compare", ("run",)),
 }
 
 
@@ -50,8 +44,8 @@ def __getattr__(name: str) -> Any:
     """Build a function of :data:`FUNCTIONS` on first access."""
     if name not in FUNCTIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    row = FUNCTIONS[name]
-    function = with_keywords(resolve_name(row.target), row.positional)
+    target, positional = FUNCTIONS[name]
+    function = with_keywords(resolve_name(target), positional)
     function.__name__ = function.__qualname__ = name
     globals()[name] = function
     return function

@@ -25,7 +25,6 @@ from groundset.run.compiled import SHIPPED, load_compiled
 from groundset.run.store import Store
 from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
 from groundset.tracking import Tracking
-from optimizers.finetune import Training, finetune, turns_of
 from optimizers.heads import fit_heads
 from optimizers.labels import hashes_of, read_rows
 from optimizers.prompts import OPTIMIZERS, Candidate, compile_program, measure, row_id, state_of
@@ -259,6 +258,8 @@ def _compared(
 
 def _trained(task: Task, model: str, options: CompileOptions, progress: Progress) -> Report:
     """Train weights for a step; the measure is the likelihood of what gold rows want."""
+    from optimizers.finetune import Training, finetune, turns_of  # with torch
+
     found = parse_spec(str(options.lm))
     if found.served or not hasattr(task.program, "demos"):
         raise InputError(f"--optimizer {FINETUNE} trains one step of a local model")

@@ -1,6 +1,6 @@
 """Estimates with 95 % intervals, significance tests with Holm's correction, and the smallest detectable gains.
 
-Tests and distributions are scipy's; this adds cases without data or variance.
+Tests and distributions are scipy's, which loads them on first use; this adds cases without data or variance.
 """
 
 import math
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
@@ -36,11 +37,9 @@ class Estimate(NamedTuple):
 
 def wilson(part: int, whole: int) -> Estimate | None:
     """Estimate a share with Wilson's interval; None if ``whole`` is 0."""
-    from scipy.stats import binomtest
-
     if not whole:
         return None
-    bounds = binomtest(part, whole).proportion_ci(method="wilson")
+    bounds = scipy.stats.binomtest(part, whole).proportion_ci(method="wilson")
     return Estimate(part / whole, float(bounds.low), float(bounds.high))
 
 
@@ -68,8 +67,6 @@ def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Esti
     If all values are equal, the interval is as wide as Wilson's for as many equal outcomes. If all units have the same
     mean, values are resampled instead.
     """
-    from scipy.stats import bootstrap
-
     value = float(values.mean())
     if np.ptp(values) == 0:
         width = equal_width(len(values))
@@ -81,7 +78,7 @@ def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Esti
     def ratio(sums: Any, counts: Any, axis: int) -> Any:
         return sums.sum(axis=axis) / counts.sum(axis=axis)
 
-    found = bootstrap((sums, counts), ratio, paired=True, method="percentile", n_resamples=5000, **_DRAWS)
+    found = scipy.stats.bootstrap((sums, counts), ratio, paired=True, method="percentile", n_resamples=5000, **_DRAWS)
     return Estimate(value, float(found.confidence_interval.low), float(found.confidence_interval.high))
 
 
@@ -103,21 +100,23 @@ def permutation(before: Values, after: Values, units: Units, tests: int = 1) -> 
 
     ``tests`` is the number of tests to correct for: a p-value that is drawn must be able to survive it.
     """
-    from scipy.stats import monte_carlo_test, permutation_test
-
     gains = np.bincount(units, weights=after - before)
     gains = gains[gains != 0]  # to swap equal values changes nothing
     draws = max(_FEWEST_DRAWS, _DRAWS_PER_TEST * tests)
     if len(gains) < 2:  # a single unit can be swapped with itself only
         return 1.0
     if 2 ** len(gains) <= draws:
-        return float(permutation_test((gains,), np.sum, permutation_type="samples", n_resamples=draws, **_DRAWS).pvalue)
+        return float(
+            scipy.stats.permutation_test(
+                (gains,), np.sum, permutation_type="samples", n_resamples=draws, **_DRAWS
+            ).pvalue
+        )
     signs = np.random.default_rng(0)
 
     def swapped(size: tuple[int, ...]) -> Any:
         return signs.choice((-1.0, 1.0), size) * gains
 
-    return float(monte_carlo_test(gains, swapped, np.sum, n_resamples=draws, batch=500).pvalue)
+    return float(scipy.stats.monte_carlo_test(gains, swapped, np.sum, n_resamples=draws, batch=500).pvalue)
 
 
 def gain_of_shares(before: tuple[int, int], after: tuple[int, int]) -> tuple[Estimate, float] | None:
@@ -127,15 +126,13 @@ def gain_of_shares(before: tuple[int, int], after: tuple[int, int]) -> tuple[Est
 
     Source: R. G. Newcombe, Interval estimation for the difference between independent proportions (1998), method 10.
     """
-    from scipy.stats import fisher_exact
-
     old, new = wilson(*before), wilson(*after)
     if old is None or new is None:
         return None
     gain = new.value - old.value
     low = gain - math.hypot(new.value - new.low, old.high - old.value)
     high = gain + math.hypot(new.high - new.value, old.value - old.low)
-    p = fisher_exact([[part, whole - part] for part, whole in (before, after)]).pvalue
+    p = scipy.stats.fisher_exact([[part, whole - part] for part, whole in (before, after)]).pvalue
     return Estimate(gain, low, high), float(p)
 
 
@@ -161,7 +158,5 @@ def detectable_gain(gain: Estimate, tests: int = 1) -> float:
 
     ``tests`` is the number of tests to correct for.
     """
-    from scipy.stats import norm
-
-    reach = norm.isf(ALPHA / 2 / tests) + norm.isf(1 - POWER)
+    reach = scipy.stats.norm.isf(ALPHA / 2 / tests) + scipy.stats.norm.isf(1 - POWER)
     return min(1.0, float(reach) * (gain.high - gain.low) / (2 * _REACH))

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 import dspy
 import numpy as np
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from programs.adapter import PLAIN_TEXT
 from programs.errors import CompileError, InputError
@@ -126,7 +128,6 @@ class _Trainer:
     """A torch model with a trainable adapter, dequantised to bfloat16."""
 
     def __init__(self, weights: Path, options: Training) -> None:
-        import torch
         from gguf import GGUFReader
 
         self._options, self._weights = options, weights
@@ -143,8 +144,6 @@ class _Trainer:
 
     def train(self, turns: Sequence[Turn], folder: Path, progress: Callable[[int, int, float], object]) -> None:
         """Train on turns; the output layer is computed for the tokens of the completions only."""
-        import torch
-
         options, rows = self._options, [self._row(turn) for turn in turns]
         plan = [batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)]
         optimizer = torch.optim.AdamW(self._learning, lr=options.rate, weight_decay=0.0)
@@ -178,8 +177,6 @@ class _Trainer:
 
     def likelihoods(self, turns: Sequence[Turn], *, finetuned: bool) -> list[float]:
         """Return the geometric mean of the token probabilities of each completion, with or without the adapter."""
-        import torch
-
         self.model.eval()
         with torch.no_grad(), nullcontext() if finetuned else self.model.disable_adapter():
             return [math.exp(-self._loss([self._row(turn)]).item()) for turn in turns]
@@ -203,8 +200,6 @@ class _Trainer:
         return _Row([*prompt, *completion, self._tokenizer.eos_token_id], len(prompt))
 
     def _loss(self, rows: Sequence[_Row]) -> Any:
-        import torch
-
         tokens = torch.zeros((len(rows), max(row.padded for row in rows)), dtype=torch.long, device=self._device)
         mask, targets = torch.zeros_like(tokens), torch.zeros_like(tokens, dtype=torch.bool)
         for number, row in enumerate(rows):
@@ -218,8 +213,6 @@ class _Trainer:
         return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][targets[:, 1:]])
 
     def _save(self, file: Path, asked: str, optimizer: Any) -> None:
-        import torch
-
         state = {"asked": asked, "learned": self._learning, "optimizer": optimizer.state_dict()}
         partial = file.with_suffix(".part")
         torch.save({**state, "losses": self.losses, "seconds": self.seconds}, partial)
@@ -227,8 +220,6 @@ class _Trainer:
 
     def _resume(self, file: Path, asked: str, optimizer: Any) -> None:
         """Load the checkpoint of the same training, if there is one."""
-        import torch
-
         state: dict[str, Any] = {"asked": None}
         if file.exists():
             state = torch.load(file, weights_only=True, map_location=self._device)
@@ -242,9 +233,7 @@ class _Trainer:
 
 def _load(weights: Path, options: Training) -> tuple[Any, Any]:
     """Return the tokenizer and the model of a GGUF file, with an untrained adapter on the upper layers."""
-    import torch
     from peft import LoraConfig, get_peft_model
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from optimizers.labels import FAULTS, SPLITS, ChunkLabel, QuestionLabel, Row, split_of
 from programs.errors import LabelError
@@ -260,9 +261,7 @@ def _share(count: int, total: int) -> tuple[float, ...]:
 
 
 def _wilson(count: int, total: int, alternative: str) -> tuple[float, float]:
-    from scipy.stats import binomtest
-
-    bounds = binomtest(count, total, alternative=alternative).proportion_ci(0.95, method="wilson")
+    bounds = scipy.stats.binomtest(count, total, alternative=alternative).proportion_ci(0.95, method="wilson")
     return float(bounds.low), float(bounds.high)
 
 
@@ -282,8 +281,6 @@ def area_under_curve(good: _Flags, probability: _Numbers, documents: Sequence[st
 
 def _auc(good: Any, probability: Any) -> float:
     """Return the area under the ROC curve; from ranks, because scikit-learn's checks are too slow for a bootstrap."""
-    from scipy.stats import rankdata
-
     goods = np.count_nonzero(good)
-    above = rankdata(probability)[good].sum() - goods * (goods + 1) / 2
+    above = scipy.stats.rankdata(probability)[good].sum() - goods * (goods + 1) / 2
     return float(above / (goods * (len(good) - goods)))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
 from groundset.evaluation import Result, differences, measured, search
 from groundset.retrieval.retrievers import RETRIEVERS, Ranking
@@ -156,7 +157,6 @@ def _order(sides: Sequence[tuple[Sequence[Result], Units]]) -> str:
 
 def _told_apart(ours: Sequence[str], theirs: Sequence[str]) -> Estimate:
     """Estimate how well a classifier of runs of characters, cross-validated, tells questions and queries apart."""
-    from scipy.stats import bootstrap
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score
@@ -168,7 +168,7 @@ def _told_apart(ours: Sequence[str], theirs: Sequence[str]) -> Estimate:
     model = make_pipeline(grams, LogisticRegression(class_weight="balanced"))
     folds = StratifiedKFold(shuffle=True, random_state=0)
     scores = cross_val_predict(model, [*ours, *theirs], is_query, cv=folds, method="decision_function")
-    drawn = bootstrap(
+    drawn = scipy.stats.bootstrap(
         (is_query, scores), roc_auc_score, paired=True, vectorized=False, n_resamples=999, method="percentile", rng=0
     )
     area, (low, high) = float(roc_auc_score(is_query, scores)), drawn.confidence_interval

@@ -14,25 +14,19 @@ __version__ = "0.2.0"
 
 # The public names by module; ``metrics`` is a module itself.
 _PUBLIC = {
-    "groundset.api": (
-        *("Run", "align", "chunk", "compile", "export", "generate", "import_files", "judge", "lm", "open_run"),
-        *("push", "report", "roundtrip"),
-    ),
-    "groundset.labelling": ("labels", "step"),
-    "optimizers": ("metrics",),
-    "programs.chunks": ("SeveralChunks",),
-    "programs.errors": (
-        *("AnswerError", "ChecksumError", "CompileError", "GroundsetError", "HubError", "InputError"),
-        *("LabelError", "ModelError", "RunError", "StateError", "TrackingError", "UnknownModelError"),
-        "UnreachableModelError",
-    ),
-    "programs.given": ("Given",),
-    "programs.guided": ("Guided",),
-    "programs.onechunk": ("OneChunk",),
-    "programs.profiled": ("Profiled",),
-    "programs.types": ("Chunk", "Document", "Reject", "Sample"),
+    "groundset.api": "Run align chunk compile export generate import_files judge lm open_run push report roundtrip",
+    "groundset.labelling": "labels step",
+    "optimizers": "metrics",
+    "programs.chunks": "SeveralChunks",
+    "programs.errors": "AnswerError ChecksumError CompileError GroundsetError HubError InputError LabelError "
+    "ModelError RunError StateError TrackingError UnknownModelError UnreachableModelError",
+    "programs.given": "Given",
+    "programs.guided": "Guided",
+    "programs.onechunk": "OneChunk",
+    "programs.profiled": "Profiled",
+    "programs.types": "Chunk Document Reject Sample",
 }
-_HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
+_HOMES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 __all__ = ["__version__", *sorted(_HOMES)]
 privacy.set_defaults()
 

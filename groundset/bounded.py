@@ -18,19 +18,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 _ROOT = str(Path(__file__).parents[1])
 # Threads of numeric libraries would only take memory for their stacks.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _WAITING = 20  # seconds of waiting for disks and other processes that are allowed for each second of processor time
-
-
-class Limits(NamedTuple):
-    """The limits of one child process: memory written to, including that of libraries, and size of a result as JSON."""
-
-    memory_mb: int
-    output_mb: int
 
 
 class LimitError(Exception):
@@ -44,10 +37,12 @@ class _DiedError(LimitError):
 class BoundedProcess:
     """A child process that serves calls of one function; started at the first call. Not for several threads."""
 
-    def __init__(self, function: str, limits: Limits) -> None:
-        """Serve ``function``, named ``module:name``; its argument and result are JSON."""
-        self._function = function
-        self._limits = limits
+    def __init__(self, function: str, *, memory_mb: int, output_mb: int) -> None:
+        """Serve ``function``, named ``module:name``; its argument and result are JSON.
+
+        It is limited in the memory that it writes to, that of libraries included, and in the size of a result as JSON.
+        """
+        self._function, self._memory_mb, self._output_mb = function, memory_mb, output_mb
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._is_killed = False
@@ -89,15 +84,15 @@ class BoundedProcess:
         connection = self._started()
         try:
             connection.send_bytes(json.dumps([seconds, seconds * _WAITING, argument]).encode())
-            kind, content = json.loads(connection.recv_bytes(self._limits.output_mb << 20))
+            kind, content = json.loads(connection.recv_bytes(self._output_mb << 20))
         except (EOFError, ConnectionError):
             raise self._cause_of_death(seconds) from None
         except OSError:  # of a longer answer
             self.end()
-            raise LimitError(f"gives more than {_amount(self._limits.output_mb)} of text") from None
+            raise LimitError(f"gives more than {_amount(self._output_mb)} of text") from None
         if kind == "memory":
             self.end()
-            raise _DiedError(f"takes more than {_amount(self._limits.memory_mb)} of memory")
+            raise _DiedError(f"takes more than {_amount(self._memory_mb)} of memory")
         if kind == "error":
             error = RuntimeError(content["error"])
             error.add_note(content["traceback"])
@@ -108,7 +103,7 @@ class BoundedProcess:
         """Return the connection to the process, which is started if there is none."""
         if self._process is None or self._connection is None:
             self._connection, theirs = Pipe()
-            descriptor, limit = theirs.fileno(), self._limits.memory_mb
+            descriptor, limit = theirs.fileno(), self._memory_mb
             command = child_command("groundset.bounded:_serve", self._function, str(limit), str(descriptor))
             none, environment = subprocess.DEVNULL, os.environ | ONE_THREAD  # libraries may print
             self._process = subprocess.Popen(
@@ -127,7 +122,7 @@ class BoundedProcess:
         if status == -signal.SIGALRM:
             return LimitError(f"takes more than {seconds * _WAITING:.0f} s")
         if status == -signal.SIGABRT:  # Python aborts when it has no memory left to raise MemoryError
-            return _DiedError(f"aborts its process or takes more than {_amount(self._limits.memory_mb)} of memory")
+            return _DiedError(f"aborts its process or takes more than {_amount(self._memory_mb)} of memory")
         return _DiedError(f"crashes its process ({signal.Signals(-status).name if status < 0 else f'status {status}'})")
 
 

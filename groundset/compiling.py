@@ -16,6 +16,7 @@ from rich.console import Console
 from groundset import __version__
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
 from groundset.labelling import LABELS, fitted_judge, with_own
+from groundset.models.catalogue import file_sha256
 from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
 from groundset.options import DEFAULT_EMBEDDER, Options, option
@@ -26,7 +27,7 @@ from groundset.run.store import Store
 from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
 from groundset.tracking import Tracking
 from optimizers.heads import fit_heads
-from optimizers.labels import hashes_of, read_rows
+from optimizers.labels import read_rows
 from optimizers.prompts import OPTIMIZERS, Candidate, compile_program, measure, row_id, state_of
 from optimizers.tasks import PROGRAMS, Task, task, writes
 from programs.errors import InputError, TrackingError
@@ -297,7 +298,7 @@ def _written(report: Report, task: Task, options: CompileOptions, sha256: str | 
     record = {
         **{"step": report.step, "model": report.model, "model_sha256": sha256, "ending": report.ending},
         "options": options.model_dump(mode="json", exclude_none=True),
-        "labels": hashes_of(with_own(options.labels)),
+        "labels": {file.name: file_sha256(file) for file in with_own(options.labels)},
         "versions": {"groundset": __version__, **{name: version(name) for name in _LIBRARIES}},
         "figures": report.figures,
     }

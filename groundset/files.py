@@ -9,6 +9,7 @@ import errno
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import stat
 import sys
@@ -310,13 +311,11 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _owned_folder(place: Path, target: str | None) -> tuple[Path, FileLock]:
+    # Hashed, because the name of the target may have the maximum length.
+    name = secrets.token_hex(8) if target is None else hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
+    folder = place / f".{name}{_SUFFIX}"
     for _ in range(_TRIES):
-        if target is None:
-            folder = Path(tempfile.mkdtemp(dir=place, prefix=".", suffix=_SUFFIX))
-        else:
-            # Hashed, because the name of the target may have the maximum length.
-            folder = place / f".{hashlib.sha256(os.fsencode(target)).hexdigest()[:16]}{_SUFFIX}"
-            folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         lock = FileLock(folder / _LOCK)
         # Before it is locked, another process may remove the folder as a leftover. Locking then creates it again with
         # the usual permissions, or fails.

@@ -34,13 +34,13 @@ _QUERY = re.compile(r"(://[^\s?]*)\?\S+")
 _taken_offline = False
 
 
-def set_defaults(*, hub: bool = False) -> None:
-    """Set every variable that is not set yet; ``hub`` enables the Hugging Face Hub."""
+def set_defaults() -> None:
+    """Set every variable that is not set yet."""
     global _taken_offline
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     bypass_proxies(*_LOOPBACK)
-    if hub or os.environ.get("GROUNDSET_HUB", "").lower() in _TRUE:
+    if os.environ.get("GROUNDSET_HUB", "").lower() in _TRUE:
         if _taken_offline:
             os.environ.pop(_OFFLINE, None)  # set by an earlier call
     elif _OFFLINE not in os.environ:

@@ -5,7 +5,7 @@ A file has one JSON object in each line. Rows with ``step`` are gold rows, other
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -174,11 +174,6 @@ def read_rows(files: Sequence[Path]) -> list[Row]:
         if row.id not in first or row.annotation_pass < first[row.id].annotation_pass:
             first[row.id] = row
     return list(first.values())
-
-
-def hashes_of(files: Iterable[Path]) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name, for records."""
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:

@@ -29,8 +29,10 @@ os.environ["XDG_DATA_HOME"] = _tracked.name
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
 for _switch in ("GROUNDSET_HUB", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "COLUMNS"):
     os.environ.pop(_switch, None)
-privacy.set_defaults(hub=True)
+os.environ["GROUNDSET_HUB"] = "1"
+privacy.set_defaults()
 importlib.import_module("huggingface_hub.constants")
+del os.environ["GROUNDSET_HUB"]
 
 
 class WordEncoder:

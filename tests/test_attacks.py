@@ -29,7 +29,6 @@ from foreign_files import archive, docx
 from model_server import serving
 from pyarrow import parquet
 
-from groundset.bounded import Limits
 from groundset.cli import main
 from groundset.corpus import read
 from groundset.run.run import save_run
@@ -142,7 +141,7 @@ DOCUMENTS = {  # each with the beginning of the reason why it is skipped
 def test_documents_that_never_end_are_skipped(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "LIMITS", Limits(memory_mb=300, output_mb=64))
+    monkeypatch.setattr(read, "LIMITS", {"memory_mb": 300, "output_mb": 64})
     monkeypatch.setattr(read, "SECONDS", 2)
     monkeypatch.setattr(read, "SECONDS_PER_MB", 0)
     (tmp_path / "docs").mkdir()

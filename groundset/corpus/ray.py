@@ -27,7 +27,6 @@ _ALWAYS = {
     "PYTHONSAFEPATH": "1",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # else it prints the deaths of actors to standard output
-    "RAY_USAGE_STATS_ENABLED": "0",
 }
 _STORE_BYTES = 256 << 20  # results wait there until they are taken; larger ones are moved to the disk
 _TEMPORARY = Path("/tmp")  # names of sockets are short, TMPDIR may not be

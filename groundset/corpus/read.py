@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from groundset.bounded import BoundedProcess, LimitError, Limits, usable_processors
+from groundset.bounded import BoundedProcess, LimitError, usable_processors
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parsing import SUFFIXES, Parsed, UnparsableError, file_stem, name_title, parse
@@ -22,7 +22,7 @@ from programs.types import Chunk, Document
 # Limits for one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a thousand pages 200 MB
 # and two minutes.
 MAX_FILE_MB = 256
-LIMITS = Limits(memory_mb=1024, output_mb=256)
+LIMITS = {"memory_mb": 1024, "output_mb": 256}
 SECONDS = 30
 SECONDS_PER_MB = 20
 SECONDS_PER_MB_OF_PDF = 100
@@ -85,7 +85,7 @@ class Reader:
 
     def __init__(self) -> None:
         """Start no process yet."""
-        self.process = BoundedProcess(f"{__name__}:{read_document.__name__}", LIMITS)
+        self.process = BoundedProcess(f"{__name__}:{read_document.__name__}", **LIMITS)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Read the file of a row of Ray Data."""

@@ -72,7 +72,11 @@ class Engine:
         self._usage: dict[str, float] = dict.fromkeys(("calls", "replayed", *_COUNTS, "seconds"), 0)
 
     def usage(self) -> dict[str, float]:
-        """Return calls to the model, answers from the journal, and the tokens and seconds of the calls."""
+        """Return the counts of this process.
+
+        ``calls`` to the model, ``replayed`` answers of the journal, and of the calls ``prompt_tokens``,
+        ``cached_tokens`` (those of prompts that were in the prefix cache), ``generated_tokens`` and ``seconds``.
+        """
         with self._lock:
             return dict(self._usage)
 

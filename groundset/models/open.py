@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import dspy
 
 from groundset import privacy
-from groundset.bounded import BoundedProcess, LimitError, Limits
+from groundset.bounded import BoundedProcess, LimitError
 from groundset.files import data_path, write_text
 from groundset.models import llama
 from groundset.models.catalogue import CATALOGUE, ModelEntry, cache_home, file_sha256, get_entry, near_matches
@@ -67,40 +67,29 @@ class Spec(NamedTuple):
 class Model(AbstractContextManager["Model"]):
     """An open language model.
 
-    Attributes:
-        lm: the ``dspy.LM``; its model string contains the hash of the weights, because DSPy's cache key does not
-            contain the engine.
-        name: the name of the catalogue or of the file, or the specification without the server's address.
-        sha256: the hash of the weights, None for a model on a server.
-        small: whether it has less than two billion weights, and is asked for direct questions unless the mix says more.
-        guided: whether it is too small to write on its own, and needs the guided recipe.
+    The model string of ``lm`` contains the hash of the weights, because DSPy's cache key does not contain the engine.
     """
 
     def __init__(
-        self, engine: Engine, lm_name: str, name: str, sha256: str | None, *, small: bool = False, guided: bool = False
+        self,
+        engine: Engine,
+        lm_name: str,
+        name: str,  # of the catalogue or of the file, or the specification without the server's address
+        sha256: str | None,  # the hash of the weights, None for a model on a server
+        *,
+        small: bool = False,  # with less than two billion weights: asked for direct questions unless the mix says more
+        guided: bool = False,  # too small to write on its own
     ) -> None:
         """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
-        self._engine = engine
         # The journal is the cache, and the engine repeats what may succeed the second time.
         once = {"cache": False, "num_retries": 0, "callbacks": [Variants()]}
         self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, **once)
         self.name, self.sha256, self.small, self.guided = name, sha256, small, guided
+        self.usage, self.close = engine.usage, engine.close
         _LOG.setLevel(logging.ERROR)  # DSPy warns about every completion that reaches its limit
 
-    def usage(self) -> dict[str, float]:
-        """Return the counts of this process.
-
-        ``calls`` to the model, ``replayed`` answers of the journal, and of the calls ``prompt_tokens``,
-        ``cached_tokens`` (those of prompts that were in the prefix cache), ``generated_tokens`` and ``seconds``.
-        """
-        return self._engine.usage()
-
-    def close(self) -> None:
-        """Free the model; ``lm`` cannot be used any more."""
-        self._engine.close()
-
     def __exit__(self, *error: object) -> None:
-        """Free the model."""
+        """Free the model; ``lm`` cannot be used any more."""
         self.close()
 
 
@@ -217,7 +206,8 @@ def check_weights(model: Path, adapter: Path | None, notify: Callable[[str], obj
         return
     notify(f"testing {file.name} in a separate process: it is not in the catalogue")
     size_mb = model.stat().st_size >> 20
-    child = BoundedProcess(f"{__name__}:{load_once.__name__}", Limits(_BASE_MB + _TIMES_SIZE * size_mb, output_mb=1))
+    memory_mb = _BASE_MB + _TIMES_SIZE * size_mb
+    child = BoundedProcess(f"{__name__}:{load_once.__name__}", memory_mb=memory_mb, output_mb=1)
     try:
         reason = child([str(model), str(adapter or "")], _BASE_SECONDS + size_mb / _MB_PER_SECOND)
     except LimitError as error:

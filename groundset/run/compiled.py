@@ -15,6 +15,7 @@ import dspy
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundset.files import data_path
+from groundset.models.catalogue import file_sha256
 from groundset.tracking import Tracking
 from programs.errors import StateError
 from programs.heads import HEAD_STEPS, StepHeads, load_heads
@@ -77,7 +78,7 @@ class Compiled(NamedTuple):
         """Return a hash of all that affects a run."""
         values = {step: state.model_dump(exclude={"lm", "traces", "train"}) for step, state in self.states.items()}
         heads = {step: heads.model_dump(mode="json") for step, heads in self.heads.items()}
-        weights = {step: hashlib.sha256(file.read_bytes()).hexdigest() for step, file in self.adapters.items()}
+        weights = {step: file_sha256(file) for step, file in self.adapters.items()}
         return hashlib.sha256(json.dumps([values, heads, weights], sort_keys=True).encode()).hexdigest()
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:

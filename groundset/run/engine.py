@@ -46,7 +46,7 @@ class Gate:
         self._limits = {"calls": calls, "tokens": tokens}
         self._used = {"calls": 0, "tokens": 0}
         self._guard = threading.Lock()
-        self._stopped = threading.Event()
+        self.stopped = threading.Event()  # no call may begin, and every attempt ends after its running one
         self._store: Store | None = None
         self.signal: int | None = None  # that stopped the run
         self.ended_by: str | None = None  # a budget
@@ -66,9 +66,9 @@ class Gate:
         if response is None:
             with self._guard:
                 for name, limit in self._limits.items():
-                    if limit is not None and self._used[name] >= limit and not self._stopped.is_set():
+                    if limit is not None and self._used[name] >= limit and not self.stopped.is_set():
                         self.ended_by = f"--budget-{name} {limit}"
-                        self.stop()
+                        self.stopped.set()
                 self.check()
                 self._used["calls"] += 1
         return response
@@ -81,18 +81,9 @@ class Gate:
         with self._guard:
             self._used["tokens"] += counts["prompt_tokens"] + counts["generated_tokens"]
 
-    def stop(self) -> None:
-        """Let every attempt end after its running call."""
-        self._stopped.set()
-
-    @property
-    def is_stopped(self) -> bool:
-        """Return whether no call may begin."""
-        return self._stopped.is_set()
-
     def check(self) -> None:
         """Raise ``RunStoppedError`` if the run stops."""
-        if self._stopped.is_set():
+        if self.stopped.is_set():
             raise RunStoppedError
 
     @contextmanager
@@ -107,7 +98,7 @@ class Gate:
             for each, handler in before.items():
                 signal.signal(each, signal.SIG_DFL if hard else handler)
             self.signal = number
-            self.stop()
+            self.stopped.set()
             say("stopping after the running call; once more to quit at once")
 
         if threading.current_thread() is not threading.main_thread():
@@ -166,18 +157,18 @@ class Engine:
         except RunStoppedError:  # while chunks were waited for
             ending = "interrupted"
         except GroundsetError:
-            self._gate.stop()
+            self._gate.stopped.set()
             self._drain()
             raise
         self._drain()  # what is nearly made is not thrown away
-        self._gate.stop()
+        self._gate.stopped.set()
         if ending == "interrupted" and self._gate.ended_by and self._gate.signal is None:
             ending = "budget"
         return "complete" if self._plan.missing <= 0 else ending
 
     def _loop(self) -> Ending:
         while True:
-            while self._plan.in_flight < self._workers and not self._gate.is_stopped:
+            while self._plan.in_flight < self._workers and not self._gate.stopped.is_set():
                 task = self._plan.next()
                 if promoted := self._plan.take_promoted():
                     self._store.promote(promoted)
@@ -185,7 +176,7 @@ class Engine:
                 if task is None:
                     break
                 threading.Thread(target=self._make, args=(task,), daemon=True).start()
-            if self._gate.is_stopped:
+            if self._gate.stopped.is_set():
                 return "interrupted"
             if self._plan.missing <= 0:
                 return "complete"

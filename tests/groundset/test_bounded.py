@@ -11,9 +11,9 @@ from threading import Timer
 
 import pytest
 
-from groundset.bounded import BoundedProcess, LimitError, Limits
+from groundset.bounded import BoundedProcess, LimitError
 
-LIMITS = Limits(memory_mb=200, output_mb=1)
+LIMITS = {"memory_mb": 200, "output_mb": 1}
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedPro
     source = "import os, signal, sys\nkept = []\ndef work(expression):\n    return eval(expression)\n"
     (tmp_path / "worker.py").write_text(source)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    process = BoundedProcess("worker:work", LIMITS)
+    process = BoundedProcess("worker:work", **LIMITS)
     yield process
     process.end()
 
@@ -96,7 +96,7 @@ def test_working_folder_is_not_on_the_import_path(tmp_path: Path, monkeypatch: p
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path / "here")
-    process = BoundedProcess("operator:neg", LIMITS)
+    process = BoundedProcess("operator:neg", **LIMITS)
     assert process(1, 9) == -1
     process.end()
 
@@ -107,8 +107,8 @@ def test_child_ignores_interrupts(work: BoundedProcess) -> None:
 
 def test_child_ends_with_its_parent(tmp_path: Path) -> None:
     script = (
-        "from groundset.bounded import BoundedProcess, Limits\nimport os, signal\n"
-        "process = BoundedProcess('os:strerror', Limits(200, 1))\nprocess(1, 9)\n"
+        "from groundset.bounded import BoundedProcess\nimport os, signal\n"
+        "process = BoundedProcess('os:strerror', memory_mb=200, output_mb=1)\nprocess(1, 9)\n"
         "print(process._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

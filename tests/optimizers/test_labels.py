@@ -8,7 +8,7 @@ import pytest
 from labelled import PASSAGE, question, write
 
 from groundset.labelling import with_own
-from optimizers.labels import SPLITS, QuestionLabel, checked, hashes_of, read_rows, split_of
+from optimizers.labels import SPLITS, QuestionLabel, checked, read_rows, split_of
 from programs.errors import LabelError
 
 GOOD = question(1, good=True, split="train")
@@ -115,4 +115,3 @@ def test_first_annotation_pass_counts(tmp_path: Path) -> None:
     (row,) = read_rows([write(tmp_path / "rows.jsonl", [second, GOOD])])
     assert isinstance(row, QuestionLabel)
     assert row.good
-    assert hashes_of([tmp_path / "rows.jsonl"]).keys() == {"rows.jsonl"}

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from foreign_files import archive, docx, pdf
 
-from groundset.bounded import Limits
 from groundset.corpus import read
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
@@ -30,7 +29,7 @@ def skipped(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def test_files_that_exceed_memory_or_time_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "LIMITS", Limits(memory_mb=300, output_mb=9))
+    monkeypatch.setattr(read, "LIMITS", {"memory_mb": 300, "output_mb": 9})
     monkeypatch.setattr(read, "SECONDS", 1)
     monkeypatch.setattr(read, "SECONDS_PER_MB", 0)
     monkeypatch.setattr(read, "SECONDS_PER_MB_OF_PDF", 0)

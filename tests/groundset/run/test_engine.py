@@ -122,7 +122,7 @@ def test_ctrl_c_stops_after_the_running_call(store: Store) -> None:
     def attempt(task: Task) -> Made:
         if len(scripted.paid) >= 6:
             os.kill(os.getpid(), signal.SIGINT)
-            while not gate.is_stopped:
+            while not gate.stopped.is_set():
                 time.sleep(0.01)
         return scripted(task)
 
@@ -141,7 +141,7 @@ def test_a_stop_does_not_wait_for_ever(store: Store, monkeypatch: pytest.MonkeyP
     gate, hanging = Gate(), threading.Event()
 
     def attempt(task: Task) -> Made:
-        gate.stop()
+        gate.stopped.set()
         hanging.wait(20)
         raise RunStoppedError
 

@@ -137,9 +137,8 @@ class _Span(NamedTuple):
     start: int
     end: int
 
-    def shared(self, other: "_Span") -> int:
-        """Return how many characters two spans share, 0 or less if none."""
-        return min(self.end, other.end) - max(self.start, other.start)
+    def overlaps(self, other: "_Span") -> bool:
+        return min(self.end, other.end) > max(self.start, other.start)
 
 
 class _Text:
@@ -164,7 +163,7 @@ class _Text:
 
     def holding(self, span: _Span) -> list[Chunk]:
         """Return the chunks that hold at least some of a span."""
-        return [each for each in self._chunks if self.spans[each.chunk_id].shared(span) > 0]
+        return [each for each in self._chunks if self.spans[each.chunk_id].overlaps(span)]
 
     def find(self, words: str, start: int = 0, end: int = sys.maxsize) -> "list[_Place]":
         """Return the places of some words."""
@@ -266,7 +265,7 @@ class _Carrying:
 
         def holding(place: _Place) -> list[str]:
             return [
-                name for name, text in homes.items() if text is place.text and text.spans[name].shared(place.span) > 0
+                name for name, text in homes.items() if text is place.text and text.spans[name].overlaps(place.span)
             ]
 
         for words in (" ".join(piece.split()) for piece in pieces):

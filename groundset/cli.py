@@ -93,14 +93,10 @@ def build_app() -> TyperGroup:
     app.name = _PROGRAM
     for name, (_, text) in COMMANDS.items():
         group, _, own = name.rpartition(" ")
-        parent = app
-        if group:
-            below = app.commands.get(group) or _Group(
-                name=group, commands={}, help=_GROUPS[group], no_args_is_help=True, **_SETTINGS
-            )
-            app.add_command(below)
-            assert isinstance(below, _Group)
-            parent = below
+        if group and group not in app.commands:
+            app.add_command(_Group(name=group, commands={}, help=_GROUPS[group], no_args_is_help=True, **_SETTINGS))
+        parent = app.commands[group] if group else app
+        assert isinstance(parent, TyperGroup)
         parent.add_command(TyperCommand(own, help=text, rich_markup_mode=None))
     return app
 

@@ -242,9 +242,7 @@ class Tracking:
             rows = []
             for span in spans:
                 kept = {"mlflow.traceRequestId": trace_id, **span["attributes"]}
-                kept = {
-                    key: encodable(json_text(each)) for key, each in kept.items() if self.texts or key not in _TEXTS
-                }
+                kept = {key: json_text(each) for key, each in kept.items() if self.texts or key not in _TEXTS}
                 rows.append(Span.from_dict({**span, "trace_id": trace_id, "attributes": kept}))
             store.start_trace(info)
             store.log_spans(experiment, rows)

@@ -137,24 +137,16 @@ class Profiled(SeveralChunks):
 
     def __init__(
         self,
-        search: Search,
-        table: ProfileTable,
+        search: Search,  # finds passages for a clue
+        table: ProfileTable,  # the dimensions of profiles with their values
         *,
-        clues: int = 3,
-        top_k: int = 3,
-        profiles: int = 3,
+        clues: int = 3,  # how many to write for a passage
+        top_k: int = 3,  # how many passages a search returns
+        profiles: int = 3,  # how many to try for a clue
         panel: bool = False,
         about: str = "",
     ) -> None:
-        """Build the steps; see :class:`programs.recipe.Recipe`.
-
-        Args:
-            search: finds passages for a clue.
-            table: the dimensions of profiles with their values.
-            clues: how many clues to write for a passage.
-            top_k: how many passages a search returns.
-            profiles: how many profiles to try for a clue.
-        """
+        """Build the steps; see :class:`programs.recipe.Recipe`."""
         super().__init__(search, panel=panel, about=about)
         self.table = table
         self.count, self.top_k, self.tries = clues, top_k, profiles

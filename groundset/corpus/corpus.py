@@ -75,9 +75,11 @@ class Corpus:
 
         (folder / _FOLDER).mkdir(exist_ok=True)
         for name, rows in ((_DOCUMENTS, self.documents.values()), (_CHUNKS, self.chunks)):
-            table = Table.from_pylist([_columns(row) for row in rows])
+            columns = [row.model_dump(mode="json") for row in rows]
+            for row in columns:
+                row.update({key: json.dumps(row[key], ensure_ascii=False) for key in _AS_JSON if key in row})
             with whole_file(folder / _FOLDER / name, follow=False) as aside:
-                parquet.write_table(table, aside, compression="zstd")
+                parquet.write_table(Table.from_pylist(columns), aside, compression="zstd")
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -88,11 +90,6 @@ class Corpus:
         """
         documents = {document.doc_id: document for document in _stored(folder / _FOLDER / _DOCUMENTS, Document)}
         return cls(documents, list(_stored(folder / _FOLDER / _CHUNKS, Chunk)))
-
-
-def _columns(row: Document | Chunk) -> dict[str, Any]:
-    values = row.model_dump(mode="json")
-    return {key: json.dumps(value, ensure_ascii=False) if key in _AS_JSON else value for key, value in values.items()}
 
 
 def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:

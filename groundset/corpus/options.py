@@ -85,15 +85,7 @@ def cut(options: CutOptions) -> "Corpus":
 
 
 def chunk(options: ChunkOptions) -> None:
-    """Cut the documents, write the chunks and print the counts."""
-    corpus = chunk_documents(options)
-    dropped = f"dropped: {corpus.dropped['too short']} too short, {corpus.dropped['copies']} copies"
-    counts = f"{len(corpus.chunks)} chunks from {len(corpus.documents)} documents"
-    say(f"{counts} ({dropped}; skipped files: {len(corpus.skipped)}).", err=is_stream(options.out))
-
-
-def chunk_documents(options: ChunkOptions) -> "Corpus":
-    """Cut the documents, write the chunks to ``out`` and the texts of the documents beside it, and return them.
+    """Cut the documents, write the chunks and the texts of the documents beside them, and print the counts.
 
     Raises:
         InputError: there are no chunks, or a file cannot be written.
@@ -115,4 +107,6 @@ def chunk_documents(options: ChunkOptions) -> "Corpus":
         for target, rows in zip(targets, (chunks, texts), strict=False):
             with stack.enter_context(whole_file(target)).open("w", encoding="utf-8", newline="\n") as stream:
                 stream.writelines(map(json_line, rows))
-    return corpus
+    dropped = f"dropped: {corpus.dropped['too short']} too short, {corpus.dropped['copies']} copies"
+    counts = f"{len(corpus.chunks)} chunks from {len(corpus.documents)} documents"
+    say(f"{counts} ({dropped}; skipped files: {len(corpus.skipped)}).", err=is_stream(out))

@@ -116,10 +116,6 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
         return {"reason": "nested too deep"}
     except OSError as error:
         return {"reason": _unreadable(error)}
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 - parsers raise arbitrary exceptions for damaged files
-        return {"reason": f"cannot be parsed ({type(error).__name__})"}
     document = Document(
         doc_id=document_id(name, parsed.text),
         path=name,

@@ -13,18 +13,16 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 from dspy import lm15
 from dspy._vendor.lm15.serde import request_to_dict
 from dspy.utils.callback import BaseCallback
 
+from groundset.models.llama import LlamaModel
+from groundset.models.server import Server
 from groundset.models.texts import response_of
 from programs.errors import ModelError
-
-if TYPE_CHECKING:
-    from groundset.models.llama import LlamaModel
-    from groundset.models.server import Server
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CANDIDATES = 1_000  # of one call, at most
@@ -59,7 +57,7 @@ class Engine:
     def __init__(
         self,
         spec: str,
-        model: "LlamaModel | Server | None",
+        model: LlamaModel | Server | None,
         journal: Journal | None = None,
         adapters: Mapping[str, str] | None = None,
     ) -> None:
@@ -100,7 +98,7 @@ class Engine:
                 self._usage["replayed"] += 1
         return _response(stored, request.model)
 
-    def _call(self, model: "LlamaModel | Server", request: lm15.Request, key: str, waited_for: "Future[str]") -> str:
+    def _call(self, model: LlamaModel | Server, request: lm15.Request, key: str, waited_for: Future[str]) -> str:
         started = time.perf_counter()
         try:
             stored = _stored(model.complete(request), time.perf_counter() - started)

@@ -25,11 +25,9 @@ def write_corpus(found: EvaluationSet, folder: Path) -> None:
 
     chunks = found.chunks
     # AutoRAG requires a time; that of a run is known unless it was imported.
-    started = datetime.fromisoformat(found.runs[0].record.get("started") or "1970-01-01")
+    started = datetime.fromisoformat(found.runs[0].record.get("started") or "1970-01-01T00:00+00:00")
     times = {name: document.last_modified or started for name, document in found.documents.items()}
-    modified = {
-        name: time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time for name, time in times.items()
-    }
+    modified = {name: time.astimezone(UTC).replace(tzinfo=None) for name, time in times.items()}
     keys = {key for chunk in chunks for key, value in chunk.metadata.items() if value is not None} - OWN
     extra = {key: _column([chunk.metadata.get(key) for chunk in chunks]) for key in sorted(keys)}
     text = pa.string()

@@ -129,14 +129,12 @@ class _ForeignSet:
         ``own`` are names of its metadata that a format needs; they are left out, like those without a value.
         """
         path, facts = chunk.path, chunk.metadata
+        kept = {key: value for key, value in facts.items() if not own or (key not in own and value is not None)}
         has_title = chunk.title or (own and facts.get("title") == "")
         about = {
             "doc_id": chunk.doc_id or (_digest(path) if path else chunk.chunk_id),
             "title": chunk.title if has_title else PureWindowsPath(path).stem,  # knows both kinds of slashes
-            "metadata": {
-                key: value for key, value in facts.items() if not own or (key not in own and value is not None)
-            }
-            | {OFFSETS: facts.get(OFFSETS)},
+            "metadata": kept | {OFFSETS: facts.get(OFFSETS)},
         }
         if self.chunks.setdefault(chunk.chunk_id, chunk.model_copy(update=about)).text != chunk.text:
             raise InputError(f"{where}: chunk {chunk.chunk_id} has another text than before")

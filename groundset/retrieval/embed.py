@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.models.catalogue import CATALOGUE, cache_home, file_sha256, model_lock, near_matches
+from groundset.models.catalogue import CATALOGUE, cache_home, file_sha256, get_entry, model_lock, near_matches
 from groundset.models.fetch import Notify, explained, online, pull, say_err
 from programs.errors import ModelError, UnknownModelError
 
@@ -110,9 +110,7 @@ def open_embedder(spec: str, *, notify: Notify = say_err) -> Embedder:
         UnknownModelError: there is no such model, or its files cannot be loaded.
         ModelError: it cannot be downloaded or verified.
     """
-    entry = CATALOGUE.get(spec)
-    if entry is not None and entry.role != "embedder":
-        raise UnknownModelError(f"{spec} is a {entry.role}, not an embedder (`groundset models list`)")
+    entry = get_entry(spec, "embedder") if spec in CATALOGUE else None
     if entry is not None:
         folder = pull(spec, notify=notify)
     elif named := _HUB_NAME.fullmatch(spec):

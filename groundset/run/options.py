@@ -4,7 +4,7 @@ import hashlib
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, field_validator, model_validator
 
@@ -12,13 +12,11 @@ from groundset.corpus.options import CorpusOptions
 from groundset.files import write_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, Recipe
+from groundset.run.run import Run
 from programs.errors import InputError
 from programs.forms import EVOLUTIONS, KINDS, LIKE, PERSONA, SIMPLE, STYLES
 from programs.languages import name_of
 from programs.untrusted import MAX_ROW, small_text
-
-if TYPE_CHECKING:
-    from groundset.run.run import Run
 
 _SHARE = 0.2  # of the mix, for a style that --personas or --like add
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
@@ -340,7 +338,7 @@ def generate(options: CommandOptions) -> int:
     return run(GenerateOptions(**options.model_dump(exclude={"dry_run"}, exclude_unset=True)))
 
 
-def make(options: PythonOptions) -> "Run":
+def make(options: PythonOptions) -> Run:
     """Make an evaluation set of questions, contexts and answers from documents, or from passages as texts.
 
     The run is a folder; the same call goes on with one that was stopped or killed, and returns a finished one at once.

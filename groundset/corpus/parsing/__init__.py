@@ -194,10 +194,15 @@ def parse(data: bytes, suffix: str) -> Parsed:
         raise UnparsableError("empty")
     kind = "pdf" if data.startswith(b"%PDF-") else SUFFIXES[suffix]
     parser = getattr(import_module(f"groundset.corpus.parsing.{kind}"), f"parse_{kind}")  # some take a second
-    content = clean(decode(data)) if kind in ("markdown", "plain") else data
-    if isinstance(content, str):
-        _refuse_long(content)
-    parsed: Parsed = parser(content, suffix) if kind == "office" else parser(content)
+    try:
+        content = clean(decode(data)) if kind in ("markdown", "plain") else data
+        if isinstance(content, str):
+            _refuse_long(content)
+        parsed: Parsed = parser(content, suffix) if kind == "office" else parser(content)
+    except (UnparsableError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # parsers raise arbitrary exceptions for damaged files
+        raise UnparsableError(f"damaged {suffix[1:] or kind} file ({type(error).__name__})") from error
     _refuse_long(parsed.text)
     return parsed
 

@@ -6,7 +6,7 @@ from itertools import product, takewhile
 from textwrap import shorten
 from typing import Any
 
-from bs4 import BeautifulSoup, Comment, ParserRejectedMarkup, Tag
+from bs4 import BeautifulSoup, Comment, Tag
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
@@ -62,7 +62,7 @@ def parse_html(data: bytes) -> Parsed:
         UnparsableError: it has no text.
     """
     declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
-    soup = parse_tree(_BLANKS.sub(" ", clean(decode(data, declared))))
+    soup = BeautifulSoup(_BLANKS.sub(" ", clean(decode(data, declared))), "html.parser")
     page_title = " ".join(soup.title.get_text().split())[:1000] if soup.title else ""
     root = soup.body or soup
     left_out = _drop_noise(root)
@@ -76,18 +76,6 @@ def parse_html(data: bytes) -> Parsed:
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
     return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None, captions=captions, left_out=left_out)
-
-
-def parse_tree(html: str) -> BeautifulSoup:
-    """Parse HTML.
-
-    Raises:
-        UnparsableError: the markup is invalid.
-    """
-    try:
-        return BeautifulSoup(html, "html.parser")
-    except ParserRejectedMarkup as error:
-        raise UnparsableError("damaged html file") from error
 
 
 def to_markdown(root: Tag) -> tuple[str, list[str]]:

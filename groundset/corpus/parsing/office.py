@@ -10,8 +10,10 @@ from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
 
+from bs4 import BeautifulSoup
+
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, records
-from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, parse_tree, prepared, to_markdown
+from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, prepared, to_markdown
 from groundset.corpus.parsing.markdown import parse_markdown
 
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
@@ -44,23 +46,15 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
     """Parse a document into Markdown, its title and its headings.
 
     Raises:
-        UnparsableError: it is damaged or encrypted, or the package for its format is missing.
+        UnparsableError: it is encrypted, or the package for its format is missing.
     """
     captions: list[str] = []
-    try:
-        if suffix == ".docx":
-            markdown, captions = _word(_texts_only(data, suffix))
-        elif suffix in _READERS:
-            markdown = _READERS[suffix](data)
-        else:
-            markdown = _converted(_texts_only(data, suffix), suffix)
-    except (UnparsableError, MemoryError, RecursionError):
-        raise
-    except Exception as error:
-        # Third-party parsers raise arbitrary exceptions for damaged files.
-        if type(error).__name__ == "MissingDependencyException":
-            raise UnparsableError(f"needs pip install 'markitdown[{suffix[1:]}]'") from None
-        raise UnparsableError(f"damaged {suffix[1:]} file ({type(error).__name__})") from error
+    if suffix == ".docx":
+        markdown, captions = _word(_texts_only(data, suffix))
+    elif suffix in _READERS:
+        markdown = _READERS[suffix](data)
+    else:
+        markdown = _converted(_texts_only(data, suffix), suffix)
     parsed = parse_markdown(clean(markdown))
     if suffix.startswith(".json") and sum(heading.level == parsed.headings[0].level for heading in parsed.headings) > 1:
         parsed = parsed._replace(title=None)  # that of the first of several records
@@ -90,7 +84,7 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
 def _readable(content: bytes, kind: str) -> bytes:
     """Return a part of a document with what the libraries would lose written in another way."""
     if kind in _PAGES:
-        prepared(page := parse_tree(clean(decode(content))))
+        prepared(page := BeautifulSoup(clean(decode(content)), "html.parser"))
         return str(page).encode()
     content = _PROPERTIES.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(b"<m:naryPr>", _INTEGRAL)
     content = _POSITION.sub(
@@ -117,15 +111,19 @@ def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
     oMath2Latex.call_method = latex  # what cannot be converted leaves its characters
     oMath2Latex.tag2meth |= dict.fromkeys(("sPre", "borderBox", "phant"), oMath2Latex.process_children)
     html = mammoth.convert_to_html(pre_process_docx(stream), style_map=_TITLE_STYLE).value  # formulas become LaTeX
-    return to_markdown(parse_tree(html))
+    return to_markdown(BeautifulSoup(html, "html.parser"))
 
 
 def _converted(stream: io.BytesIO, suffix: str) -> str:
     converters = _markitdown()
-    from markitdown import StreamInfo
+    from markitdown import MissingDependencyException, StreamInfo
 
     converter = getattr(converters, f"{suffix[1:].title()}Converter")()
-    return str(converter.convert(stream, StreamInfo(extension=suffix, charset="utf-8"), **MARKDOWN_OPTIONS).markdown)
+    about = StreamInfo(extension=suffix, charset="utf-8")
+    try:
+        return str(converter.convert(stream, about, **MARKDOWN_OPTIONS).markdown)
+    except MissingDependencyException:
+        raise UnparsableError(f"needs pip install 'markitdown[{suffix[1:]}]'") from None
 
 
 def _markitdown() -> ModuleType:

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from groundset.corpus.corpus import Corpus, read_corpus
-from groundset.corpus.options import ChunkOptions, CorpusOptions, chunk, chunk_documents
+from groundset.corpus.options import ChunkOptions, CorpusOptions, chunk
 from groundset.files import data_path
 from programs.errors import InputError, RunError
 from programs.types import Chunk, Document
@@ -228,13 +228,13 @@ class TestCommand:
 
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(InputError, match="No space left"):
-            chunk_documents(ChunkOptions(documents=[data_path("samples")], out=out))
+            chunk(ChunkOptions(documents=[data_path("samples")], out=out))
         assert [file.name for file in tmp_path.iterdir()] == ["chunks.jsonl"]
         assert out.read_text() == "before"
 
     def test_documents_are_not_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "a.md").write_text(PROSE * 9)
         with pytest.raises(InputError, match=r"--out .*a\.md: would replace .*a\.md, which is read"):
-            chunk_documents(ChunkOptions(documents=[tmp_path], out=tmp_path / "a.md"))
+            chunk(ChunkOptions(documents=[tmp_path], out=tmp_path / "a.md"))
         with pytest.raises(InputError, match="is a folder"):
-            chunk_documents(ChunkOptions(documents=[tmp_path], out=tmp_path))
+            chunk(ChunkOptions(documents=[tmp_path], out=tmp_path))

@@ -111,7 +111,7 @@ def test_static_embeddings(tmp_path):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("smollm2-135m", "is a generator, not an embedder"),
+        ("smollm2-135m", "is of role generator, not embedder"),
         ("./nowhere", "nor a folder"),
         ("all-minilm-l6", r"neither an embedder .* \(?did you mean all-minilm-l6-v2"),
     ],

@@ -2,8 +2,9 @@
 
 A row has ``contents`` and ``doc_id``, as in AutoRAG's corpus, where ``doc_id`` is the id of the chunk; or ``text``,
 ``chunk_id`` and ``doc_id``, as ``groundset chunk`` writes them. Optional: ``path``, ``title``, ``headings``,
-``metadata`` and ``start_end_idx`` (or ``start`` and ``end``), which is stored in the metadata. In AutoRAG rows the
-metadata may hold ``document_id`` and ``title`` of the document.
+``metadata`` and ``start_end_idx`` (or ``start`` and ``end``). In AutoRAG rows the metadata may hold ``document_id`` and
+``title`` of the document. Where the offsets of all chunks of a document fit, its text is made of the chunks, with line
+ends in the gaps; else the chunks are joined, and the offsets are kept in their metadata.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
 """`groundset import`: an evaluation set of another tool becomes a run.
 
-Documents are rebuilt from their chunks. If the offsets of a document's chunks fit, its text is made of them and
-line ends in the gaps. Otherwise the chunks are joined, and the offsets that they came with are kept in their metadata,
-for exports. Values that a run has no place for are kept in the metadata, of questions as ``imported``.
+Documents are rebuilt from their chunks; see :mod:`groundset.corpus.own`. Values that a run has no place for are kept in
+the metadata, of questions as ``imported``.
 """
 
 import hashlib

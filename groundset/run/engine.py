@@ -278,7 +278,7 @@ class Duplicates:
         self._questions: list[str] = []
         self._by_words: dict[str, int] = {}
         self._by_answer: dict[tuple[str, str], list[int]] = defaultdict(list)
-        self._vectors: list[NDArray[np.float32]] = []
+        self._vectors = np.zeros((0, 1), np.float32)  # grows by doubling
 
     def add(self, question: str, vector: NDArray[np.float32], answer: str = "", contexts: Sequence[Chunk] = ()) -> None:
         """Add a question with its embedding, and perhaps its answer and contexts."""
@@ -286,8 +286,12 @@ class Duplicates:
         self._by_words.setdefault(_words(question), place)
         for chunk in contexts:
             self._by_answer[chunk.chunk_id, _words(answer)].append(place)
+        if place == len(self._vectors):
+            larger = np.zeros((2 * place + 64, len(vector)), np.float32)
+            larger[:place] = self._vectors
+            self._vectors = larger
         self._questions.append(question)
-        self._vectors.append(vector)
+        self._vectors[place] = vector
 
     def find(
         self, question: str, vector: NDArray[np.float32], answer: str = "", contexts: Sequence[Chunk] = ()
@@ -295,7 +299,7 @@ class Duplicates:
         """Return the question that one repeats, None if it is no duplicate."""
         same = self._by_words.get(_words(question))
         if same is None and self._questions:
-            similarities, own = np.stack(self._vectors) @ vector, numbers(question)
+            similarities, own = self._vectors[: len(self._questions)] @ vector, numbers(question)
             answered = [self._by_answer[chunk.chunk_id, _words(answer)] for chunk in contexts]
             alike = [place for places in answered for place in places if similarities[place] >= _SAME_ANSWER]
             close = np.flatnonzero(similarities >= _SIMILAR).tolist()

@@ -17,9 +17,28 @@ _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first of several spaces, or it takes quadratic time
 # The text of a link is limited, and its target ends where another one begins, or many brackets take quadratic time.
 _TARGET = r"[^)\s\]]*(?:\](?!\()[^)\s\]]*)*"
-_MARKUP = re.compile(
-    rf"!?\[([^\]\n]{{0,500}})\]\({_TARGET}\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>"
+_LINK = rf"!?\[([^\]\n]{{0,500}})\]\({_TARGET}\)|(?<![\w\])])\[(?!\d+\])([^\[\]\n]{{1,200}})\]\[[^\[\]\n]{{0,200}}\]"
+_TAGS = (  # of HTML; <name> and the like stand for what a reader has to fill in
+    "a|abbr|b|big|br|center|code|del|details|div|em|font|i|img|ins|kbd|li|mark|ol|p|pre|q|s|small|span|strong|sub|"
+    "summary|sup|table|tbody|td|th|thead|tr|tt|u|ul"
 )
+_INLINE = r"((?:[^\n]|\n(?!\s*\n)){1,300}?)"  # text within a paragraph
+
+
+def _emphasis(char: str, times: int) -> re.Pattern[str]:
+    """Return the pattern of a text between marks; names such as ``__init__`` are none."""
+    mark, no_name = re.escape(char * times), r"(?!\w+__(?!\w))" if char == "_" else ""
+    edge = rf"[^\s{re.escape(char)}]"
+    return re.compile(rf"(?<![\w{char}]){mark}{no_name}(?={edge}){_INLINE}(?<={edge}){mark}(?![\w{char}])")
+
+
+# What Markdown and reStructuredText mark, in this order; the group that matches is the text of it.
+_MARKED = (
+    re.compile(rf"(?<!`)(?::[a-z][a-z:-]{{1,30}}:)?(`{{1,2}})(?=[^`]){_INLINE}(?<=[^`])\1(?!`)(?:__?(?!\w))?"),
+    re.compile(rf"{_LINK}|\[\^?\d+\]|</?(?:{_TAGS})(?:\s[^<>\n]{{0,500}})?/?>"),
+    *(_emphasis(char, times) for char in "*_" for times in (3, 2, 1)),
+)
+_KEPT_IN_CODE = {ord(mark): 0xE000 + place for place, mark in enumerate("*_[]()<>")}  # as private characters
 _CODE_BLOCK = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _POSSESSIVE = re.compile(r"['’]s(?= )")
 
@@ -55,25 +74,32 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def plain(text: str) -> str:
-    """Return Markdown text without emphasis, code marks, link targets and footnote marks; code blocks stay."""
-    pieces = _CODE_BLOCK.split(text) if "```" in text else [text]
-    pieces[::2] = [
-        re.sub(r"[ \t]{2,}", " ", _MARKUP.sub(lambda match: match.group(1) or "", piece)) for piece in pieces[::2]
-    ]
+    """Return Markdown text without emphasis, code marks, roles, tags, link targets and footnotes; code blocks stay."""
+    pieces = _CODE_BLOCK.split(blanked(text)) if "```" in text else [blanked(text)]
+    pieces[::2] = [re.sub(r"[ \t]{2,}", " ", piece.replace("\0", "")) for piece in pieces[::2]]
     return "".join(pieces).strip()
 
 
 def blanked(text: str) -> str:
     """Return Markdown text with NUL characters for all that :func:`plain` leaves out, so that offsets stay."""
     pieces = _CODE_BLOCK.split(text) if "```" in text else [text]
-    pieces[::2] = [_MARKUP.sub(_blank, piece) for piece in pieces[::2]]
+    pieces[::2] = map(_without_marks, pieces[::2])
     return "".join(pieces)
 
 
-def _blank(match: re.Match[str]) -> str:
-    kept = match.group(1) or ""
-    before = match.start(1) - match.start() if kept else 0
-    return (before * "\0" + kept).ljust(match.end() - match.start(), "\0")
+def _without_marks(text: str) -> str:
+    code, *others = _MARKED
+    text = code.sub(lambda match: _blank(match, 2).translate(_KEPT_IN_CODE), text)
+    for pattern in others:
+        text = pattern.sub(_blank, text)
+    return text.translate({private: mark for mark, private in _KEPT_IN_CODE.items()})
+
+
+def _blank(match: re.Match[str], group: int | None = None) -> str:
+    group = group or match.lastindex or 0
+    start, end = match.span(group) if group else (match.end(), match.end())
+    start, end = start - match.start(), end - match.start()
+    return start * "\0" + match[0][start:end] + (len(match[0]) - end) * "\0"
 
 
 def truncate(inputs: Mapping[str, str]) -> dict[str, str]:

@@ -98,5 +98,9 @@ def test_forms_are_offered_where_a_passage_carries_them() -> None:
     assert all(each.form or name in ("multi_context", "conversation") for name, each in EVOLUTIONS.items())
 
 
-def test_plain_text_keeps_code_blocks() -> None:
+def test_plain_text_keeps_code_and_what_only_looks_like_marks() -> None:
+    assert plain("See [the job][1], :doc:`the page`, a[i][j] and [1][2].") == "See the job, the page, a[i][j] and ."
+    assert plain("**The _old_ [`*.py`](x)** and `__init__`, <b class='x'>page</b>.* or <name>/*-style, 5*3") == (
+        "The old *.py and __init__, page.* or <name>/*-style, 5*3"
+    )
     assert plain("**Bold** [a](b)\n```\nx  =  *y*\n```\n`c`") == "Bold a\n```\nx  =  *y*\n```\nc"

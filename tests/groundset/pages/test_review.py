@@ -4,10 +4,10 @@ import html
 import json
 import re
 import signal
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from pages_run import ASKED, EVIL, EVILS, review
@@ -211,11 +211,10 @@ def test_a_damaged_run_is_one_line(make_run: MakeRun) -> None:
 def test_the_command_serves_until_it_is_stopped(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def stopped(event: threading.Event) -> bool:
-        raise KeyboardInterrupt
-
+    stopped = Mock()  # not `Event.wait` itself, which threads of other tests use
+    stopped.Event().wait.side_effect = KeyboardInterrupt
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    monkeypatch.setattr(threading.Event, "wait", stopped)
+    monkeypatch.setattr(command, "threading", stopped)
     run = make_run(reviews=[review("s0"), review("s1", "refused", "vague")])
     monkeypatch.setattr(command, "open_run", lambda _: run)
     monkeypatch.setattr(command, "serving", lambda *_: _Served())

@@ -15,7 +15,7 @@ from programs.types import Hit
 Search = Callable[[str, int], Sequence[Hit]]
 
 LENGTHS: Mapping[str, str] = {
-    "short": "as few words as answer the question, copied where that is possible",
+    "short": "as few words as answer the question, copied where they say enough without the passage",
     "open": "one to three whole sentences",
 }
 # A change for the step `revise`.

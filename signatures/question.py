@@ -13,9 +13,9 @@ class AskPassage(dspy.Signature):
     each other that nobody weighs. Where one could ask what, when, how or how much, it does not ask for yes or no. What
     it is about is called by its full name; what title and headings make plain to such a person, such as the product
     that a manual is for, need not be named. Names may come from the topic or from what stands before, all else from the
-    passage. The question does not speak of the passage and does not give its answer away. The answer is right, complete
-    and stated in the passage, or counted or concluded from nothing but what it states. The evidence is copied from the
-    passage word for word.
+    passage. The question does not speak of the passage and does not give its answer away. The answer is right and
+    complete, well worded, and clear to somebody who does not see the passage; it is stated there, or counted or
+    concluded from nothing but what it states. The evidence is copied from the passage word for word.
 
     Take the first form on offer that this passage carries, and in that form ask what is most worth knowing; of kinds
     that are worth as much, take the earlier one. A form that could only become a riddle, or a question that nobody has,
@@ -49,10 +49,11 @@ class CombinePassages(dspy.Signature):
     (general). It asks one thing in plain words, as somebody would who wants to know it and has not seen the passages;
     things are called by their names, it is no riddle and no string of clauses. Like things are compared in what matters
     about them; years between two events, or two figures, only where the one bears on the other. The question does not
-    give its answer away and adds nothing that the passages do not say. The answer is right, complete and stated in the
-    passages, or counted or concluded from nothing but what they state. The evidence is copied word for word, a piece of
-    each passage. If one passage says it all, or nobody who works with these documents would have a question that needs
-    them together, write "none" as the question, and why as the answer.
+    give its answer away and adds nothing that the passages do not say. The answer is right and complete, well worded,
+    and clear to somebody who does not see the passages; it is stated there, or counted or concluded from nothing but
+    what they state. The evidence is copied word for word, a piece of each passage. If one passage says it all, or
+    nobody who works with these documents would have a question that needs them together, write "none" as the question,
+    and why as the answer.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")

@@ -116,7 +116,8 @@ class Attempts:
             "keep": options.row.keeps and task.is_last,
         }
         name = "several" if task.wanted == (MULTI,) else "clue" if "clue" in self._programs else "one"
-        taken = inspect.signature(self._programs[name].forward).parameters
+        # Of the class, because DSPy warns where ``forward`` is read from a program.
+        taken = inspect.signature(type(self._programs[name]).forward).parameters
         return self._programs[name](**{name: value for name, value in inputs.items() if name in taken})
 
     def _sample(self, task: Task, made: Any, trail: tuple[StepRecord, ...]) -> Sample:

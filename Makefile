@@ -20,7 +20,7 @@ DEMO ?= out/demo
 PEERS := $(patsubst tests/peers/requirements/%.txt,.venv-peers/%/.installed,$(wildcard tests/peers/requirements/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-faults test-peers lint
+.PHONY: help install run test test-faults test-peers lint bench
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,3 +63,6 @@ test-peers: install $(PEERS) ## Load exports with the tools that they are for (3
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r $<
 	@touch $@
+
+bench: install ## Measure the fitted heads, the start of a run, and the engines of a corpus
+	for script in judges start engines; do $(BIN)/python benchmarks/$$script.py || exit 1; done

@@ -4,6 +4,7 @@ A call that is asked for twice at the same time is made once. What DSPy asks for
 as one of several candidates, is another call.
 """
 
+import asyncio
 import dataclasses
 import hashlib
 import json
@@ -148,6 +149,28 @@ class Engine:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return the engine itself: copies of a program share the model."""
+        return self
+
+
+class AsyncEngine:
+    """The asynchronous side of an engine; each call runs in a thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Wrap an engine, which the caller closes."""
+        self._engine = engine
+        self.dump_state = engine.dump_state
+
+    async def complete(self, request: lm15.Request) -> lm15.Response:
+        """Answer one request."""
+        return await asyncio.to_thread(self._engine.complete, request)
+
+    @classmethod
+    def load_state(cls, state: Mapping[str, Any]) -> Self:
+        """Return an engine that is not open; see :class:`Engine`."""
+        return cls(Engine.load_state(state))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the engine itself."""
         return self
 
 

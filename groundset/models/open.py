@@ -34,7 +34,7 @@ from groundset.files import data_path, write_text
 from groundset.models import llama
 from groundset.models.catalogue import CATALOGUE, ModelEntry, cache_home, file_sha256, get_entry, near_matches
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
-from groundset.models.journal import Engine, Journal, Variants
+from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
 from groundset.models.server import Server
 from groundset.models.texts import SilentModelError
 from programs.errors import GroundsetError, InputError, ModelError, UnknownModelError
@@ -83,7 +83,7 @@ class Model(AbstractContextManager["Model"]):
         """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
         # The journal is the cache, and the engine repeats what may succeed the second time.
         once = {"cache": False, "num_retries": 0, "callbacks": [Variants()]}
-        self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, **once)
+        self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, async_engine=AsyncEngine(engine), **once)
         self.name, self.sha256, self.small, self.guided = name, sha256, small, guided
         self.usage, self.close = engine.usage, engine.close
         _LOG.setLevel(logging.ERROR)  # DSPy warns about every completion that reaches its limit

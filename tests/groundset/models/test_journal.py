@@ -12,7 +12,7 @@ import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request, Response, ServerError, Usage
 
-from groundset.models.journal import Engine, MemoryJournal, Variants
+from groundset.models.journal import AsyncEngine, Engine, MemoryJournal, Variants
 
 
 class Counting:
@@ -122,6 +122,6 @@ def test_candidates_and_rollouts_are_calls_of_their_own() -> None:
 
 def test_asynchronous_and_streamed_calls() -> None:
     engine = Engine("x", Counting())
-    lm = dspy.LM("local/x", engine=engine, cache=False)
-    assert asyncio.run(dspy.asyncify(lm)("Hello")) == lm("Hello") == ["answer 1"]
+    lm = dspy.LM("local/x", engine=engine, async_engine=AsyncEngine(engine), cache=False)
+    assert asyncio.run(lm.acall("Hello")) == lm("Hello") == ["answer 1"]
     assert [event.type for event in engine.stream(ask())][-1] == "end"

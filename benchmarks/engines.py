@@ -1,0 +1,81 @@
+"""Compare how a corpus is prepared here and by Ray: the same chunks and vectors, seconds, and memory of the driver.
+
+    python benchmarks/engines.py [--chunks 20000] [--engines local ray]
+
+Vectors are computed from the words of a chunk, so that the figures are those of reading, cutting and moving data.
+"""
+
+import argparse
+import hashlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from start import write_documents
+
+from groundset.corpus.corpus import read_corpus
+from groundset.corpus.options import CorpusOptions
+from groundset.corpus.prepare import prepare_batches
+
+
+class WordEmbedder:
+    """Embeds texts by the words that they share, in no time."""
+
+    name, sha256, dimension = "words", "0" * 64, 64
+
+    def encode(self, texts: Sequence[str], on_done: Callable[[int], None] | None = None) -> np.ndarray:
+        """Return a row of length one for each text."""
+        del on_done
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                row[zlib.crc32(word.encode()) % self.dimension] += 1
+        lengths: np.ndarray = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / np.maximum(lengths, 1e-9), dtype=np.float32)
+
+    def replica(self) -> "WordEmbedder":
+        """Return the embedder itself; it holds nothing."""
+        return self
+
+
+def prepare(docs: Path, engine: str) -> None:
+    """Prepare a corpus in this process and print a row."""
+    began = time.monotonic()
+    options = CorpusOptions.parse({"documents": (docs,)})
+    corpus = read_corpus(options, notify=lambda line: print(line, file=sys.stderr), engine=engine)
+    digest = hashlib.sha256()
+    for batch in prepare_batches(corpus, WordEmbedder(), None, engine=engine):  # type: ignore[arg-type]
+        digest.update("".join(corpus.chunks[place].text for place in batch.places).encode())
+        digest.update(batch.vectors.tobytes())
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    spent = time.monotonic() - began
+    print(
+        f"| {engine} | {len(corpus.chunks):,} | {spent:.0f} | {memory:,.0f} | {digest.hexdigest()[:16]} |", flush=True
+    )
+
+
+def main() -> None:
+    """Prepare the same documents with each engine, in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chunks", type=int, default=20_000)
+    parser.add_argument("--engines", nargs="+", default=["local", "ray"])
+    parser.add_argument("--one", nargs=2, metavar=("DOCS", "ENGINE"))
+    given = parser.parse_args()
+    if given.one:
+        prepare(Path(given.one[0]), given.one[1])
+        return
+    print("| engine | chunks | seconds | driver, MB | digest |\n|---|---|---|---|---|", flush=True)
+    with tempfile.TemporaryDirectory() as place:
+        write_documents(Path(place), given.chunks)
+        for engine in given.engines:
+            subprocess.run([sys.executable, __file__, "--one", place, engine], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -36,9 +36,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@
 
-run: install ## Make a small evaluation set from data/samples/ and a report on it, in out/demo/
+run: install ## Make a small evaluation set of the sample documents, and a report on it, in out/demo/
 	$(BIN)/groundset models pull $(MODELS) >/dev/null
-	$(BIN)/groundset generate data/samples --size 8 --lm $(MODEL) --out $(DEMO) || [ $$? -eq 3 ]
+	$(BIN)/groundset generate data/company data/samples --size 8 --lm $(MODEL) --out $(DEMO) || [ $$? -eq 3 ]
 	$(BIN)/groundset export $(DEMO) --format autorag --out $(DEMO)/autorag
 	$(BIN)/groundset push $(DEMO) --repo you/demo --licence apache-2.0 --dry-run $(DEMO)/hub
 	$(BIN)/groundset report $(DEMO)

@@ -19,8 +19,9 @@ _ENDED = re.compile(r"[.!?。！？)\"”»]$")
 _POINTS_BACK = re.compile(
     r"^(?:\S+\s+){0,4}(?:it|this|that|these|those|they|them)\b|^(?:do|did|have|are) you\b", re.IGNORECASE
 )
-_ASKED = {"question", "questions", "frage", "fragen", "pregunta"}
-_ANSWERED = {"answer", "answers", "resolution", "antwort", "antworten", "réponse", "respuesta"}
+_ASKED = {"q", "question", "questions", "frage", "fragen", "pregunta"}
+_ANSWERED = {"a", "answer", "answers", "resolution", "antwort", "antworten", "réponse", "respuesta"}
+_COLUMN = re.compile(r"([^\W_]+)(?:[ _-]([a-z]{2}))?")  # perhaps with a language: q_fr
 
 
 def stated_questions(passage: str, topic: str = "", after: str = "") -> list[tuple[str, str]]:
@@ -54,14 +55,20 @@ def _below_lines(passage: str, after: str) -> Iterator[tuple[str, str]]:
 
 
 def _in_rows(passage: str, topic: str) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a table whose header, which later chunks have as their last heading, names both columns."""
-    asked = answered = -1
+    """Yield the rows of a table whose header, which later chunks have as their last heading, names both columns.
+
+    A table in several languages has a pair of columns for each.
+    """
+    pairs: list[tuple[int, int]] = []
     for line in (topic.rpartition(" > ")[2], *passage.splitlines()):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.strip().startswith("|") else []
-        names = [cell.casefold() for cell in cells]
-        if _ASKED & set(names) and _ANSWERED & set(names):
-            asked = next(place for place, name in enumerate(names) if name in _ASKED)
-            answered = next(place for place, name in enumerate(names) if name in _ANSWERED)
-        elif asked >= 0 and max(asked, answered) < len(cells) and (last := _LAST_SENTENCE.search(cells[asked])):
-            whole = cells[asked]
-            yield whole if len(whole.split()) in _LENGTHS else last[0].strip(), cells[answered]
+        names = [named.groups() if (named := _COLUMN.fullmatch(cell.casefold())) else ("", None) for cell in cells]
+        answers = {code: place for place, (name, code) in reversed(list(enumerate(names))) if name in _ANSWERED}
+        asked = {code: place for place, (name, code) in reversed(list(enumerate(names))) if name in _ASKED}
+        if found := [(asked[code], answers[code]) for code in asked if code in answers]:
+            pairs = sorted(found)
+            continue
+        for question, answer in pairs:
+            if max(question, answer) < len(cells) and (last := _LAST_SENTENCE.search(cells[question])):
+                whole = cells[question]
+                yield whole if len(whole.split()) in _LENGTHS else last[0].strip(), cells[answer]

@@ -37,3 +37,10 @@ def test_rows_of_a_table_whose_header_may_stand_in_the_topic() -> None:
     header, _, row = ROWS.splitlines()
     assert stated_questions(row, f"tickets > {header}") == [stated]
     assert stated_questions(row, "tickets > | no | name | place |") == []
+
+
+def test_tables_in_several_languages_have_a_pair_of_columns_for_each() -> None:
+    header = "| id | q_en | q_fr | a_en | a_fr |"
+    row = "| 1 | Who mends my tap? | Qui répare mon robinet ? | The dealer mends it. | Le vendeur le répare. |"
+    found = [("Who mends my tap?", "The dealer mends it."), ("Qui répare mon robinet ?", "Le vendeur le répare.")]
+    assert stated_questions(row, f"taps > {header}") == found

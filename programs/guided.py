@@ -113,8 +113,9 @@ class Guided(dspy.Module):
         candidates: int = 2,  # how many questions are written at a time; the best that passes is kept
     ) -> dspy.Prediction:
         """Return a question about a passage; see :meth:`programs.onechunk.OneChunk.forward`."""
+        known = {"".join(question.split()) for question in asked}  # their marks may be set off
         for question, answer in stated_questions(passage, topic, after):
-            if question not in asked:
+            if "".join(question.split()) not in known:
                 return outcome(
                     question=question,
                     answer=answer,

@@ -16,6 +16,7 @@ from groundset.run.plan import Task
 from groundset.run.preparing import Preparing
 from groundset.run.recipes import GIVEN
 from groundset.run.store import Result
+from programs.faq import STATED
 from programs.forms import MULTI, PERSONAS
 from programs.languages import LANGUAGES, language_of
 from programs.outcome import Verdict
@@ -128,7 +129,9 @@ class Attempts:
             tuple(dict.fromkeys((own, *others))) for own, others in zip(ids, made.alternatives, strict=False)
         )
         contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or task.chunks)
-        code = self._options.language or language_of(plain(contexts[0].text))
+        # A table may state its questions in several languages.
+        told = f"{made.question} {made.answer}" if made.kind == STATED else plain(contexts[0].text)
+        code = self._options.language or language_of(told)
         question = task.question or LANGUAGES[code].punctuated(made.question)
         text = "\0".join((question, made.answer, *(chunk.chunk_id for chunk in contexts)))
         return Sample(

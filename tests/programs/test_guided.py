@@ -252,5 +252,5 @@ def test_a_question_that_the_passage_states_is_asked_without_a_call(ask: Any) ->
     assert (made.question, made.answer) == ("Was kostet die Lieferung?", "Ab 40 Euro ist sie frei.")
     assert (made.evidence, made.kind) == (["Ab 40 Euro ist sie frei."], "stated")
     assert not engine.requests
-    again, _ = ask(passage=passage, asked=[made.question])
+    again, _ = ask(passage=passage, asked=["Was kostet die Lieferung ?"])  # as French sets it off
     assert not again.question

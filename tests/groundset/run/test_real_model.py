@@ -41,3 +41,12 @@ def test_an_interrupted_run_becomes_the_same_as_one_that_was_not(tmp_path: Path)
     make_run(GenerateOptions(out=tmp_path / "parts", **given))
     for name in ("samples.jsonl", "rejects.jsonl"):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_questions_of_a_table_have_the_language_of_their_column(smollm2: Path, tmp_path: Path) -> None:
+    asked = ["Who mends a tap of the Orrin 5 that leaks?", "Qui répare un robinet de la pompe Orrin 5 qui fuit ?"]
+    told = ["The dealer in Ebbing mends it within two days.", "Le vendeur de la ville le répare en deux jours."]
+    (tmp_path / "taps.csv").write_text("q_en,q_fr,a_en,a_fr\n" + ",".join(asked + told))
+    given: dict[str, Any] = {"lm": "smollm2-135m", "size": 2, "max_rank": 0, "track": False, "quiet": True}
+    made = make_run(GenerateOptions(documents=(tmp_path,), out=tmp_path / "out", **given))
+    assert [(each.language, each.question) for each in made] == list(zip(("en", "fr"), asked, strict=True))

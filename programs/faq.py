@@ -12,6 +12,7 @@ _UNDERLINED = re.compile(r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILI
 _LINE = re.compile(
     r"^((?:#{1,6} +|\*\*|\d+[.)] +|(?:Q|F|P|Question|Frage|Pregunta)\d* ?[:.] *)*)([\w¿\"“«][^|\n]+[?？])[*_ ]*$"
 )
+_HOW = re.compile(r"^(#{1,6} +)((?:How to|Wie man|Comment|Cómo) [^|\n?]+)$", re.IGNORECASE)  # a heading that asks
 _ANSWER = re.compile(r"^\W*(?:[AR]\d* ?:|(?:Answer|Antwort|Réponse|Respuesta) ?[:.])\W*")
 _LAST_SENTENCE = re.compile(r"[^.!?？]+[?？]$")
 _ENDED = re.compile(r"[.!?。！？)\"”»]$")
@@ -39,16 +40,21 @@ def stated_questions(passage: str, topic: str = "", after: str = "") -> list[tup
 
 
 def _below_lines(passage: str, after: str) -> Iterator[tuple[str, str]]:
-    """Yield each line that is a question with the text below it, up to the next heading or question."""
-    question, answer, before = "", list[str](), ""
+    """Yield each line that is a question with the text below it, up to the next heading or question.
+
+    Under a heading with lower ones that text is a part only, and is left out.
+    """
+    question, depth, answer, before = "", 0, list[str](), ""
     for line in _UNDERLINED.sub(r"## \1", f"{passage}\n\n{after or '#'}").splitlines():
-        asked = _LINE.match(line.strip())
+        asked = _LINE.match(line.strip()) or _HOW.match(line.strip())
         if asked is not None and not asked[1] and before.strip():
             asked = None  # a question in running text
         if asked is not None or line.startswith("#"):
-            if question and answer:
+            marks = len(line) - len(line.lstrip("#"))
+            if question and answer and not 0 < depth < marks:
                 yield question, _ANSWER.sub("", " ".join(" ".join(answer).split()))
-            question, answer = asked[2].strip(" *_") if asked else "", []
+            question, depth, answer = f"{asked[2].strip(' *_?')}?" if asked else "", marks, []
+            question = f"¿{question}" if question.startswith("Cómo") else question
         elif line.strip():
             answer.append(line)
         before = line

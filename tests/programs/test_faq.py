@@ -8,7 +8,7 @@ HEADINGS = (
     "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands four days more.\n\n"
     "## Why is it so?\n\nBecause.\n\n**Who pays for the return?**\nWe pay.\n\n"
     "Why not by air? Because it costs too much.\n\n## Q: Where is the claim filed?\n\nA: In Utrecht.\n\n"
-    "## Do you see slow requests in the log?\n\nRestart.\n\nWhat does delivery cost?\n~~~~~\n\nIt is free.\n\nO\n---"
+    "## Do you see slow requests in the log?\n\nRestart.\n\nHow to end a lease\n~~~~~\n\nWrite to us.\n\nO\n---"
 )
 ROWS = "| no | question | answer |\n| --- | --- | --- |\n| 1 | My tap leaks. What can I do now? | Turn it off. |"
 
@@ -18,11 +18,13 @@ def test_headings_and_lines_with_the_text_below() -> None:
         ("How long does delivery take?", "Two days. - To islands four days more."),
         ("Who pays for the return?", "We pay. Why not by air? Because it costs too much."),
         ("Where is the claim filed?", "In Utrecht."),
-        ("What does delivery cost?", "It is free."),
+        ("How to end a lease?", "Write to us."),
     ], "left out: one that points back, one in running text, one that is put to the reader"
 
 
-@pytest.mark.parametrize(("after", "stated"), [("", 1), ("## Next", 1), ("It also costs more.", 0)])
+@pytest.mark.parametrize(
+    ("after", "stated"), [("", 1), ("## Next", 1), ("### To islands", 0), ("It also costs more.", 0)]
+)
 def test_an_answer_that_goes_on_after_the_passage_is_left_out(after: str, stated: int) -> None:
     assert len(stated_questions("## What does delivery cost?\n\nIt is free.", after=after)) == stated
 

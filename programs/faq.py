@@ -15,6 +15,8 @@ _LINE = re.compile(
 _HOW = re.compile(r"^(#{1,6} +)((?:How to|Wie man|Comment|Cómo) [^|\n?]+)$", re.IGNORECASE)  # a heading that asks
 _ANSWER = re.compile(r"^\W*(?:[AR]\d* ?:|(?:Answer|Antwort|Réponse|Respuesta) ?[:.])\W*")
 _LAST_SENTENCE = re.compile(r"[^.!?？]+[?？]$")
+_ASKS_TWO = re.compile(r"[?？].*[?？]$")
+_LINKS = re.compile(r"\b(?:here|hier|ici|aquí)\W*$", re.IGNORECASE)  # and what is linked is lost
 _ENDED = re.compile(r"[.!?。！？)\"”»]$")
 # Nobody who has not read what stands before knows what such a question is about, or it is put to the reader.
 _POINTS_BACK = re.compile(
@@ -34,6 +36,7 @@ def stated_questions(passage: str, topic: str = "", after: str = "") -> list[tup
     language, found = LANGUAGES[language_of(passage)], []
     for question, answer in (*_below_lines(passage, after), *_in_rows(passage, topic)):
         fits = len(question.split()) in _LENGTHS and 0 < len(answer.split()) <= _MOST and _ENDED.search(answer)
+        fits = fits and not (_ASKS_TWO.search(question) or _LINKS.search(answer))
         if fits and not _POINTS_BACK.search(question) and not language.refers_to_text(question):
             found.append((question, answer))
     return found

@@ -5,9 +5,9 @@ import pytest
 from programs.faq import stated_questions
 
 HEADINGS = (
-    "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands four days more.\n\n"
-    "## Why is it so?\n\nBecause.\n\n**Who pays for the return?**\nWe pay.\n\n"
-    "Why not by air? Because it costs too much.\n\n## Q: Where is the claim filed?\n\nA: In Utrecht.\n\n"
+    "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands four days more.\n\n## Why is it so?\n\nYes.\n\n"
+    "## What is new? Is it free?\n\nYes.\n\n## Where can the app be found?\n\nIt is here.\n\n**Who pays for the return?**\n"
+    "We pay.\n\nWhy not by air? Because it costs too much.\n\n## Q: Where is the claim filed?\n\nA: In Utrecht.\n\n"
     "## Do you see slow requests in the log?\n\nRestart.\n\nHow to end a lease\n~~~~~\n\nWrite to us.\n\nO\n---"
 )
 ROWS = "| no | question | answer |\n| --- | --- | --- |\n| 1 | My tap leaks. What can I do now? | Turn it off. |"
@@ -19,7 +19,7 @@ def test_headings_and_lines_with_the_text_below() -> None:
         ("Who pays for the return?", "We pay. Why not by air? Because it costs too much."),
         ("Where is the claim filed?", "In Utrecht."),
         ("How to end a lease?", "Write to us."),
-    ], "left out: one that points back, one in running text, one that is put to the reader"
+    ], "left out: one that points back, two at once, a lost link, one in running text, one that is put to the reader"
 
 
 @pytest.mark.parametrize(

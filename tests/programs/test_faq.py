@@ -5,26 +5,24 @@ import pytest
 from programs.faq import stated_questions
 
 HEADINGS = (
-    "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands four days more.\n\n## Why is it so?\n\nYes.\n\n"
-    "## What is new? Is it free?\n\nYes.\n\n## Where can the app be found?\n\nIt is here.\n\n**Who pays for the return?**\n"
-    "We pay.\n\nWhy not by air? Because it costs too much.\n\n## Q: Where is the claim filed?\n\nA: In Utrecht.\n\n"
-    "## Do you see slow requests in the log?\n\nRestart.\n\nHow to end a lease\n~~~~~\n\nWrite to us.\n\nO\n---"
+    "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands six.\n\n## Why is it so?\n\nYes.\n\n"
+    "## What is new? Is it free?\n\nYes.\n\n## Where is the app?\n\nIt is here.\n\n**Who pays for the return?**\n"
+    "We pay.\n\nWhy not by air? It costs too much.\n\n## Q: Where is the claim filed?\n\nA: In Utrecht.\n\n"
+    "## Do you see slow requests?\n\nRestart.\n\nHow to end a lease\n~~~~~\n\nWrite to us.\n\nO\n---"
 )
 ROWS = "| no | question | answer |\n| --- | --- | --- |\n| 1 | My tap leaks. What can I do now? | Turn it off. |"
 
 
 def test_headings_and_lines_with_the_text_below() -> None:
     assert stated_questions(HEADINGS) == [
-        ("How long does delivery take?", "Two days. - To islands four days more."),
-        ("Who pays for the return?", "We pay. Why not by air? Because it costs too much."),
+        ("How long does delivery take?", "Two days. - To islands six."),
+        ("Who pays for the return?", "We pay. Why not by air? It costs too much."),
         ("Where is the claim filed?", "In Utrecht."),
         ("How to end a lease?", "Write to us."),
-    ], "left out: one that points back, two at once, a lost link, one in running text, one that is put to the reader"
+    ], "left out: one that points back, two at once, a lost link, one in running text, one put to the reader"
 
 
-@pytest.mark.parametrize(
-    ("after", "stated"), [("", 1), ("## Next", 1), ("### To islands", 0), ("It also costs more.", 0)]
-)
+@pytest.mark.parametrize(("after", "stated"), [("", 1), ("## Next", 1), ("### Or", 0), ("It costs more.", 0)])
 def test_an_answer_that_goes_on_after_the_passage_is_left_out(after: str, stated: int) -> None:
     assert len(stated_questions("## What does delivery cost?\n\nIt is free.", after=after)) == stated
 

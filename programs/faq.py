@@ -7,7 +7,7 @@ from programs.languages import LANGUAGES, language_of
 
 STATED = "stated"  # the kind of such a question, which nobody chose
 _LENGTHS = range(4, 26)  # words of a question
-_MOST = 120  # words of an answer; longer texts answer more than was asked
+_ANSWER_WORDS = range(1, 121)  # longer texts answer more than was asked
 _UNDERLINED = re.compile(r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE)  # a heading of reStructuredText
 _LINE = re.compile(
     r"^((?:#{1,6} +|\*\*|\d+[.)] +|(?:Q|F|P|Question|Frage|Pregunta)\d* ?[:.] *)*)([\w¿\"“«][^|\n]+[?？])[*_ ]*$"
@@ -35,9 +35,14 @@ def stated_questions(passage: str, topic: str = "", after: str = "") -> list[tup
     """
     language, found = LANGUAGES[language_of(passage)], []
     for question, answer in (*_below_lines(passage, after), *_in_rows(passage, topic)):
-        fits = len(question.split()) in _LENGTHS and 0 < len(answer.split()) <= _MOST and _ENDED.search(answer)
-        fits = fits and not (_ASKS_TWO.search(question) or _LINKS.search(answer))
-        if fits and not _POINTS_BACK.search(question) and not language.refers_to_text(question):
+        if (
+            len(question.split()) not in _LENGTHS
+            or len(answer.split()) not in _ANSWER_WORDS
+            or not _ENDED.search(answer)
+        ):
+            continue
+        pointing = _POINTS_BACK.search(question) or language.refers_to_text(question) or _LINKS.search(answer)
+        if not pointing and not _ASKS_TWO.search(question):
             found.append((question, answer))
     return found
 

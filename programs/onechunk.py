@@ -11,6 +11,7 @@ from typing import Any
 import dspy
 
 from programs.checks import tidy_question
+from programs.errors import InputError
 from programs.faq import stated_questions
 from programs.forms import (
     CONVERSATION,
@@ -83,7 +84,14 @@ class OneChunk(Recipe):
             persona: who asks, for the style ``persona``.
             examples: the user's own queries, for the style ``like``.
             keep: whether to keep a question that the judge refuses.
+
+        Raises:
+            InputError: ``wanted`` or ``answers`` names what does not exist.
         """
+        if unknown := [name for name in wanted if name not in EVOLUTIONS and name not in STYLES]:
+            raise InputError(f"wanted: no form {unknown[0]!r}; choose from {', '.join((*EVOLUTIONS, *STYLES))}")
+        if answers not in LENGTHS:
+            raise InputError(f"answers: {answers!r}; choose from {', '.join(LENGTHS)}")
         read = Passage(passage, topic, before)
         first = wanted[0] if wanted else SIMPLE
         code = language or language_of(passage)

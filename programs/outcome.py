@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
+from programs.errors import ModelError
 from programs.types import Reject
 
 # Claims of the step `compare`.
@@ -83,7 +84,8 @@ def call(step: Any, /, **inputs: Any) -> dspy.Prediction:
     except AdapterParseError as error:
         reason = " ".join(str(error.message if hasattr(error, "message") else error).split())
         question = inputs.get("question") or None
-        raise RefusedError(step.name, f"what was written cannot be read: {reason:.120}", question=question) from error
+        name = getattr(step, "name", type(step).__name__)
+        raise RefusedError(name, f"what was written cannot be read: {reason:.120}", question=question) from error
 
 
 class Verdict(NamedTuple):
@@ -101,8 +103,13 @@ def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, least: float
     be yes together more likely than not. Its ``confidence`` is that of an editor keeping the question, so it does not
     exceed a half where a part is no; below ``least`` it refuses, too. An ``unanswerable`` question is one that the
     passage must not answer.
+
+    Raises:
+        ModelError: the outputs are not those of a judge.
     """
     parts = {name: bool(judged[name]) for name in _PARTS if name in judged}
+    if not (parts or "fit" in judged) or (unanswerable and "answerable" not in parts):
+        raise ModelError(f"a judge decides by outputs such as clear and answerable; this one has {', '.join(judged)}")
     if unanswerable:
         parts["unanswerable"] = not parts.pop("answerable")
     failed = [name for name, value in parts.items() if not value]

@@ -97,6 +97,8 @@ class Recipe(dspy.Module):
     ) -> tuple[Draft, list[tuple[int, str]]]:
         """Return what a step wrote about texts, and its evidence with the positions of the texts that it is from."""
         question, answer, language = tidy_question(written.question), one_line(written.answer), LANGUAGES[code]
+        if not question:
+            raise RefusedError(name, "no question was written")
         if is_none(question):
             raise RefusedError(name, f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
         if fault := written_fault(question, answer, language, max_words):

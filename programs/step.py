@@ -68,12 +68,19 @@ class Step(dspy.Predict):
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Call the model with the inputs of the signature."""
         with dspy.context(adapter=PLAIN_TEXT):
-            return super().forward(**inputs)
+            return super().forward(**self._sampled(inputs))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Call the model asynchronously."""
         with dspy.context(adapter=PLAIN_TEXT):
-            return await super().aforward(**inputs)
+            return await super().aforward(**self._sampled(inputs))
+
+    def _sampled(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Let the temperature of the model count, which DSPy raises to draw several samples, where the step's is 0."""
+        wanted = getattr(inputs.get("lm") or self.lm or dspy.settings.lm, "kwargs", {}).get("temperature")
+        if not wanted or self.config.get("temperature"):
+            return inputs
+        return inputs | {"config": {"temperature": wanted} | inputs.get("config", {})}
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """Return DSPy's state of the predictor with the options of its calls."""

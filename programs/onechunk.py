@@ -12,7 +12,7 @@ import dspy
 
 from programs.checks import tidy_question
 from programs.errors import InputError
-from programs.faq import stated_questions
+from programs.faq import is_asked, stated_questions
 from programs.forms import (
     CONVERSATION,
     EVOLUTIONS,
@@ -166,7 +166,9 @@ class OneChunk(Recipe):
 
     def _subject(self, read: Passage, asked: Sequence[str]) -> str:
         """Return what to ask about: a question that the passage states, else a keyphrase that none was asked about."""
-        if stated := next((each for each, _ in stated_questions(read.text, read.topic) if each not in asked), ""):
+        if stated := next(
+            (each for each, _ in stated_questions(read.text, read.topic) if not is_asked(each, asked)), ""
+        ):
             return stated
         if not asked or not hasattr(self, "keyphrases"):
             return ""

@@ -1,7 +1,6 @@
 """One attempt: are its chunks fit to ask about, the program, the search for the question, the sample."""
 
 import hashlib
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -91,11 +90,11 @@ class Attempts:
 
     def _unfit(self, task: Task) -> Reject | None:
         """Return why one of the chunks is refused."""
-        if self._judge is None or self._states(task):
+        if self._judge is None:
             return None
         for chunk_id in task.chunks:
             good, probability, reason = self._judge(self._chunks[chunk_id])
-            if not good:
+            if not good and not self._states(task):
                 return Reject(step="chunk", reason=reason, probability=probability, chunk_id=chunk_id)
         return None
 
@@ -108,26 +107,37 @@ class Attempts:
         return any(not is_asked(question, task.asked) for question, _ in stated)
 
     def _ask(self, task: Task) -> Any:
-        """Call the program with those of the inputs that it takes."""
         if GIVEN in self._programs:
             return self._programs[GIVEN](question=task.question)
         options, chunks = self._options, [self._chunks[chunk_id] for chunk_id in task.chunks]
         passages, topics = [plain(chunk.text) for chunk in chunks], [chunk.topic for chunk in chunks]
+        language = options.language or ""
+        if task.wanted == (MULTI,):
+            program = self._programs["several"]
+            return program(passages, topics, asked=task.asked, answers=options.answers, language=language)
+        if "clue" in self._programs:
+            return self._programs["clue"](
+                passages[0], topics[0], turn=task.turn, asked=task.asked, language=language, seed=task.seed
+            )
+        before = self._corpus.before(chunks[0])
+        if options.guided:
+            after = self._corpus.after(chunks[0])
+            return self._programs["one"](passages[0], topics[0], before, after=after, asked=task.asked)
         personas, like = options.personas or PERSONAS, options.like
         start = task.seed % max(1, len(like))
-        inputs = {
-            **{"passages": passages, "topics": topics, "passage": passages[0], "topic": topics[0]},
-            **{"before": self._corpus.before(chunks[0]), "after": self._corpus.after(chunks[0])},
-            **{"wanted": task.wanted, "kinds": task.kinds, "asked": task.asked, "turn": task.turn, "seed": task.seed},
-            **{"answers": options.answers, "language": options.language or ""},
-            "persona": personas[task.seed % len(personas)],
-            "examples": (*like[start:], *like)[:_EXAMPLES] if like else (),
-            "keep": options.row.keeps and task.is_last,
-        }
-        name = "several" if task.wanted == (MULTI,) else "clue" if "clue" in self._programs else "one"
-        # Of the class, because DSPy warns where ``forward`` is read from a program.
-        taken = inspect.signature(type(self._programs[name]).forward).parameters
-        return self._programs[name](**{name: value for name, value in inputs.items() if name in taken})
+        return self._programs["one"](
+            passages[0],
+            topics[0],
+            before,
+            wanted=task.wanted,
+            kinds=task.kinds,
+            asked=task.asked,
+            answers=options.answers,
+            language=language,
+            persona=personas[task.seed % len(personas)],
+            examples=(*like[start:], *like)[:_EXAMPLES] if like else (),
+            keep=options.row.keeps and task.is_last,
+        )
 
     def _sample(self, task: Task, made: Any, trail: tuple[StepRecord, ...]) -> Sample:
         """Return the sample of a question; one that no chunk answers has the chunks that it was made from."""

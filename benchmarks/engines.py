@@ -1,8 +1,10 @@
-"""Compare how a corpus is prepared here and by Ray: the same chunks and vectors, seconds, and memory of the driver.
+"""Compare how a corpus is prepared here and by Ray: the same chunks and vectors, seconds, and
+memory of the driver.
 
     python benchmarks/engines.py [--chunks 20000] [--engines local ray]
 
-Vectors are computed from the words of a chunk, so that the figures are those of reading, cutting and moving data.
+Vectors are computed from the words of a chunk, so that the figures are those of reading, cutting
+and moving data.
 """
 
 import argparse
@@ -29,7 +31,9 @@ class WordEmbedder:
 
     name, sha256, dimension = "words", "0" * 64, 64
 
-    def encode(self, texts: Sequence[str], on_done: Callable[[int], None] | None = None) -> np.ndarray:
+    def encode(
+        self, texts: Sequence[str], on_done: Callable[[int], None] | None = None
+    ) -> np.ndarray:
         """Return a row of length one for each text."""
         del on_done
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -56,7 +60,9 @@ def prepare(docs: Path, engine: str) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     spent = time.monotonic() - began
     print(
-        f"| {engine} | {len(corpus.chunks):,} | {spent:.0f} | {memory:,.0f} | {digest.hexdigest()[:16]} |", flush=True
+        f"| {engine} | {len(corpus.chunks):,} | {spent:.0f} | {memory:,.0f} |"
+        f" {digest.hexdigest()[:16]} |",
+        flush=True,
     )
 
 

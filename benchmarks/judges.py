@@ -2,8 +2,8 @@
 
     python benchmarks/judges.py [FILE ...]
 
-A row has `label` (good or bad) and either `text` (a chunk) or `question` and `passage`. Without files, the test rows of
-data/labels/ are taken.
+A row has `label` (good or bad) and either `text` (a chunk) or `question` and `passage`. Without
+files, the test rows of data/labels/ are taken.
 """
 
 import json
@@ -16,24 +16,32 @@ from sklearn.metrics import roc_auc_score
 
 from groundset.files import data_path
 from groundset.options import DEFAULT_EMBEDDER
+from groundset.programs.heads import HeadJudge, load_heads
+from groundset.programs.outcome import verdict
 from groundset.retrieval.embed import open_embedder
 from groundset.stats import wilson
-from programs.heads import HeadJudge, load_heads
-from programs.outcome import verdict
 
 
 def rows_of(file: Path) -> list[dict[str, str]]:
     """Return the labelled rows of a file; of the shipped labels, the test rows."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     is_shipped = file.parent == data_path("labels")
-    return [row for row in rows if row.get("label") in ("good", "bad") and (not is_shipped or row["split"] == "test")]
+    return [
+        row
+        for row in rows
+        if row.get("label") in ("good", "bad") and (not is_shipped or row["split"] == "test")
+    ]
 
 
 def area_under_curve(good: np.ndarray, probability: np.ndarray) -> str:
     """Return the area under the ROC curve with its 95 % interval, by bootstrap over rows."""
     chance = np.random.default_rng(0)
     draws = (chance.integers(0, len(good), len(good)) for _ in range(1_000))
-    areas = [roc_auc_score(good[draw], probability[draw]) for draw in draws if 0 < good[draw].sum() < len(good)]
+    areas = [
+        roc_auc_score(good[draw], probability[draw])
+        for draw in draws
+        if 0 < good[draw].sum() < len(good)
+    ]
     low, high = np.quantile(areas, (0.025, 0.975))
     return f"{roc_auc_score(good, probability):.2f} ({low:.2f}-{high:.2f})"
 
@@ -43,12 +51,18 @@ def main(files: list[Path]) -> None:
     embedder = open_embedder(DEFAULT_EMBEDDER)
     print("| rows | step | n | AUC | good that pass | bad that pass | ms a row |")
     print("|---|---|---|---|---|---|---|")
-    for file in files or [data_path("labels", name) for name in ("chunks.jsonl", "questions.jsonl", "strong.jsonl")]:
+    for file in files or [
+        data_path("labels", name) for name in ("chunks.jsonl", "questions.jsonl", "strong.jsonl")
+    ]:
         rows = rows_of(file)
         step = "judge" if "question" in rows[0] else "chunk"
         judge = HeadJudge(step, load_heads(data_path("compiled", "head", f"{step}.json")), embedder)
         inputs = [
-            {"topic": "", "passage": row.get("passage") or row["text"], "question": row.get("question", "")}
+            {
+                "topic": "",
+                "passage": row.get("passage") or row["text"],
+                "question": row.get("question", ""),
+            }
             for row in rows
         ]
         began = time.perf_counter()
@@ -60,8 +74,13 @@ def main(files: list[Path]) -> None:
             for label in (True, False)
         ]
         shares = " | ".join(str(wilson(sum(each), len(each))) for each in passed)
-        area = area_under_curve(np.array(good), np.array([each.probability or 0.0 for each in verdicts]))
-        print(f"| {file.parent.name}/{file.name} | {step} | {len(rows)} | {area} | {shares} | {spent:.1f} |")
+        area = area_under_curve(
+            np.array(good), np.array([each.probability or 0.0 for each in verdicts])
+        )
+        print(
+            f"| {file.parent.name}/{file.name} | {step} | {len(rows)} | {area} | {shares} |"
+            f" {spent:.1f} |"
+        )
 
 
 if __name__ == "__main__":

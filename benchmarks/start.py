@@ -2,8 +2,9 @@
 
     python benchmarks/start.py [--chunks 2000] [--lm NAME]
 
-The documents are the sample documents, repeated with other names of places until there are enough chunks; each chunk
-differs, so that none is a copy of another. No figure is asserted: machines differ.
+The documents are the sample documents, repeated with other names of places until there are enough
+chunks; each chunk differs, so that none is a copy of another. No figure is asserted: machines
+differ.
 """
 
 import argparse
@@ -29,7 +30,9 @@ def write_documents(folder: Path, chunks: int) -> None:
     written = copy = 0
     while written < chunks * 1000:
         for number, text in enumerate(texts):
-            words = (f"{word}{copy}" if word[:1].isupper() and copy else word for word in text.split(" "))
+            words = (
+                f"{word}{copy}" if word[:1].isupper() and copy else word for word in text.split(" ")
+            )
             (folder / f"{number}-{copy}.md").write_text(" ".join(words), encoding="utf-8")
             written += len(text)
         copy += 1
@@ -45,7 +48,17 @@ def main() -> None:
         docs, out = Path(place, "docs"), Path(place, "run")
         docs.mkdir()
         write_documents(docs, given.chunks)
-        command = [sys.executable, "-m", "groundset", "generate", str(docs), "--out", str(out), "--lm", given.lm]
+        command = [
+            sys.executable,
+            "-m",
+            "groundset",
+            "generate",
+            str(docs),
+            "--out",
+            str(out),
+            "--lm",
+            given.lm,
+        ]
         began = time.monotonic()
         with subprocess.Popen([*command, "--size", "1", "--no-track", "--quiet"]) as process:
             for what, query in _EVENTS.items():

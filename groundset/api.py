@@ -1,6 +1,8 @@
-"""The Python face: functions whose parameters and documentation are made from the options of commands.
+"""The Python face: functions whose parameters and documentation are made from the options of
+commands.
 
-A path may also be a run, which stands for its folder. Some functions are methods of runs, too: ``run.export(…)``.
+A path may also be a run, which stands for its folder. Some functions are methods of runs, too:
+``run.export(…)``.
 """
 
 import functools
@@ -14,8 +16,8 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from groundset.options import Options, as_parameters, expanded, for_python, value_types
+from groundset.programs.errors import InputError
 from groundset.run.run import Run, open_run
-from programs.errors import InputError
 
 if TYPE_CHECKING:
     import dspy
@@ -25,16 +27,17 @@ _WIDTH = 120
 open_run = for_python(open_run)
 
 
-# A row a function of Python: what it calls, which takes the options last, and which of these can be given by position.
+# A row a function of Python: what it calls, which takes the options last, and which of these can be
+# given by position.
 FUNCTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "align": ("groundset.aligning:carry_over", ("run", "documents")),
     "chunk": ("groundset.corpus.options:cut", ("documents",)),
     "compile": ("groundset.compiling:compile", ("steps",)),
-    "export": ("groundset.out.formats:export_run", ("runs", "format", "out")),
+    "export": ("groundset.exports.formats:export_run", ("runs", "format", "out")),
     "generate": ("groundset.run.options:make", ("documents",)),
-    "import_files": ("groundset.out.imports:import_files", ("files",)),
+    "import_files": ("groundset.exports.imports:import_files", ("files",)),
     "judge": ("groundset.run.judging:judge_rows", ()),
-    "push": ("groundset.out.hub:push_run", ("run", "repo")),
+    "push": ("groundset.exports.hub:push_run", ("run", "repo")),
     "report": ("groundset.pages.report:report", ("run", "out")),
     "roundtrip": ("groundset.evaluation:compare", ("run",)),
 }
@@ -51,22 +54,37 @@ def __getattr__(name: str) -> Any:
     return function
 
 
-def with_keywords(function: Callable[..., Any], positional: Sequence[str] = ()) -> Callable[..., Any]:
-    """Return a function that takes the fields of its options, which are its last parameter, as keywords."""
+def with_keywords(
+    function: Callable[..., Any], positional: Sequence[str] = ()
+) -> Callable[..., Any]:
+    """Return a function that takes the fields of its options, which are its last parameter, as
+    keywords.
+    """
     *own, last = inspect.signature(function).parameters.values()
     options: type[Options] = last.annotation
     kinds = get_type_hints(options)  # without what validates them
     declared = options.model_fields.items()
-    fields: dict[str, Any] = {name: field for name, field in declared if isinstance(field.json_schema_extra, dict)}
-    rest = [name for name in fields if name not in positional and not fields[name].json_schema_extra["command_only"]]
-    shown = [_parameter(name, fields[name], kinds[name], name in positional) for name in (*positional, *rest)]
+    fields: dict[str, Any] = {
+        name: field for name, field in declared if isinstance(field.json_schema_extra, dict)
+    }
+    rest = [
+        name
+        for name in fields
+        if name not in positional and not fields[name].json_schema_extra["command_only"]
+    ]
+    shown = [
+        _parameter(name, fields[name], kinds[name], name in positional)
+        for name in (*positional, *rest)
+    ]
     signature = inspect.Signature(sorted([*own, *shown], key=lambda parameter: parameter.kind))
 
     @for_python
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         known = {name: value for name, value in kwargs.items() if name in signature.parameters}
-        given = signature.bind(*args, **known).arguments | {name: kwargs[name] for name in kwargs.keys() - known.keys()}
+        given = signature.bind(*args, **known).arguments | {
+            name: kwargs[name] for name in kwargs.keys() - known.keys()
+        }
         values = {each.name: given.pop(each.name) for each in own if each.name in given}
         parsed = options.parse({name: _as_option(options, name, given[name]) for name in given})
         return function(**values, **{last.name: parsed})
@@ -74,32 +92,53 @@ def with_keywords(function: Callable[..., Any], positional: Sequence[str] = ()) 
     called.__signature__ = signature  # type: ignore[attr-defined]
     lines = ["    Args:"]
     for name, field in ((each.name, fields[each.name]) for each in shown):
-        default = field.json_schema_extra["shown"] or ("" if field.default in (None, "", (), {}) else field.default)
-        text = f"{name}: {field.description}" + ("" if field.is_required() or not default else f" Default: {default}.")
-        lines.append(fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12))
+        default = field.json_schema_extra["shown"] or (
+            "" if field.default in (None, "", (), {}) else field.default
+        )
+        text = f"{name}: {field.description}" + (
+            "" if field.is_required() or not default else f" Default: {default}."
+        )
+        lines.append(
+            fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12)
+        )
     before, raises, after = str(function.__doc__).partition("Raises:")
-    called.__doc__ = "\n".join([before.rstrip(), "", *lines, *(["", f"    {raises}{after}"] if raises else [])])
+    called.__doc__ = "\n".join(
+        [before.rstrip(), "", *lines, *(["", f"    {raises}{after}"] if raises else [])]
+    )
     return called
 
 
 def _parameter(name: str, field: Any, kind: Any, positional: bool) -> inspect.Parameter:
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD if positional else inspect.Parameter.KEYWORD_ONLY
+    place = (
+        inspect.Parameter.POSITIONAL_OR_KEYWORD if positional else inspect.Parameter.KEYWORD_ONLY
+    )
     default = inspect.Parameter.empty if field.is_required() else field.default
     return inspect.Parameter(name, place, default=default, annotation=kind)
 
 
 def _as_option(options: type[Options], name: str, value: Any) -> Any:
-    """Return an argument as the model takes it: a run is its folder, and one value may stand for several."""
-    types = set(value_types(options.model_fields[name].annotation)) if name in options.model_fields else set()
+    """Return an argument as the model takes it: a run is its folder, and one value may stand for
+    several.
+    """
+    types = (
+        set(value_types(options.model_fields[name].annotation))
+        if name in options.model_fields
+        else set()
+    )
     if tuple in types:
-        items = [value] if isinstance(value, str | Path) or hasattr(value, "folder") else list(value)
+        items = (
+            [value] if isinstance(value, str | Path) or hasattr(value, "folder") else list(value)
+        )
         return tuple(_path(each) if Path in types else each for each in items)
     return _path(value) if Path in types and value is not None else value
 
 
 def _path(value: Any) -> Any:
     if not getattr(value, "is_saved", True):
-        raise InputError(f"the samples of {value.folder} that were filtered are not saved; call its save(FOLDER) first")
+        raise InputError(
+            f"the samples of {value.folder} that were filtered are not saved; call its save(FOLDER)"
+            " first"
+        )
     value = getattr(value, "folder", value)
     return expanded(value) if isinstance(value, str | Path) else value
 
@@ -120,20 +159,26 @@ for _name in ("align", "export", "push", "report", "roundtrip"):
 
 
 @for_python
-def to_mlflow(run: Run, name: str, *, tracking: str | None = None, track_texts: bool = False) -> Any:
-    """Make or extend an evaluation dataset of MLflow, for ``mlflow.genai.evaluate(data=…)``, and return it.
+def to_mlflow(
+    run: Run, name: str, *, tracking: str | None = None, track_texts: bool = False
+) -> Any:
+    """Make or extend an evaluation dataset of MLflow, for ``mlflow.genai.evaluate(data=…)``, and
+    return it.
 
-    A question that the dataset has gets what is known now. Samples that a reviewer refused are left out.
+    A question that the dataset has gets what is known now. Samples that a reviewer refused are left
+    out.
 
-    ``tracking`` names the store, by default that of ``mlflow.set_tracking_uri`` or MLFLOW_TRACKING_URI, else your own;
-    ``track_texts`` lets a tracking server have questions, answers and passages.
+    ``tracking`` names the store, by default that of ``mlflow.set_tracking_uri`` or
+    MLFLOW_TRACKING_URI, else your own; ``track_texts`` lets a tracking server have questions,
+    answers and passages.
 
     Raises:
-        InputError: no sample is left, the name or the address is wrong, or the server may not have texts.
+        InputError: no sample is left, the name or the address is wrong, or the server may not have
+            texts.
         TrackingError: the store failed.
     """
-    from groundset.out.dataset import make_dataset
-    from groundset.out.sets import joined
+    from groundset.exports.dataset import make_dataset
+    from groundset.exports.sets import joined
 
     return make_dataset(joined([run]), name, tracking, track_texts=track_texts)
 

@@ -1,8 +1,9 @@
 """Function calls in child processes, with limits on memory, time and output size.
 
-For work on untrusted files, which can be built so that reading them takes all memory or never ends. The operating
-system enforces the limits, so they hold for native code too. A child serves many calls and is replaced when it dies.
-Memory is limited on Linux only, where ``RLIMIT_DATA`` counts all memory that a process has written to.
+For work on untrusted files, which can be built so that reading them takes all memory or never ends.
+The operating system enforces the limits, so they hold for native code too. A child serves many
+calls and is replaced when it dies. Memory is limited on Linux only, where ``RLIMIT_DATA`` counts
+all memory that a process has written to.
 """
 
 import json
@@ -23,7 +24,9 @@ from typing import Any
 _ROOT = str(Path(__file__).parents[1])
 # Threads of numeric libraries would only take memory for their stacks.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-_WAITING = 20  # seconds of waiting for disks and other processes that are allowed for each second of processor time
+# seconds of waiting for disks and other processes that are allowed for each second of processor
+# time
+_WAITING = 20
 
 
 class LimitError(Exception):
@@ -31,16 +34,21 @@ class LimitError(Exception):
 
 
 class _DiedError(LimitError):
-    """A process crashed or ran out of memory; an earlier call, or whoever killed it, may be the cause."""
+    """A process crashed or ran out of memory; an earlier call, or whoever killed it, may be the
+    cause.
+    """
 
 
 class BoundedProcess:
-    """A child process that serves calls of one function; started at the first call. Not for several threads."""
+    """A child process that serves calls of one function; started at the first call. Not for several
+    threads.
+    """
 
     def __init__(self, function: str, *, memory_mb: int, output_mb: int) -> None:
         """Serve ``function``, named ``module:name``; its argument and result are JSON.
 
-        It is limited in the memory that it writes to, that of libraries included, and in the size of a result as JSON.
+        It is limited in the memory that it writes to, that of libraries included, and in the size
+        of a result as JSON.
         """
         self._function, self._memory_mb, self._output_mb = function, memory_mb, output_mb
         self._process: subprocess.Popen[bytes] | None = None
@@ -104,10 +112,17 @@ class BoundedProcess:
         if self._process is None or self._connection is None:
             self._connection, theirs = Pipe()
             descriptor, limit = theirs.fileno(), self._memory_mb
-            command = child_command("groundset.bounded:_serve", self._function, str(limit), str(descriptor))
+            command = child_command(
+                "groundset.bounded:_serve", self._function, str(limit), str(descriptor)
+            )
             none, environment = subprocess.DEVNULL, os.environ | ONE_THREAD  # libraries may print
             self._process = subprocess.Popen(
-                command, stdin=none, stdout=none, stderr=none, env=environment, pass_fds=[descriptor]
+                command,
+                stdin=none,
+                stdout=none,
+                stderr=none,
+                env=environment,
+                pass_fds=[descriptor],
             )
             theirs.close()
         return self._connection
@@ -121,15 +136,28 @@ class BoundedProcess:
             return LimitError(f"takes more than {seconds:.0f} s of processor time")
         if status == -signal.SIGALRM:
             return LimitError(f"takes more than {seconds * _WAITING:.0f} s")
-        if status == -signal.SIGABRT:  # Python aborts when it has no memory left to raise MemoryError
-            return _DiedError(f"aborts its process or takes more than {_amount(self._memory_mb)} of memory")
-        return _DiedError(f"crashes its process ({signal.Signals(-status).name if status < 0 else f'status {status}'})")
+        if (
+            status == -signal.SIGABRT
+        ):  # Python aborts when it has no memory left to raise MemoryError
+            return _DiedError(
+                f"aborts its process or takes more than {_amount(self._memory_mb)} of memory"
+            )
+        return _DiedError(
+            "crashes its process"
+            f" ({signal.Signals(-status).name if status < 0 else f'status {status}'})"
+        )
 
 
 def child_command(function: str, *arguments: str) -> list[str]:
-    """Return the command line that calls a function, named ``module:name``, with strings in a new Python process."""
-    start = "import pkgutil, sys; sys.path.append(sys.argv[1]); pkgutil.resolve_name(sys.argv[2])(*sys.argv[3:])"
-    # -P: no module is imported from the working folder. The package's root comes last, so that it hides no module.
+    """Return the command line that calls a function, named ``module:name``, with strings in a new
+    Python process.
+    """
+    start = (
+        "import pkgutil, sys; sys.path.append(sys.argv[1]);"
+        " pkgutil.resolve_name(sys.argv[2])(*sys.argv[3:])"
+    )
+    # -P: no module is imported from the working folder. The package's root comes last, so that it
+    # hides no module.
     return [sys.executable, "-P", "-c", start, _ROOT, function, *arguments]
 
 

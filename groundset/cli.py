@@ -25,39 +25,60 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from groundset import __version__
+from groundset import __version__, privacy
 from groundset.printing import say, say_lines
-from programs.errors import GroundsetError, InputError
+from groundset.programs.errors import GroundsetError, InputError
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from groundset.options import Options
 
-# A row a command: the function that runs it, and what the list of commands says. The function takes the command's
-# options, whose docstring is the help; its module is imported when the command is used.
+# A row a command: the function that runs it, and what the list of commands says. The function takes
+# the command's options, whose docstring is the help; its module is imported when the command is
+# used.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "generate": ("groundset.run.options:generate", "Make an evaluation set from documents."),
     "show": ("groundset.run.run:show", "Show the samples or the rejects of a run."),
     "review": ("groundset.pages.review:review", "Review and label samples in a browser."),
     "report": ("groundset.pages.report:report", "Write an HTML report on a run."),
-    "export": ("groundset.out.formats:export", "Write runs in the formats of other tools."),
-    "push": ("groundset.out.hub:push", "Publish a run on the Hugging Face Hub."),
-    "import": ("groundset.out.imports:import_set", "Make a run from an evaluation set of another tool."),
-    "align": ("groundset.aligning:align", "Carry a run over to changed documents or to other chunks."),
-    "roundtrip": ("groundset.evaluation:roundtrip", "Compare retrievers on the questions of a run."),
-    "chunk": ("groundset.corpus.options:chunk", "Cut documents into chunks, without a language model."),
+    "export": ("groundset.exports.formats:export", "Write runs in the formats of other tools."),
+    "push": ("groundset.exports.hub:push", "Publish a run on the Hugging Face Hub."),
+    "import": (
+        "groundset.exports.imports:import_set",
+        "Make a run from an evaluation set of another tool.",
+    ),
+    "align": (
+        "groundset.aligning:align",
+        "Carry a run over to changed documents or to other chunks.",
+    ),
+    "roundtrip": (
+        "groundset.evaluation:roundtrip",
+        "Compare retrievers on the questions of a run.",
+    ),
+    "chunk": (
+        "groundset.corpus.options:chunk",
+        "Cut documents into chunks, without a language model.",
+    ),
     "judge": ("groundset.run.judging:judge", "Judge chunks or questions, each by itself."),
     "compile": ("groundset.compiling:compile", "Compile steps or recipes against labels."),
     "labels check": ("groundset.labelling:check_labels", "Check and count labels and gold rows."),
-    "labels from": ("groundset.pages.verdicts:labels_from", "Make labels from the reviews of a run."),
+    "labels from": (
+        "groundset.pages.verdicts:labels_from",
+        "Make labels from the reviews of a run.",
+    ),
     "models list": ("groundset.models.fetch:list_models", "List known models."),
     "models pull": ("groundset.models.fetch:pull_models", "Download models."),
 }
-_GROUPS = {"labels": "Check labels, and make them from reviews.", "models": "List known models and download them."}
+_GROUPS = {
+    "labels": "Check labels, and make them from reviews.",
+    "models": "List known models and download them.",
+}
 _PROGRAM = "groundset"
 _BROKEN_PIPE = 141
-_ALIKE = 0.8  # of names of options, from 0 to 1: --spice and --price are, --exclude and --clues are not
+_ALIKE = (
+    0.8  # of names of options, from 0 to 1: --spice and --price are, --exclude and --clues are not
+)
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": _CONTEXT}
 
@@ -86,7 +107,10 @@ def build_app() -> TyperGroup:
     root = typer.Typer(cls=_Group, no_args_is_help=True, **_SETTINGS)
     root.callback(
         help="Turn documents into a RAG evaluation set, on a language model on your own machine.",
-        epilog="`groundset COMMAND --help` explains a command. Set GROUNDSET_DEBUG=1 to see tracebacks.",
+        epilog=(
+            "`groundset COMMAND --help` explains a command. Set GROUNDSET_DEBUG=1 to see"
+            " tracebacks."
+        ),
     )(_root)
     app = typer.main.get_command(root)
     assert isinstance(app, TyperGroup)
@@ -94,7 +118,11 @@ def build_app() -> TyperGroup:
     for name, (_, text) in COMMANDS.items():
         group, _, own = name.rpartition(" ")
         if group and group not in app.commands:
-            app.add_command(_Group(name=group, commands={}, help=_GROUPS[group], no_args_is_help=True, **_SETTINGS))
+            app.add_command(
+                _Group(
+                    name=group, commands={}, help=_GROUPS[group], no_args_is_help=True, **_SETTINGS
+                )
+            )
         parent = app.commands[group] if group else app
         assert isinstance(parent, TyperGroup)
         parent.add_command(TyperCommand(own, help=text, rich_markup_mode=None))
@@ -129,18 +157,26 @@ def options_of(function: Callable[..., Any]) -> "type[Options]":
 
 
 def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
-    """Return an option for Typer; None means not given, and the model parses numbers and choices."""
+    """Return an option for Typer; None means not given, the model parses numbers and choices."""
     from groundset.options import value_types
 
-    extra: dict[str, Any] = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    extra: dict[str, Any] = (
+        field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    )
     types = list(value_types(field.annotation))
     choices = "|".join(str(each) for each in types if isinstance(each, str))
     number = next((kind.__name__ for kind in (int, float) if kind in types), "")
     kind: Any = next((each for each in (bool, Path) if each in types), str)
     shown = extra["shown"] or ("" if kind is bool or field.is_required() else field.default)
-    default = f"  [default: {shown}]" if shown not in (None, "", (), {}) and not extra["argument"] else ""
+    default = (
+        f"  [default: {shown}]" if shown not in (None, "", (), {}) and not extra["argument"] else ""
+    )
     metavar = extra["metavar"] or (f"<{choices or number}>" if choices or number else None)
-    shared: dict[str, Any] = {"help": f"{field.description}{default}", "metavar": metavar, "show_default": False}
+    shared: dict[str, Any] = {
+        "help": f"{field.description}{default}",
+        "metavar": metavar,
+        "show_default": False,
+    }
     info: Any
     if extra["argument"]:
         info = typer.Argument(**shared)
@@ -150,11 +186,14 @@ def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
     kind = list[kind] if tuple in types else kind
     kind = kind if field.is_required() else kind | None
     missing = inspect.Parameter.empty if field.is_required() else None
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=missing, annotation=Annotated[kind, info])
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=missing, annotation=Annotated[kind, info]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
+    privacy.own_process()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     for name in ("stdout", "stderr"):  # closed streams get a place to write to
         if getattr(sys, name) is None:
@@ -171,7 +210,9 @@ def _run(arguments: list[str]) -> int:
     except KeyboardInterrupt:  # before a command runs
         return _fail("interrupted", _InterruptedError.exit_code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python flushes again at exit
         return _BROKEN_PIPE
     except SystemExit as leaving:
         if isinstance(leaving.__context__, BrokenPipeError):
@@ -180,10 +221,18 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _fail("aborted", 1)
     except typer.TyperException as error:
-        if proposed := getattr(error, "possibilities", None):  # Typer also proposes options that are hardly alike
-            proposed[:] = get_close_matches(getattr(error, "option_name", ""), proposed, cutoff=_ALIKE)
+        if proposed := getattr(
+            error, "possibilities", None
+        ):  # Typer also proposes options that are hardly alike
+            proposed[:] = get_close_matches(
+                getattr(error, "option_name", ""), proposed, cutoff=_ALIKE
+            )
         message = error.format_message()
-        in_our_style = message if message.startswith("Usage: ") else message[:1].lower() + message[1:].rstrip(".")
+        in_our_style = (
+            message
+            if message.startswith("Usage: ")
+            else message[:1].lower() + message[1:].rstrip(".")
+        )
         return _fail(in_our_style, error.exit_code)
     except Exception as error:  # noqa: BLE001 - tracebacks are shown only with GROUNDSET_DEBUG
         cause: BaseException | None = error
@@ -192,12 +241,17 @@ def _run(arguments: list[str]) -> int:
                 return _fail(str(cause), cause.exit_code)
             cause = cause.__cause__
         detail = str(error) or "no message"
-        return _fail(f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 for a traceback)", 1)
+        return _fail(
+            f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 for a traceback)",
+            1,
+        )
     return status if isinstance(status, int) else 0
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """Refuse empty arguments, for example of an unset shell variable: as a path they mean the working directory."""
+    """Refuse empty arguments, for example of an unset shell variable: as a path they mean the
+    working directory.
+    """
     for before, argument in itertools.pairwise([_PROGRAM, *arguments]):
         name, equals, value = argument.partition("=")
         if argument == "" or (name.startswith("--") and equals and not value):
@@ -222,7 +276,8 @@ def _show_version(requested: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     del version

@@ -1,7 +1,9 @@
-"""`groundset compile`: prompts, heads or weights of steps and recipes, compiled against labels for one model."""
+"""`groundset compile`: prompts, heads or weights of steps and recipes, compiled against labels for
+one model.
+"""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -19,20 +21,27 @@ from groundset.labelling import LABELS, fitted_judge, with_own
 from groundset.models.catalogue import file_sha256
 from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
+from groundset.optimizers.heads import fit_heads
+from groundset.optimizers.labels import read_rows
+from groundset.optimizers.prompts import (
+    OPTIMIZERS,
+    Candidate,
+    compile_program,
+    measure,
+    row_id,
+    state_of,
+)
+from groundset.optimizers.tasks import PROGRAMS, Task, task, writes
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, counted, say
+from groundset.programs.errors import InputError, TrackingError
+from groundset.programs.heads import HEAD_STEPS
+from groundset.programs.step import step
 from groundset.retrieval import embed
 from groundset.run.compiled import SHIPPED, load_compiled
 from groundset.run.store import Store
 from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
 from groundset.tracking import Tracking
-from optimizers.heads import fit_heads
-from optimizers.labels import read_rows
-from optimizers.prompts import OPTIMIZERS, Candidate, compile_program, measure, row_id, state_of
-from optimizers.tasks import PROGRAMS, Task, task, writes
-from programs.errors import InputError, TrackingError
-from programs.heads import HEAD_STEPS
-from programs.step import step
 
 HEADS, FINETUNE = "heads", "finetune"
 _MEASURED = 60  # held-out rows of trained weights
@@ -42,34 +51,56 @@ _LIBRARIES = ("dspy", "gepa", "optuna", "xllamacpp")
 class CompileOptions(Options):
     """Compile steps or recipes against labels.
 
-    The prompt of a step, or of all steps of a recipe at once, is compiled by an optimizer of DSPy; `heads` fits the
-    classifiers of chunk, judge or grounding, `finetune` trains weights for a step of a local model. Demos come from
-    train rows, dev rows choose, test rows confirm once. What is not better on dev rows than what --out has, or else
-    than what is shipped, or is worse on test rows, is not written. `groundset generate --compiled DIR` uses the result.
-    Repeat the command after Ctrl-C to continue without repeating calls.
+    The prompt of a step, or of all steps of a recipe at once, is compiled by an optimizer of DSPy;
+    `heads` fits the classifiers of chunk, judge or grounding, `finetune` trains weights for a step
+    of a local model. Demos come from train rows, dev rows choose, test rows confirm once. What is
+    not better on dev rows than what --out has, or else than what is shipped, or is worse on test
+    rows, is not written. `groundset generate --compiled DIR` uses the result. Repeat the command
+    after Ctrl-C to continue without repeating calls.
     """
 
     steps: tuple[str, ...] = option(
-        ..., "A step, such as judge or ask, or a recipe: evolved, single or multi.", metavar="STEP...", argument=True
+        ...,
+        "A step, such as judge or ask, or a recipe: evolved, single or multi.",
+        metavar="STEP...",
+        argument=True,
     )
     optimizer: str = option(
-        "labeled", "labeled, bootstrap, random-search, mipro, gepa, simba; heads; finetune.", metavar="NAME"
+        "labeled",
+        "labeled, bootstrap, random-search, mipro, gepa, simba; heads; finetune.",
+        metavar="NAME",
     )
-    lm: str | None = option(None, "The model to compile for; not needed for heads.", metavar="MODEL")
-    prompt_lm: str | None = option(None, "The model that writes instructions.", metavar="MODEL", shown="--lm")
-    critic_lm: str | None = option(None, "The model that judges questions.", metavar="MODEL", shown="the fitted head")
-    labels: tuple[Path, ...] = option((), "Labels or gold rows beside the shipped ones. Repeatable.", metavar="FILE")
-    out: Path = option(Path("out/compiled"), "A folder for <step>.json, or a .json file.", metavar="DIR|FILE")
-    rows: int = option(60, "The most train, dev and test rows each; finetune takes all for training.", ge=1)
+    lm: str | None = option(
+        None, "The model to compile for; not needed for heads.", metavar="MODEL"
+    )
+    prompt_lm: str | None = option(
+        None, "The model that writes instructions.", metavar="MODEL", shown="--lm"
+    )
+    critic_lm: str | None = option(
+        None, "The model that judges questions.", metavar="MODEL", shown="the fitted head"
+    )
+    labels: tuple[Path, ...] = option(
+        (), "Labels or gold rows beside the shipped ones. Repeatable.", metavar="FILE"
+    )
+    out: Path = option(
+        Path("out/compiled"), "A folder for <step>.json, or a .json file.", metavar="DIR|FILE"
+    )
+    rows: int = option(
+        60, "The most train, dev and test rows each; finetune takes all for training.", ge=1
+    )
     budget_calls: int = option(1200, "The most calls of the optimizer for each step.", ge=1)
-    target_precision: float = option(0.85, "Of heads: the share of accepted rows that must be good.", ge=0, le=1)
+    target_precision: float = option(
+        0.85, "Of heads: the share of accepted rows that must be good.", ge=0, le=1
+    )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of heads.", metavar="MODEL")
     workers: int = option(1, "Calls at the same time.", ge=1)
     seed: int = option(0, "The random seed.")
     keep: bool = option(False, "Write the result even if it is not better.")
     track: bool = option(True, "Log the compile in MLflow.")
     track_texts: bool = option(False, "Also send prompts and candidates to a tracking server.")
-    tracking: str | None = option(None, "The MLflow store.", metavar="URI|FOLDER", shown="mlruns/, else your own")
+    tracking: str | None = option(
+        None, "The MLflow store.", metavar="URI|FOLDER", shown="mlruns/, else your own"
+    )
     verbose: bool = option(False, "Show what the optimizer prints.", short="-v")
     quiet: bool = option(False, "Show no progress.", short="-q")
 
@@ -78,7 +109,9 @@ class CompileOptions(Options):
         if self.optimizer not in (known := (*OPTIMIZERS, HEADS, FINETUNE)):
             raise ValueError(f"--optimizer {self.optimizer}: choose one of {', '.join(known)}")
         if self.lm is None and self.optimizer != HEADS:
-            raise ValueError(f"--optimizer {self.optimizer} compiles for a model; name it with --lm")
+            raise ValueError(
+                f"--optimizer {self.optimizer} compiles for a model; name it with --lm"
+            )
         if self.out.suffix != ".json":
             check_folder(self.out)
         return self
@@ -91,19 +124,29 @@ class Report:
     step: str  # the step or recipe
     model: str  # the model that it is for, or of heads the embedder
     optimizer: str
-    figures: dict[str, float] = field(default_factory=dict)  # ``before_dev``, ``gain_test_low``, …; calls, tokens, time
+    figures: dict[str, float] = field(
+        default_factory=dict
+    )  # ``before_dev``, ``gain_test_low``, …; calls, tokens, time
     ending: str = "complete"  # or ``budget``, ``interrupted``
     files: list[Path] = field(default_factory=list)  # what was written; nothing if it is not better
     program: Any = None  # the compiled predictor or program
-    candidates: list[Candidate] = field(default_factory=list)  # the variants that were run, the original first
+    candidates: list[Candidate] = field(
+        default_factory=list
+    )  # the variants that were run, the original first
 
     def __str__(self) -> str:
         """Return what a user wants to know."""
         got, lines = self.figures, [f"{self.step} for {self.model} by {self.optimizer}:"]
         for split in ("dev", "test"):
             if f"after_{split}" in got:
-                before, after, gain = (got[f"{what}_{split}"] for what in ("before", "after", "gain"))
-                interval = f" ({got['gain_test_low']:+.2f} to {got['gain_test_high']:+.2f})" if split == "test" else ""
+                before, after, gain = (
+                    got[f"{what}_{split}"] for what in ("before", "after", "gain")
+                )
+                interval = (
+                    f" ({got['gain_test_low']:+.2f} to {got['gain_test_high']:+.2f})"
+                    if split == "test"
+                    else ""
+                )
                 scores = f"{before:.2f} before, {after:.2f} after, gain {gain:+.2f}{interval}"
                 lines.append(f"{got[f'rows_{split}']:.0f} {split} rows: {scores}")
         if "detectable_gain" in got:
@@ -115,19 +158,28 @@ class Report:
             )
         if "threshold" in got:
             lines.append(
-                f"threshold {got['threshold']:.2f}, precision of at least {got['supported_precision']:.0%} on the rows "
-                "that chose it"
+                f"threshold {got['threshold']:.2f}, precision of at least"
+                f" {got['supported_precision']:.0%} on the rows that chose it"
             )
             named = (name for name in ("auc", "precision", "recall") if name in got)
-            shown = (f"{name} {Estimate(got[name], got[f'{name}_low'], got[f'{name}_high'])}" for name in named)
+            shown = (
+                f"{name} {Estimate(got[name], got[f'{name}_low'], got[f'{name}_high'])}"
+                for name in named
+            )
             lines.append(f"test rows: {', '.join(shown)}")
         if self.candidates:
             ran = counted(len(self.candidates) - 1, "candidate")
-            lines.append(f"{ran} ran, {got['compared']:.0f} of them on all dev rows; {got['calls']:.0f} calls")
+            lines.append(
+                f"{ran} ran, {got['compared']:.0f} of them on all dev rows; {got['calls']:.0f}"
+                " calls"
+            )
         if self.ending != "complete":
             why = "--budget-calls is used up" if self.ending == "budget" else "interrupted"
             lines.append(f"{why}: this is the best candidate so far")
-        no = "not written: not better on dev rows than what is served, or worse on test rows; --keep writes it"
+        no = (
+            "not written: not better on dev rows than what is served, or worse on test rows; --keep"
+            " writes it"
+        )
         lines.append(f"written: {', '.join(map(str, self.files))}" if self.files else no)
         return "\n  ".join(lines)
 
@@ -143,8 +195,12 @@ def compile(options: CompileOptions) -> list[Report]:
     reports = []
     for name in dict.fromkeys(options.steps):
         # Its own stream: the standard streams are redirected while optimizers run.
-        with Progress(quiet=options.quiet, console=Console(file=sys.stderr, quiet=options.quiet)) as progress:
-            report = (_fitted if options.optimizer == HEADS else _for_model)(name, options, progress)
+        with Progress(
+            quiet=options.quiet, console=Console(file=sys.stderr, quiet=options.quiet)
+        ) as progress:
+            report = (_fitted if options.optimizer == HEADS else _for_model)(
+                name, options, progress
+            )
         for line in str(report).splitlines():
             say(line)
         if options.track:
@@ -160,13 +216,21 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
     if name not in HEAD_STEPS:
         raise InputError(f"STEP {name}: heads are fitted for {', '.join(HEAD_STEPS)}")
     progress.phase(f"Fitting the heads of {name}")
-    rows = read_rows([*(data_path("labels", f"{label}.jsonl") for label in LABELS), *options.labels])
+    rows = read_rows(
+        [*(data_path("labels", f"{label}.jsonl") for label in LABELS), *options.labels]
+    )
     encoder = embed.open_embedder(options.embedder)
-    heads = fit_heads(name, rows, encoder, target_precision=options.target_precision, seed=options.seed)
+    heads = fit_heads(
+        name, rows, encoder, target_precision=options.target_precision, seed=options.seed
+    )
     file = options.out / "head" / f"{name}.json"
     write_text(file, heads.model_dump_json(indent=1) + "\n")
-    test: Any = heads.record["test"]
-    figures = {"threshold": heads.threshold, "supported_precision": float(heads.record["supported_precision"])}  # type: ignore[arg-type]
+    record: Mapping[str, Any] = heads.record
+    test = record["test"]
+    figures = {
+        "threshold": heads.threshold,
+        "supported_precision": float(record["supported_precision"]),
+    }
     for shown, bounds in test.items():
         figures |= dict(zip((shown, f"{shown}_low", f"{shown}_high"), bounds, strict=True))
     return Report(name, options.embedder, HEADS, figures, files=[file])
@@ -175,7 +239,9 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
 def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report:
     """Compile a prompt, or train weights, and write what is better than what is served."""
     if name not in PROGRAMS and options.out.suffix == ".json":
-        raise InputError(f"--out {options.out}: the state of a step goes to a folder, as {name}.json")
+        raise InputError(
+            f"--out {options.out}: the state of a step goes to a folder, as {name}.json"
+        )
     folder = options.out.parent if options.out.suffix == ".json" else options.out
     with ExitStack() as stack:
         journal = stack.enter_context(Store.for_calls(folder / "calls.sqlite"))
@@ -183,12 +249,21 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         opened: dict[str, Model] = {}
         for spec in filter(None, (options.lm, options.prompt_lm, options.critic_lm)):
             if spec not in opened:
-                opened[spec] = stack.enter_context(open_model(spec, journal=journal, workers=options.workers))
+                opened[spec] = stack.enter_context(
+                    open_model(spec, journal=journal, workers=options.workers)
+                )
         model = opened[str(options.lm)]
         judge = _judge(opened.get(options.critic_lm or ""), options) if writes(name) else None
         progress.phase("Reading labels")
         most = None if options.optimizer == FINETUNE else options.rows
-        found = task(name, with_own(options.labels), own=options.labels, judge=judge, rows=most, seed=options.seed)
+        found = task(
+            name,
+            with_own(options.labels),
+            own=options.labels,
+            judge=judge,
+            rows=most,
+            seed=options.seed,
+        )
         for where in (SHIPPED, str(options.out)) if options.out.exists() else (SHIPPED,):
             load_compiled(where, model.name).apply([found.program])
         if options.optimizer == FINETUNE:
@@ -196,7 +271,9 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         else:
             report = _prompted(found, model, opened.get(options.prompt_lm or ""), options, progress)
         # Dev rows chose it; test rows only confirm it, once.
-        if (report.figures["gain_dev"] > 0 and report.figures.get("gain_test", 0.0) >= 0) or options.keep:
+        if (
+            report.figures["gain_dev"] > 0 and report.figures.get("gain_test", 0.0) >= 0
+        ) or options.keep:
             report.files += _written(report, found, options, model.sha256)
         return report
 
@@ -212,28 +289,48 @@ def _judge(critic: Model | None, options: CompileOptions) -> Any:
 
 
 def _prompted(
-    task: Task, model: Model, prompt_model: Model | None, options: CompileOptions, progress: Progress
+    task: Task,
+    model: Model,
+    prompt_model: Model | None,
+    options: CompileOptions,
+    progress: Progress,
 ) -> Report:
     """Measure what is served, compile, and measure the result."""
-    shared: dict[str, Any] = {"lm": model.lm, "threads": options.workers, "progress": progress.advance}
+    shared: dict[str, Any] = {
+        "lm": model.lm,
+        "threads": options.workers,
+        "progress": progress.advance,
+    }
     rows, before, after = {"dev": task.devset, "test": task.testset}, {}, {}
     for split, of_split in rows.items():
         progress.phase(f"Measuring what is served on {split} rows", len(of_split))
         before[split] = measure(task.program, of_split, task.metric, **shared)
     progress.phase(f"Compiling {task.name} by {options.optimizer}: calls", options.budget_calls)
-    asked: dict[str, Any] = {"calls": options.budget_calls, "seed": options.seed, "verbose": options.verbose}
+    asked: dict[str, Any] = {
+        "calls": options.budget_calls,
+        "seed": options.seed,
+        "verbose": options.verbose,
+    }
     writer = prompt_model.lm if prompt_model else None
-    compiled = compile_program(task.program, task, options.optimizer, prompt_lm=writer, **asked, **shared)
+    compiled = compile_program(
+        task.program, task, options.optimizer, prompt_lm=writer, **asked, **shared
+    )
     if compiled.ending == "interrupted":
         del rows["test"]
     for split, of_split in rows.items():
         progress.phase(f"Measuring the result on {split} rows", len(of_split))
         unchanged = state_of(compiled.program) == state_of(task.program)
-        after[split] = before[split] if unchanged else measure(compiled.program, of_split, task.metric, **shared)
+        after[split] = (
+            before[split]
+            if unchanged
+            else measure(compiled.program, of_split, task.metric, **shared)
+        )
     compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
     compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
     figures = _compared(before, after, [row.document for row in task.testset]) | model.usage()
-    figures["compared"] = sum(each.mean(task.devset) is not None for each in compiled.candidates[1:])
+    figures["compared"] = sum(
+        each.mean(task.devset) is not None for each in compiled.candidates[1:]
+    )
     return Report(
         *(task.name, model.name, options.optimizer, figures, compiled.ending),
         program=compiled.program,
@@ -247,8 +344,14 @@ def _compared(
     """Return the means on dev and test rows, and the paired interval of the gain on test rows."""
     figures: dict[str, float] = {}
     for split, scores in after.items():
-        figures |= {f"before_{split}": float(np.mean(before[split])), f"after_{split}": float(np.mean(scores))}
-        figures |= {f"gain_{split}": float(np.mean(scores) - np.mean(before[split])), f"rows_{split}": len(scores)}
+        figures |= {
+            f"before_{split}": float(np.mean(before[split])),
+            f"after_{split}": float(np.mean(scores)),
+        }
+        figures |= {
+            f"gain_{split}": float(np.mean(scores) - np.mean(before[split])),
+            f"rows_{split}": len(scores),
+        }
     if "test" in after:
         gains = np.subtract(after["test"], before["test"])
         gain: Estimate = bootstrap_mean(gains, resampling_units(documents)[0], lowest=-1.0)
@@ -259,7 +362,7 @@ def _compared(
 
 def _trained(task: Task, model: str, options: CompileOptions, progress: Progress) -> Report:
     """Train weights for a step; the measure is the likelihood of what gold rows want."""
-    from optimizers.finetune import Training, finetune, turns_of  # with torch
+    from groundset.optimizers.finetune import Training, finetune, turns_of  # with torch
 
     found = parse_spec(str(options.lm))
     if found.served or not hasattr(task.program, "demos"):
@@ -269,13 +372,20 @@ def _trained(task: Task, model: str, options: CompileOptions, progress: Progress
     dev, test = task.devset[:_MEASURED], task.testset[:_MEASURED]
     served, train = turns_of(task.program, [*dev, *test], demos=True), turns_of(bare, task.trainset)
     measured = list(zip(served, turns_of(bare, [*dev, *test]), strict=True))
-    progress.phase(f"Training {task.name} on {len(train)} rows: steps", -(-len(train) // Training.batch))
+    progress.phase(
+        f"Training {task.name} on {len(train)} rows: steps", -(-len(train) // Training.batch)
+    )
     folder, training = options.out / f"{task.name}.training", Training(seed=options.seed)
     weights = found.path or pull(found.name)
     trained = finetune(weights, train, measured, folder, training, lambda *_: progress.advance())
-    before, after = ({"dev": each[: len(dev)], "test": each[len(dev) :]} for each in (trained.before, trained.after))
+    before, after = (
+        {"dev": each[: len(dev)], "test": each[len(dev) :]}
+        for each in (trained.before, trained.after)
+    )
     figures = _compared(before, after, [row.document for row in test])
-    report = Report(task.name, model, FINETUNE, figures | {"seconds": trained.seconds}, program=bare)
+    report = Report(
+        task.name, model, FINETUNE, figures | {"seconds": trained.seconds}, program=bare
+    )
     if figures["gain_dev"] > 0 or options.keep:
         report.files = [options.out / f"{task.name}.gguf"]
         with whole_file(report.files[0]) as aside:
@@ -284,19 +394,31 @@ def _trained(task: Task, model: str, options: CompileOptions, progress: Progress
 
 
 def _written(report: Report, task: Task, options: CompileOptions, sha256: str | None) -> list[Path]:
-    """Write what DSPy saves, of a recipe only the steps that changed, and the record; return the files of states."""
+    """Write what DSPy saves, of a recipe only the steps that changed, and the record; return the
+    files of states.
+    """
     saved, folder = {options.out: report.program}, options.out.parent
     if options.out.suffix != ".json":
         old, new, folder = state_of(task.program), state_of(report.program), options.out
-        changed = {name for name in new if old[name] != new[name]} or {"self"}  # weights change no prompt
-        saved = {folder / f"{each.name}.json": each for name, each in report.program.named_predictors()
-                 if name in changed}  # fmt: skip
+        changed = {name for name in new if old[name] != new[name]} or {
+            "self"
+        }  # weights change no prompt
+        saved = {
+            folder / f"{each.name}.json": each
+            for name, each in report.program.named_predictors()
+            if name in changed
+        }
     with TemporaryDirectory() as aside:
         for file, program in saved.items():
             program.save(f"{aside}/state.json")
             write_text(file, Path(aside, "state.json").read_text(encoding="utf-8"))
     record = {
-        **{"step": report.step, "model": report.model, "model_sha256": sha256, "ending": report.ending},
+        **{
+            "step": report.step,
+            "model": report.model,
+            "model_sha256": sha256,
+            "ending": report.ending,
+        },
         "options": options.model_dump(mode="json", exclude_none=True),
         "labels": {file.name: file_sha256(file) for file in with_own(options.labels)},
         "versions": {"groundset": __version__, **{name: version(name) for name in _LIBRARIES}},
@@ -311,6 +433,9 @@ def _track(report: Report, options: CompileOptions) -> None:
     unlogged = {"steps", "track", "track_texts", "tracking", "verbose", "quiet"}
     try:
         store = Tracking(options.tracking, texts=options.track_texts)
-        say(f"  logged: {store.log_compile(report, options.model_dump(exclude=unlogged, exclude_none=True))}")
+        say(
+            "  logged:"
+            f" {store.log_compile(report, options.model_dump(exclude=unlogged, exclude_none=True))}"
+        )
     except (InputError, TrackingError) as error:
         say(f"  not tracked: {error}; --no-track leaves it out", err=True)

@@ -1,8 +1,10 @@
-"""Atomic writing: a killed process leaves neither half a file nor a folder with files of two versions.
+"""Atomic writing: a killed process leaves neither half a file nor a folder with files of two
+versions.
 
-Unfinished output lies in a hidden folder beside its target. Its owner holds a lock in it, so that other processes can
-tell a folder in use from a leftover. If a target is a symbolic link, the file that it points to is replaced. A stream
-(standard output, a device, a pipe) gets the complete content at once.
+Unfinished output lies in a hidden folder beside its target. Its owner holds a lock in it, so that
+other processes can tell a folder in use from a leftover. If a target is a symbolic link, the file
+that it points to is replaced. A stream (standard output, a device, a pipe) gets the complete
+content at once.
 """
 
 import errno
@@ -23,30 +25,29 @@ from typing import Any, TextIO
 
 from filelock import FileLock, Timeout
 
-from programs.errors import GroundsetError, InputError
+from groundset.programs.errors import InputError
 
-_PACKAGE = Path(__file__).parent
+_DATA = Path(__file__).parent / "data"
 _SUFFIX, _LOCK = ".groundset-part", "owner.lock"
 _WRITTEN = ".groundset.json"  # the SHA-256 of the files of a folder, as they were written last
-_LOCK_TIMEOUT_SECONDS = 1.0  # another process may hold the lock briefly to see whether the owner lives
+_LOCK_TIMEOUT_SECONDS = (
+    1.0  # another process may hold the lock briefly to see whether the owner lives
+)
 _TRIES = 10
 _BUSY = "another process is writing it; wait until it has ended, or choose another folder"
 
 
 def data_path(*parts: str) -> Path:
-    """Return the path of a file or folder in `data/`: inside the installed package, or beside it in a checkout."""
-    for folder in (_PACKAGE / "data", _PACKAGE.parent / "data"):
-        if folder.is_dir():
-            return folder.joinpath(*parts)
-    raise GroundsetError("the data files of groundset are missing; install it again")
+    """Return the path of a file or folder in `data/` of the package."""
+    return _DATA.joinpath(*parts)
 
 
 @contextmanager
 def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
     """Yield a temporary path, and move it to ``target`` when the block succeeds.
 
-    Without ``follow``, a link or device at ``target`` is itself replaced: for paths that the user did not choose, in
-    folders that may be untrusted.
+    Without ``follow``, a link or device at ``target`` is itself replaced: for paths that the user
+    did not choose, in folders that may be untrusted.
 
     Raises:
         InputError: the folder or the file cannot be written; the message names it.
@@ -59,7 +60,11 @@ def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
                 aside = Path(folder, "part")
                 yield aside
                 sys.stdout.flush()
-                opened = nullcontext(sys.stdout.buffer) if is_standard_output(target) else target.open("wb")
+                opened = (
+                    nullcontext(sys.stdout.buffer)
+                    if is_standard_output(target)
+                    else target.open("wb")
+                )
                 with aside.open("rb") as source, opened as stream:
                     shutil.copyfileobj(source, stream)
                     stream.flush()
@@ -77,7 +82,10 @@ def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
 @contextmanager
 def whole_text(target: Path, *, follow: bool = True) -> Iterator[TextIO]:
     r"""Yield a stream of UTF-8 text with ``\n`` line ends; see :func:`whole_file`."""
-    with whole_file(target, follow=follow) as aside, aside.open("w", encoding="utf-8", newline="\n") as stream:
+    with (
+        whole_file(target, follow=follow) as aside,
+        aside.open("w", encoding="utf-8", newline="\n") as stream,
+    ):
         yield stream
 
 
@@ -123,7 +131,9 @@ def check_target(target: Path) -> None:
 
 
 def why_not_made(target: Path) -> str | None:
-    """Return why no file or folder can be created or replaced at a path, or None; a full disk is not detected."""
+    """Return why no file or folder can be created or replaced at a path, or None; a full disk is
+    not detected.
+    """
     path = Path(os.path.realpath(target))
     try:
         existing = next(parent for parent in (path, *path.parents) if parent.exists())
@@ -139,7 +149,10 @@ def why_not_made(target: Path) -> str | None:
 def is_stream(target: Path) -> bool:
     """Return whether a path is standard output, a device or a pipe."""
     with suppress(OSError):  # it does not exist
-        return is_standard_output(target) or stat.S_IFMT(target.stat().st_mode) in (stat.S_IFCHR, stat.S_IFIFO)
+        return is_standard_output(target) or stat.S_IFMT(target.stat().st_mode) in (
+            stat.S_IFCHR,
+            stat.S_IFIFO,
+        )
     return False
 
 
@@ -154,13 +167,14 @@ def is_standard_output(target: Path) -> bool:
 def whole_folder(target: Path, *, last: str, own: Collection[str] | None = None) -> Iterator[Path]:
     """Yield a temporary folder whose content replaces that of ``target`` when the block succeeds.
 
-    No other process can write the same target meanwhile. In a target that exists the files are replaced one by one:
-    that named ``last`` is removed first and moved last, so that it never lies beside files of another version. With
-    ``own``, see :func:`check_own`, files that were changed since they were written are not replaced.
+    No other process can write the same target meanwhile. In a target that exists the files are
+    replaced one by one: that named ``last`` is removed first and moved last, so that it never lies
+    beside files of another version. With ``own``, see :func:`check_own`, files that were changed
+    since they were written are not replaced.
 
     Raises:
-        InputError: the target cannot be written, or another process is writing it; or a file was changed. The message
-            names it.
+        InputError: the target cannot be written, or another process is writing it; or a file was
+            changed. The message names it.
     """
     target = target.resolve()
     with _naming(target):
@@ -199,9 +213,13 @@ def check_own(folder: Path, own: Collection[str]) -> None:
     """
     check_folder(folder)
     with _naming(folder):
-        if foreign := list(islice((path for path in _leaves(folder) if not _fits(path, (_WRITTEN, *own))), 3)):
+        if foreign := list(
+            islice((path for path in _leaves(folder) if not _fits(path, (_WRITTEN, *own))), 3)
+        ):
             is_run = (folder / "run.sqlite").exists()
-            why = "is the folder of a run" if is_run else f"holds other files ({', '.join(foreign)})"
+            why = (
+                "is the folder of a run" if is_run else f"holds other files ({', '.join(foreign)})"
+            )
             raise InputError(f"{folder} {why}; name an empty or a new folder")
 
 
@@ -216,7 +234,10 @@ def _check_unchanged(folder: Path) -> None:
         written = json.loads((folder / _WRITTEN).read_text(encoding="utf-8"))
     for name, digest in _digests(folder).items():
         if not isinstance(written, dict) or written.get(name) != digest:
-            raise InputError(f"{folder / name} is not as groundset wrote it last; delete it, or name another folder")
+            raise InputError(
+                f"{folder / name} is not as groundset wrote it last; delete it, or name another"
+                " folder"
+            )
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -230,14 +251,22 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
-    return any(path.count("/") == pattern.count("/") and fnmatchcase(path, pattern) for pattern in patterns)
+    return any(
+        path.count("/") == pattern.count("/") and fnmatchcase(path, pattern) for pattern in patterns
+    )
 
 
 def _leaves(folder: Path) -> Iterator[str]:
-    """Yield the paths of all files and empty folders below a folder, except leftovers of killed processes."""
+    """Yield the paths of all files and empty folders below a folder, except leftovers of killed
+    processes.
+    """
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_dir() and not path.is_symlink() and any(path.iterdir()):
-            yield from () if is_leftover(path.name) else (f"{path.name}/{below}" for below in _leaves(path))
+            yield from (
+                ()
+                if is_leftover(path.name)
+                else (f"{path.name}/{below}" for below in _leaves(path))
+            )
         elif not is_leftover(path.name):
             yield path.name
 
@@ -254,7 +283,9 @@ def _naming(target: Path) -> Iterator[None]:
 
 
 def _sync(path: Path) -> None:
-    """Sync a file to disk, and give a file or folder the usual permissions: those of temporary files are private."""
+    """Sync a file to disk, and give a file or folder the usual permissions: those of temporary
+    files are private.
+    """
     if path.is_file():
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
@@ -280,7 +311,8 @@ def _put(aside: Path, target: Path, last: str) -> None:
 
 @contextmanager
 def working_folder(place: Path, target: str | None = None) -> Iterator[Path]:
-    """Yield a private folder inside ``place``, and remove it afterwards; leftovers of dead processes go first.
+    """Yield a private folder inside ``place``, and remove it afterwards; leftovers of dead
+    processes go first.
 
     ``target`` is a name that only one process can work on at a time.
 
@@ -304,7 +336,9 @@ def is_leftover(name: str) -> bool:
 def remove_leftovers(folder: Path) -> None:
     """Remove the unfinished output of dead processes from a folder, ignoring errors."""
     with suppress(OSError):
-        for path in [path for path in folder.iterdir() if is_leftover(path.name) and not path.is_symlink()]:
+        for path in [
+            path for path in folder.iterdir() if is_leftover(path.name) and not path.is_symlink()
+        ]:
             # In use (Timeout is an OSError), or owned by another user.
             with suppress(OSError), FileLock(path / _LOCK).acquire(timeout=0):
                 shutil.rmtree(path, ignore_errors=True)
@@ -312,13 +346,17 @@ def remove_leftovers(folder: Path) -> None:
 
 def _owned_folder(place: Path, target: str | None) -> tuple[Path, FileLock]:
     # Hashed, because the name of the target may have the maximum length.
-    name = secrets.token_hex(8) if target is None else hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
+    name = (
+        secrets.token_hex(8)
+        if target is None
+        else hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
+    )
     folder = place / f".{name}{_SUFFIX}"
     for _ in range(_TRIES):
         folder.mkdir(mode=0o700, exist_ok=True)
         lock = FileLock(folder / _LOCK)
-        # Before it is locked, another process may remove the folder as a leftover. Locking then creates it again with
-        # the usual permissions, or fails.
+        # Before it is locked, another process may remove the folder as a leftover. Locking then
+        # creates it again with the usual permissions, or fails.
         with suppress(FileNotFoundError):
             try:
                 lock.acquire(timeout=_LOCK_TIMEOUT_SECONDS)

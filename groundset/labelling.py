@@ -6,36 +6,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset.files import data_path
+from groundset.optimizers.labels import GOLD, SPLITS, checked, read_rows
 from groundset.options import DEFAULT_EMBEDDER, Options, for_python, option
 from groundset.printing import counted, say
-from optimizers.labels import GOLD, SPLITS, checked, read_rows
-from programs.errors import InputError
+from groundset.programs.errors import InputError
 
 if TYPE_CHECKING:
     import dspy
 
-    from optimizers.tasks import Task
-    from programs.heads import HeadJudge
+    from groundset.optimizers.tasks import Task
+    from groundset.programs.heads import HeadJudge
 
 # Shipped labels, and what they are examples of.
-LABELS = {"chunks": "chunk", "company-chunks": "chunk", "questions": "judge", "strong": "judge", "company": "judge"}
+LABELS = {
+    "chunks": "chunk",
+    "company-chunks": "chunk",
+    "questions": "judge",
+    "strong": "judge",
+    "company": "judge",
+}
 _SHOWN = 50  # problems of files
 
 
 @for_python
 def step(name: str, labels: Sequence[str | Path] = (), **options: Any) -> "Task":
-    """Return what DSPy needs to compile a step or a recipe: program, trainset, devset, testset and metric.
+    """Return what DSPy needs to compile a step or a recipe: program, trainset, devset, testset and
+    metric.
 
     Args:
         name: a step, such as ``answer``, or a recipe, such as ``evolved``.
-        labels: files of labels or gold rows beside the shipped ones; in each split, their rows come first.
-        **options: ``rows`` (the most of each split), ``seed``, ``judge`` (of what is written; by default the fitted
-            head); see :func:`optimizers.tasks.task`.
+        labels: files of labels or gold rows beside the shipped ones; in each split, their rows come
+            first.
+        **options: ``rows`` (the most of each split), ``seed``, ``judge`` (of what is written; by
+            default the fitted head); see :func:`groundset.optimizers.tasks.task`.
 
     Raises:
         InputError: there is no such step, or a file is wrong.
     """
-    from optimizers.tasks import task, writes
+    from groundset.optimizers.tasks import task, writes
 
     if writes(name) and "judge" not in options:
         options["judge"] = fitted_judge()
@@ -44,27 +52,31 @@ def step(name: str, labels: Sequence[str | Path] = (), **options: Any) -> "Task"
 
 def fitted_judge(embedder: str = DEFAULT_EMBEDDER) -> "HeadJudge":
     """Return the shipped head of the judge."""
+    from groundset.programs.heads import HeadJudge, load_heads
     from groundset.retrieval.embed import open_embedder
-    from programs.heads import HeadJudge, load_heads
 
-    return HeadJudge("judge", load_heads(data_path("compiled", "head", "judge.json")), open_embedder(embedder))
+    return HeadJudge(
+        "judge", load_heads(data_path("compiled", "head", "judge.json")), open_embedder(embedder)
+    )
 
 
 @for_python
-def labels(which: str | Path = "questions", *, split: str | None = None, of: str = "judge") -> "list[dspy.Example]":
+def labels(
+    which: str | Path = "questions", *, split: str | None = None, of: str = "judge"
+) -> "list[dspy.Example]":
     """Return labels or gold rows as examples, with the inputs set.
 
     Args:
-        which: ``chunks``, ``company-chunks``, ``questions``, ``strong``, ``company``, a step for all rows that are
-            examples of it, or a file.
+        which: ``chunks``, ``company-chunks``, ``questions``, ``strong``, ``company``, a step for
+            all rows that are examples of it, or a file.
         split: ``train``, ``dev`` or ``test``; all by default.
         of: the step whose examples the rows of a file become.
 
     Raises:
         InputError: there are no such labels, or the file is wrong.
     """
-    from optimizers.examples import examples
-    from programs.step import STEPS
+    from groundset.optimizers.examples import examples
+    from groundset.programs.step import STEPS
 
     if which in STEPS:
         found = examples(str(which), read_rows(shipped_files()))
@@ -81,10 +93,13 @@ def labels(which: str | Path = "questions", *, split: str | None = None, of: str
 class LabelsOptions(Options):
     """Check files of labels and gold rows.
 
-    Names every wrong row, repeated id and document in two splits, and exits with status 2 if there are any.
+    Names every wrong row, repeated id and document in two splits, and exits with status 2 if there
+    are any.
     """
 
-    files: tuple[Path, ...] = option(..., "Files of labels or gold rows in JSONL.", metavar="FILE...", argument=True)
+    files: tuple[Path, ...] = option(
+        ..., "Files of labels or gold rows in JSONL.", metavar="FILE...", argument=True
+    )
 
 
 def check_labels(options: LabelsOptions) -> None:
@@ -98,21 +113,34 @@ def check_labels(options: LabelsOptions) -> None:
         say(problem)
     where = counted(len(options.files), "file")
     if problems:
-        raise InputError(f"{counted(len(problems), 'problem')} in {where}; fix the rows named above")
+        raise InputError(
+            f"{counted(len(problems), 'problem')} in {where}; fix the rows named above"
+        )
     splits = Counter(row.split for row in rows)
     by_split = ", ".join(f"{name} {splits[name]}" for name in SPLITS)
     say(f"{counted(len(rows), 'row')} in {where}: no problems; {by_split}.")
     if missing := [name for name in SPLITS if not splits[name]]:
-        say(f"Without {' and '.join(missing)} rows: rows about one document lie in one split, which `split` can set.")
+        say(
+            f"Without {' and '.join(missing)} rows: rows about one document lie in one split, which"
+            " `split` can set."
+        )
 
 
 def shipped_files() -> list[Path]:
     """Return the shipped files of labels and gold rows."""
     gold = (data_path("gold", f"{name}.jsonl") for name in (*GOLD, "chunks", "twins"))
-    return [*(data_path("labels", f"{name}.jsonl") for name in LABELS), *(file for file in gold if file.exists())]
+    return [
+        *(data_path("labels", f"{name}.jsonl") for name in LABELS),
+        *(file for file in gold if file.exists()),
+    ]
 
 
 def with_own(files: Sequence[str | Path]) -> list[Path]:
     """Return the shipped files of labels and a user's own; a shipped one may be named again."""
     shipped = {file.resolve(): file for file in shipped_files()}
-    return list({**{Path(file).expanduser().resolve(): Path(file).expanduser() for file in files}, **shipped}.values())
+    return list(
+        {
+            **{Path(file).expanduser().resolve(): Path(file).expanduser() for file in files},
+            **shipped,
+        }.values()
+    )

@@ -1,6 +1,8 @@
-"""Options: each is one field of a pydantic model, from which command line, help and Python parameters are made.
+"""Options: each is one field of a pydantic model, from which command line, help and Python
+parameters are made.
 
-Messages spell an option as on the command line (``--chunk-size``); :func:`for_python` spells it as a parameter.
+Messages spell an option as on the command line (``--chunk-size``); :func:`for_python` spells it as
+a parameter.
 """
 
 import functools
@@ -13,9 +15,13 @@ from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from groundset import privacy
-from programs.errors import GroundsetError, InputError
+from groundset.programs.errors import GroundsetError, InputError
 
-DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
+DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = (
+    "qwen2.5-coder-0.5b",
+    "all-minilm-l6-v2",
+    "en-core-web-sm",
+)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _LARGEST = 1 << 63
@@ -41,7 +47,8 @@ def option(
     default: Any,  # ``...`` for a required option
     description: str,  # the help text
     *,
-    metavar: str | None = None,  # the placeholder of the value in the help; by default its type or choices
+    metavar: str
+    | None = None,  # the placeholder of the value in the help; by default its type or choices
     short: str | None = None,  # a one-letter flag, such as ``-q``
     shown: str | None = None,  # the text of the default in the help, if it is not the value
     argument: bool = False,  # whether it is a positional argument of the command
@@ -49,7 +56,12 @@ def option(
     **limits: Any,  # constraints of pydantic's ``Field``, such as ``ge``
 ) -> Any:
     """Declare an option as a field of a pydantic model."""
-    extra: dict[str, Any] = {"metavar": metavar, "short": short, "shown": shown, "argument": argument}
+    extra: dict[str, Any] = {
+        "metavar": metavar,
+        "short": short,
+        "shown": shown,
+        "argument": argument,
+    }
     extra["command_only"] = command_only
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
@@ -80,7 +92,9 @@ class Options(BaseModel):
         try:
             return cls(**given)
         except ValidationError as error:
-            raise InputError("; ".join(cls._explain(item, given) for item in error.errors())) from error
+            raise InputError(
+                "; ".join(cls._explain(item, given) for item in error.errors())
+            ) from error
 
     @classmethod
     def _explain(cls, error: Any, given: Mapping[str, Any]) -> str:
@@ -91,7 +105,9 @@ class Options(BaseModel):
         name = str(error["loc"][0])
         if template := _REASONS.get(error["type"]):
             limits = error.get("ctx", {}).items()
-            reason = template.format(**{key: int(limit) if limit == int(limit) else limit for key, limit in limits})
+            reason = template.format(
+                **{key: int(limit) if limit == int(limit) else limit for key, limit in limits}
+            )
         if error["type"] == "literal_error":
             reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
         shown = str(given[name]) if name in given else ""
@@ -100,7 +116,8 @@ class Options(BaseModel):
 
 
 def option_name(options: type[BaseModel], name: str) -> str:
-    """Return the spelling of a field on the command line: ``--chunk-size``, ``DOCS`` for an argument.
+    """Return the spelling of a field on the command line: ``--chunk-size``, ``DOCS`` for an
+    argument.
 
     ``as_json`` is ``--json``, because pydantic's models have an attribute ``json``.
     """
@@ -111,7 +128,9 @@ def option_name(options: type[BaseModel], name: str) -> str:
 
 
 def value_types(annotation: Any) -> Iterator[Any]:
-    """Yield the types that a field's values can have, ``tuple`` if it takes several, and the texts of a ``Literal``."""
+    """Yield the types that a field's values can have, ``tuple`` if it takes several, and the texts
+    of a ``Literal``.
+    """
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         yield from parts
@@ -130,12 +149,16 @@ def expanded(path: str | Path) -> Path:
         InputError: it is empty, or no system can have it.
     """
     if not str(path) or "\0" in str(path):
-        raise InputError(f"the path {'holds NUL' if str(path) else 'is empty'}; name a file or a folder")
+        raise InputError(
+            f"the path {'holds NUL' if str(path) else 'is empty'}; name a file or a folder"
+        )
     return Path(path).expanduser()
 
 
 def for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Make a function part of the Python interface: set privacy defaults, and spell options as parameters in errors."""
+    """Make a function part of the Python interface: set privacy defaults, and spell options as
+    parameters in errors.
+    """
 
     @functools.wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -153,6 +176,8 @@ def as_parameters(text: str) -> str:
     """Return a message with options spelled as parameters: ``--chunk-size`` is ``chunk_size``."""
 
     def spell(found: re.Match[str]) -> str:
-        return found["command"] or found["name"].replace("-", "_") + ("=False" if found["no"] else "")
+        return found["command"] or found["name"].replace("-", "_") + (
+            "=False" if found["no"] else ""
+        )
 
     return _SPELLED.sub(spell, text)

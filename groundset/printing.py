@@ -1,7 +1,8 @@
-"""Printing: texts from files and models cannot control the terminal or forge lines; and the progress of a run.
+"""Printing: texts from files and models cannot control the terminal or forge lines; and the
+progress of a run.
 
-Progress is live on a terminal, one line that is rewritten in a notebook, plain lines anywhere else, all on standard
-error. A thread draws, so that a wait is shown while nothing happens.
+Progress is live on a terminal, one line that is rewritten in a notebook, plain lines anywhere else,
+all on standard error. A thread draws, so that a wait is shown while nothing happens.
 """
 
 import json
@@ -26,10 +27,10 @@ from rich.text import Text
 from groundset.privacy import without_secrets
 
 if TYPE_CHECKING:
-    from programs.types import Reject, StepRecord
+    from groundset.programs.types import Reject, StepRecord
 
-# Control, bidirectional, zero-width and tag characters, and surrogates. The two joiners and the soft hyphen stay: words
-# of several scripts, and emoji, need them.
+# Control, bidirectional, zero-width and tag characters, and surrogates. The two joiners and the
+# soft hyphen stay: words of several scripts, and emoji, need them.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
@@ -43,7 +44,8 @@ _TRIED, _FEW = 20, 0.2  # after so many attempts, a smaller share of samples is 
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Escape invisible characters as in JSON, such as ``\\u001b`` and ``\\n``, so that JSON keeps its meaning.
+    """Escape invisible characters as in JSON, such as ``\\u001b`` and ``\\n``, so that JSON keeps
+    its meaning.
 
     With ``lines``, line ends and tabs stay.
     """
@@ -53,7 +55,9 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def say(line: str = "", *, err: bool = False) -> None:
-    """Print one line on standard output, or with ``err`` on standard error, without passwords of addresses."""
+    """Print one line on standard output, or with ``err`` on standard error, without passwords of
+    addresses.
+    """
     typer.echo(printable(without_secrets(line) if err else line), err=err)
 
 
@@ -64,17 +68,27 @@ def say_lines(text: str, *, err: bool = False) -> None:
 
 def print_above(console: Console, line: str) -> None:
     """Print one line above the live display of a console."""
-    console.print(printable(without_secrets(line)), markup=False, emoji=False, highlight=False, soft_wrap=True)
+    console.print(
+        printable(without_secrets(line)), markup=False, emoji=False, highlight=False, soft_wrap=True
+    )
 
 
 def say_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under headings, aligned; on a terminal that is too narrow, each row as a block."""
     cells = [list(headings), *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
-    limit = shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+    limit = (
+        shutil.get_terminal_size().columns
+        if sys.stdout.isatty() or os.environ.get("COLUMNS")
+        else None
+    )
     if limit is None or sum(widths) + 2 * (len(widths) - 1) <= limit:
         for row in cells:
-            say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+            say(
+                "  ".join(
+                    cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+                ).rstrip()
+            )
         return
     first = max(map(len, headings))
     for number, row in enumerate(cells[1:]):
@@ -89,7 +103,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Shows what a run is doing: phases before the attempts, then accepted and refused questions with an estimate.
+    """Shows what a run is doing: phases before the attempts, then accepted and refused questions
+    with an estimate.
 
     Safe to call from any thread. Use it as a context manager, or call :meth:`close`.
     """
@@ -114,15 +129,27 @@ class Progress(AbstractContextManager["Progress"]):
         if self._console.quiet:
             return
         if self._console.is_terminal and not self._is_notebook:
-            self._live = Live(get_renderable=self._render, console=self._console, refresh_per_second=4, transient=True)
+            self._live = Live(
+                get_renderable=self._render,
+                console=self._console,
+                refresh_per_second=4,
+                transient=True,
+            )
             self._live.start()
         else:
             threading.Thread(target=self._print_lines, daemon=True).start()
 
     def phase(self, doing: str, total: int | None = None) -> None:
-        """Begin a phase such as ``"Reading documents"``, of ``total`` items; it ends with the next one."""
+        """Begin a phase such as ``"Reading documents"``, of ``total`` items; it ends with the next
+        one.
+        """
         with self._guard:
-            self._phase, self._done, self._total, self._since = doing, 0, total or 0, time.monotonic()
+            self._phase, self._done, self._total, self._since = (
+                doing,
+                0,
+                total or 0,
+                time.monotonic(),
+            )
             self._is_running, self._shown = False, 0.0
 
     def advance(self, count: int = 1) -> None:
@@ -131,12 +158,17 @@ class Progress(AbstractContextManager["Progress"]):
             self._done += count
 
     def start(
-        self, size: int, *, accepted: int = 0, answers_from: str = "", usage: Callable[[], Mapping[str, float]] = dict
+        self,
+        size: int,
+        *,
+        accepted: int = 0,
+        answers_from: str = "",
+        usage: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         """Begin the attempts for ``size`` samples, of which an earlier call has ``accepted`` some.
 
-        ``answers_from`` is the host or model whose first answer is awaited; ``usage`` returns ``calls``,
-        ``prompt_tokens`` and ``generated_tokens`` of the run.
+        ``answers_from`` is the host or model whose first answer is awaited; ``usage`` returns
+        ``calls``, ``prompt_tokens`` and ``generated_tokens`` of the run.
         """
         self.phase("")
         with self._guard:
@@ -165,9 +197,10 @@ class Progress(AbstractContextManager["Progress"]):
         last = self._refusal[self._refused.most_common(1)[0][0]]
         asked = f" ({last.question})" if last.question else ""
         return (
-            f"only {self._new} of {self._attempts} attempts gave a sample; the step {last.step} refuses most, such as: "
-            f"{shorten(last.reason, 100)}{asked}. Take a larger --lm, or, if this one is not guided, say what the "
-            "documents are and who asks (--about); `groundset show RUN --rejects` shows what was refused"
+            f"only {self._new} of {self._attempts} attempts gave a sample; the step {last.step}"
+            f" refuses most, such as: {shorten(last.reason, 100)}{asked}. Take a larger --lm, or,"
+            " if this one is not guided, say what the documents are and who asks (--about);"
+            " `groundset show RUN --rejects` shows what was refused"
         )
 
     def note(self, line: str) -> None:
@@ -193,9 +226,16 @@ class Progress(AbstractContextManager["Progress"]):
         waited = time.monotonic() - self._since
         if not self._is_running:
             done = f": {self._done:,} of {self._total:,}" if self._total else ""
-            return f"{self._phase}{done}{f' since {duration(waited)}' if waited >= 2 else ''}" if self._phase else ""
+            return (
+                f"{self._phase}{done}{f' since {duration(waited)}' if waited >= 2 else ''}"
+                if self._phase
+                else ""
+            )
         if not self._has_answered and not self._attempts:
-            return f"Waiting for the first answer of {self._answers_from or 'the model'} since {duration(waited)}"
+            return (
+                f"Waiting for the first answer of {self._answers_from or 'the model'} since"
+                f" {duration(waited)}"
+            )
         usage = self._usage()
         parts = [f"{self._accepted} of {self._size} samples, {counted(self._attempts, 'attempt')}"]
         if self._refused:
@@ -205,12 +245,16 @@ class Progress(AbstractContextManager["Progress"]):
             tokens = usage.get("prompt_tokens", 0) + usage.get("generated_tokens", 0)
             parts.append(f"{counted(round(usage.get('calls', 0)), 'call')}, {tokens:,.0f} tokens")
         if self._heard and (silent := time.monotonic() - self._heard) >= _SILENCE_SECONDS:
-            parts.append(f"waiting for {self._answers_from or 'the model'} since {duration(silent)}")
+            parts.append(
+                f"waiting for {self._answers_from or 'the model'} since {duration(silent)}"
+            )
         parts.append(duration(waited) + self._left(waited))
         return "; ".join(parts)
 
     def _left(self, waited: float) -> str:
-        """Estimate the time left from the attempts so far, as if one more had been accepted and one refused."""
+        """Estimate the time left from the attempts so far, as if one more had been accepted and one
+        refused.
+        """
         missing = self._size - self._accepted
         if not self._attempts or missing <= 0:
             return ""
@@ -222,10 +266,16 @@ class Progress(AbstractContextManager["Progress"]):
     def _render(self) -> RenderableType:
         with self._guard:
             state = printable(without_secrets(self._state()))
-            done, total = (self._accepted, self._size) if self._is_running else (self._done, self._total)
+            done, total = (
+                (self._accepted, self._size) if self._is_running else (self._done, self._total)
+            )
         if not state:
             return Text("")
-        return Group(Text(state), ProgressBar(total=total, completed=done, width=40)) if total else Text(state)
+        return (
+            Group(Text(state), ProgressBar(total=total, completed=done, width=40))
+            if total
+            else Text(state)
+        )
 
     def _print_lines(self) -> None:
         """Print or rewrite the line of state until the progress is closed."""

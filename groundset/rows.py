@@ -1,8 +1,8 @@
 """Read and validate rows of untrusted files; every row comes with its file and line for messages.
 
-Parquet is read in a child process with a memory limit: a few kilobytes of it can decompress to gigabytes in many ways
-(pages, dictionaries, delta encoding). The child writes each row as a line of JSON, so that only one row is in memory
-here.
+Parquet is read in a child process with a memory limit: a few kilobytes of it can decompress to
+gigabytes in many ways (pages, dictionaries, delta encoding). The child writes each row as a line of
+JSON, so that only one row is in memory here.
 """
 
 import csv
@@ -18,8 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from groundset.bounded import child_command, limit_memory
-from programs.errors import InputError
-from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT, json_of, numbered_lines, opened, small_text
+from groundset.programs.errors import InputError
+from groundset.programs.untrusted import (
+    MAX_NAME,
+    MAX_ROW,
+    MAX_TEXT,
+    json_of,
+    numbered_lines,
+    opened,
+    small_text,
+)
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
@@ -28,17 +36,29 @@ _MAX_HEADINGS = 100  # HTML knows six levels
 _NAMES = ("path", "title", "evolution", "language", "split", "document_id")
 # A row group is read page by page, and a page is about a megabyte; Arrow itself takes 0.2 GB.
 _MEMORY_MB = 1024
-# The maximum size of all rows: a multiple of the file size, or a fixed size if larger. Well compressed text has a ratio
-# of ten, passages repeated in many rows one of a hundred.
+# The maximum size of all rows: a multiple of the file size, or a fixed size if larger. Well
+# compressed text has a ratio of ten, passages repeated in many rows one of a hundred.
 _MAX_RATIO, _ALWAYS_ALLOWED = 200, 256 << 20
 _ROW_COST = 1024  # memory of an empty row as a chunk or a question
-# Spreadsheets execute texts that begin like a formula, also in full width, and some behind spaces and what is not seen.
-# What is read with semicolons or tabs between its cells has further cells, and lines without regard to quotes.
-_UNSEEN = '"\\s\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff'
+# Spreadsheets execute texts that begin like a formula, also in full width, and some behind spaces
+# and what is not seen. What is read with semicolons or tabs between its cells has further cells,
+# and lines without regard to quotes.
+_UNSEEN = (
+    '"\\s\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u180e'
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
+)
 _BEGIN = r"(?:^|(?<=[;\t\n])|(?<=\r)(?!\n))"
 _FORMULA = re.compile(f"^(?=[\t\r\n\0])|{_BEGIN}(?='|[{_UNSEEN}]*[=+@＝＋－＠-])")
 _GUARD = re.compile(f"{_BEGIN}'")
-_JSON_CELLS = ("headings", "start", "end", "retrieval_gt", "chunk_ids", "conversation", "probability")
+_JSON_CELLS = (
+    "headings",
+    "start",
+    "end",
+    "retrieval_gt",
+    "chunk_ids",
+    "conversation",
+    "probability",
+)
 _MOST_BYTES = 64 << 20  # of a file of lines
 _ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; larger batches are hardly faster
 
@@ -47,7 +67,8 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
     """Yield the objects of a file of JSON lines; blank lines are skipped.
 
     Raises:
-        InputError: the file cannot be read, or a line is not a JSON object, or too long; the message names it.
+        InputError: the file cannot be read, or a line is not a JSON object, or too long; the
+            message names it.
     """
     for number, line in numbered_lines(file):
         if not line.strip():
@@ -60,7 +81,9 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
 
 
 def csv_cell(value: Any) -> Any:
-    """Return a value as a cell that no spreadsheet executes: lists and objects as JSON, apostrophes before formulas."""
+    """Return a value as a cell that no spreadsheet executes: lists and objects as JSON, apostrophes
+    before formulas.
+    """
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
     return _FORMULA.sub("'", text) if isinstance(text, str) else text
 
@@ -76,36 +99,48 @@ def csv_rows(file: Path) -> Iterator[Row]:
         yield (
             where,
             {
-                name: json_of(f"{where}, column {name}", cell) if cell and name in _JSON_CELLS else cell
+                name: (
+                    json_of(f"{where}, column {name}", cell)
+                    if cell and name in _JSON_CELLS
+                    else cell
+                )
                 for name, cell in cells.items()
             },
         )
 
 
 def _cells(file: Path) -> Iterator[Row]:
-    """Yield the rows of a csv file by its first line, which has the names of the columns and most of the separator."""
+    """Yield the rows of a csv file by its first line, which has the names of the columns and most
+    of the separator.
+    """
     csv.field_size_limit(MAX_ROW)
     number = 0
     try:
         lines = (line.decode() + "\n" for _, line in numbered_lines(file))
         first = next(lines, "")
-        rows = csv.DictReader(chain([first], lines), delimiter=max(",;\t|", key=first.count), strict=True)
+        rows = csv.DictReader(
+            chain([first], lines), delimiter=max(",;\t|", key=first.count), strict=True
+        )
         for fields in rows:
             where = f"{file}, line {(number := rows.line_num)}"
             if None in fields:
                 raise InputError(f"{where}: more cells than columns")
             yield where, fields
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{file}, after line {number}: not a csv file in UTF-8 ({error})") from error
+        raise InputError(
+            f"{file}, after line {number}: not a csv file in UTF-8 ({error})"
+        ) from error
 
 
 def named_rows(file: Path, option: str, of_line: str = "") -> Iterator[Row]:
-    """Yield the rows of a .jsonl file, or of a .csv file with the names of its columns in small letters.
+    """Yield the rows of a .jsonl file, or of a .csv file with the names of its columns in small
+    letters.
 
     With ``of_line``, each line of a .txt file is a row with a text of that name, too.
 
     Raises:
-        InputError: the file has another suffix, cannot be read, or is malformed; the message names it.
+        InputError: the file has another suffix, cannot be read, or is malformed; the message names
+            it.
     """
     kind = file.suffix.lower()
     if kind == ".jsonl":
@@ -121,18 +156,23 @@ def named_rows(file: Path, option: str, of_line: str = "") -> Iterator[Row]:
         raise InputError(f"{option} {file}: name a {'.txt, ' * bool(of_line)}.csv or .jsonl file")
 
 
-def parquet_rows(file: Path, *, longest: int = MAX_ROW, kind: type[InputError] = InputError) -> Iterator[Row]:
+def parquet_rows(
+    file: Path, *, longest: int = MAX_ROW, kind: type[InputError] = InputError
+) -> Iterator[Row]:
     """Yield the rows of a parquet file; values without a JSON type, such as dates, become text.
 
     A row has at most ``longest`` bytes as JSON.
 
     Raises:
-        InputError: the file cannot be read, is not parquet or damaged, or holds far more data than its size suggests.
+        InputError: the file cannot be read, is not parquet or damaged, or holds far more data than
+            its size suggests.
     """
     command = child_command("groundset.rows:_write_rows")
     with (
         opened(file, kind) as stream,
-        subprocess.Popen(command, stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
+        subprocess.Popen(
+            command, stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process,
     ):
         lines, size = process.stdout, os.fstat(stream.fileno()).st_size
         assert lines is not None
@@ -151,14 +191,18 @@ def parquet_rows(file: Path, *, longest: int = MAX_ROW, kind: type[InputError] =
                     raise InputError(f"{where}: longer than {longest >> 20} MB")
                 left -= len(line) + _ROW_COST
                 if left < 0:
-                    raise InputError(f"{where}: a file of {size:,} bytes must not hold more than this")
+                    raise InputError(
+                        f"{where}: a file of {size:,} bytes must not hold more than this"
+                    )
                 yield where, json.loads(line)
         finally:
             process.kill()
 
 
 def _write_rows() -> None:
-    """Write the parquet file on standard input as lines of JSON; the last line is null, or the reason of a failure."""
+    """Write the parquet file on standard input as lines of JSON; the last line is null, or the
+    reason of a failure.
+    """
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)  # libraries may print to standard output
     limit_memory(_MEMORY_MB)
@@ -180,7 +224,11 @@ def _write_rows() -> None:
         failure = ": its texts are not UTF-8"
     except OSError as error:  # pyarrow raises it for invalid bytes
         failure = f" is damaged ({_first_line(error)})"
-    except (OverflowError, ValueError, RecursionError) as error:  # for example a date after the year 9999
+    except (
+        OverflowError,
+        ValueError,
+        RecursionError,
+    ) as error:  # for example a date after the year 9999
         failure = f", after row {number}: {_first_line(error)}"
     out.write(json.dumps(failure) + "\n")
     out.flush()
@@ -209,7 +257,9 @@ def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
         raise InputError(f"{where}, column {name}: must be text, not {type(value).__name__}")
     if not value.strip():
         raise InputError(f"{where}, column {name}: is empty")
-    _check_length(f"{where}, column {name}", value, MAX_NAME if is_id or name in _NAMES else MAX_TEXT)
+    _check_length(
+        f"{where}, column {name}", value, MAX_NAME if is_id or name in _NAMES else MAX_TEXT
+    )
     return value
 
 
@@ -243,7 +293,11 @@ def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
         span = [fields["start"], fields["end"]]
     if span is None:
         return None
-    if not isinstance(span, list) or len(span) != 2 or not all(isinstance(offset, int) for offset in span):
+    if (
+        not isinstance(span, list)
+        or len(span) != 2
+        or not all(isinstance(offset, int) for offset in span)
+    ):
         raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
     return span[0], span[1]
 
@@ -252,23 +306,38 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the object in ``metadata``, empty if it is missing.
 
     Raises:
-        InputError: it is not an object, too long or too deep, or a number in it is not finite or beyond 64 bits.
+        InputError: it is not an object, too long or too deep, or a number in it is not finite or
+            beyond 64 bits.
     """
-    from programs.types import check_numbers  # the process that reads Parquet does without, to start in half the time
+    from groundset.programs.types import (
+        check_numbers,  # the process that reads Parquet does without, to start in half the time
+    )
 
     metadata = fields.get("metadata") or {}
     if not isinstance(metadata, dict):
-        raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")
+        raise InputError(
+            f"{where}, column metadata: must be an object, not {type(metadata).__name__}"
+        )
     if _is_nested(metadata, _MAX_DEPTH):
         raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
     _check_length(f"{where}, column metadata", json.dumps(metadata, ensure_ascii=False))
     try:
         return check_numbers(metadata)
     except ValueError as error:
-        raise InputError(f"{where}, column metadata: {error}; write it as a text or leave it out") from error
+        raise InputError(
+            f"{where}, column metadata: {error}; write it as a text or leave it out"
+        ) from error
 
 
 def _is_nested(value: object, depth: int) -> bool:
     """Return whether objects and lists are nested more than ``depth`` deep."""
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
-    return inner is not None and (depth == 0 or any(_is_nested(value, depth - 1) for value in inner))
+    inner = (
+        list(value.values())
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else None
+    )
+    return inner is not None and (
+        depth == 0 or any(_is_nested(value, depth - 1) for value in inner)
+    )

@@ -1,6 +1,8 @@
-"""Estimates with 95 % intervals, significance tests with Holm's correction, and the smallest detectable gains.
+"""Estimates with 95 % intervals, significance tests with Holm's correction, and the smallest
+detectable gains.
 
-Tests and distributions are scipy's, which loads them on first use; this adds cases without data or variance.
+Tests and distributions are scipy's, which loads them on first use; this adds cases without data or
+variance.
 """
 
 import math
@@ -44,7 +46,9 @@ def wilson(part: int, whole: int) -> Estimate | None:
 
 
 def equal_width(count: int) -> float:
-    """Return how far the interval of as many equal outcomes reaches: Wilson's bound of a share of 0."""
+    """Return how far the interval of as many equal outcomes reaches: Wilson's bound of a share of
+    0.
+    """
     found = wilson(0, count)
     assert found is not None, "an interval needs outcomes"
     return found.high
@@ -53,8 +57,8 @@ def equal_width(count: int) -> float:
 def resampling_units(documents: Sequence[str]) -> tuple[Units, bool]:
     """Return the resampling unit of each question, and whether units are documents.
 
-    Questions about one document are correlated, so whole documents are resampled if there are at least ten. With fewer,
-    questions are resampled, and the interval holds for these documents only.
+    Questions about one document are correlated, so whole documents are resampled if there are at
+    least ten. With fewer, questions are resampled, and the interval holds for these documents only.
     """
     names, units = np.unique(np.array(documents, dtype=str), return_inverse=True)
     by_document = _FEWEST_DOCUMENTS <= len(names) < len(documents)
@@ -64,8 +68,8 @@ def resampling_units(documents: Sequence[str]) -> tuple[Units, bool]:
 def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Estimate:
     """Estimate a mean of values between ``lowest`` and 1 with its percentile bootstrap interval.
 
-    If all values are equal, the interval is as wide as Wilson's for as many equal outcomes. If all units have the same
-    mean, values are resampled instead.
+    If all values are equal, the interval is as wide as Wilson's for as many equal outcomes. If all
+    units have the same mean, values are resampled instead.
     """
     value = float(values.mean())
     if np.ptp(values) == 0:
@@ -78,18 +82,26 @@ def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Esti
     def ratio(sums: Any, counts: Any, axis: int) -> Any:
         return sums.sum(axis=axis) / counts.sum(axis=axis)
 
-    found = scipy.stats.bootstrap((sums, counts), ratio, paired=True, method="percentile", n_resamples=5000, **_DRAWS)
-    return Estimate(value, float(found.confidence_interval.low), float(found.confidence_interval.high))
+    found = scipy.stats.bootstrap(
+        (sums, counts), ratio, paired=True, method="percentile", n_resamples=5000, **_DRAWS
+    )
+    return Estimate(
+        value, float(found.confidence_interval.low), float(found.confidence_interval.high)
+    )
 
 
 def kappa(first: Sequence[str], second: Sequence[str]) -> Estimate | None:
-    """Return Cohen's kappa of two reviewers of the same rows; None if one of them gives only one verdict.
+    """Return Cohen's kappa of two reviewers of the same rows; None if one of them gives only one
+    verdict.
 
     The interval is Wilson's of the observed agreement, with the agreement by chance as it is.
     """
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
-    chance = sum(first.count(verdict) * second.count(verdict) for verdict in set(first)) / len(first) ** 2
+    chance = (
+        sum(first.count(verdict) * second.count(verdict) for verdict in set(first))
+        / len(first) ** 2
+    )
     agreed = wilson(sum(one == other for one, other in zip(first, second, strict=True)), len(first))
     assert agreed is not None
     return Estimate(*((part - chance) / (1 - chance) for part in agreed))
@@ -98,7 +110,8 @@ def kappa(first: Sequence[str], second: Sequence[str]) -> Estimate | None:
 def permutation(before: Values, after: Values, units: Units, tests: int = 1) -> float:
     """Return the p-value of a paired permutation test that swaps the two values of units at random.
 
-    ``tests`` is the number of tests to correct for: a p-value that is drawn must be able to survive it.
+    ``tests`` is the number of tests to correct for: a p-value that is drawn must be able to survive
+    it.
     """
     gains = np.bincount(units, weights=after - before)
     gains = gains[gains != 0]  # to swap equal values changes nothing
@@ -116,15 +129,21 @@ def permutation(before: Values, after: Values, units: Units, tests: int = 1) -> 
     def swapped(size: tuple[int, ...]) -> Any:
         return signs.choice((-1.0, 1.0), size) * gains
 
-    return float(scipy.stats.monte_carlo_test(gains, swapped, np.sum, n_resamples=draws, batch=500).pvalue)
+    return float(
+        scipy.stats.monte_carlo_test(gains, swapped, np.sum, n_resamples=draws, batch=500).pvalue
+    )
 
 
-def gain_of_shares(before: tuple[int, int], after: tuple[int, int]) -> tuple[Estimate, float] | None:
-    """Return the difference between two shares, and p of Fisher's exact test; None if one is a share of nothing.
+def gain_of_shares(
+    before: tuple[int, int], after: tuple[int, int]
+) -> tuple[Estimate, float] | None:
+    """Return the difference between two shares, and p of Fisher's exact test; None if one is a
+    share of nothing.
 
     A share is given as the number of its part and of its whole.
 
-    Source: R. G. Newcombe, Interval estimation for the difference between independent proportions (1998), method 10.
+    Source: R. G. Newcombe, Interval estimation for the difference between independent proportions
+        (1998), method 10.
     """
     old, new = wilson(*before), wilson(*after)
     if old is None or new is None:
@@ -154,7 +173,8 @@ def p_text(p: float) -> str:
 
 
 def detectable_gain(gain: Estimate, tests: int = 1) -> float:
-    """Return the smallest gain that is detected with 80 % power, at most 1, estimated from the interval of a gain.
+    """Return the smallest gain that is detected with 80 % power, at most 1, estimated from the
+    interval of a gain.
 
     ``tests`` is the number of tests to correct for.
     """

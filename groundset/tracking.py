@@ -1,7 +1,8 @@
 """Runs and compiles in MLflow 3: by default in a SQLite file of this project or of the user.
 
-A run of groundset is a run of the experiment ``groundset-generate``, a compile one of ``groundset-<step>``. Texts go to
-local stores only, unless they are asked for. Aliases, comparison and the page are MLflow's own.
+A run of groundset is a run of the experiment ``groundset-generate``, a compile one of
+``groundset-<step>``. Texts go to local stores only, unless they are asked for. Aliases, comparison
+and the page are MLflow's own.
 """
 
 import hashlib
@@ -21,8 +22,8 @@ from platformdirs import user_data_path
 
 from groundset.files import encodable, json_text, write_text
 from groundset.privacy import without_secrets
-from programs.adapter import PLAIN_TEXT
-from programs.errors import InputError, StateError, TrackingError
+from groundset.programs.adapter import PLAIN_TEXT
+from groundset.programs.errors import InputError, StateError, TrackingError
 
 if TYPE_CHECKING:
     from groundset.compiling import Report
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
 FOLDER, RUNS = "mlruns", "groundset-generate"
 VARIABLE = "MLFLOW_TRACKING_URI"
 _SQLITE = "sqlite:///"
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # two letters or more: not a Windows drive
+_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]+:", re.IGNORECASE
+)  # two letters or more: not a Windows drive
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 _LONGEST = 500  # characters of a parameter
 _EXPERIMENTS = "_mlflow_experiment_ids"  # the tag that shows a prompt in an experiment's list
 _LINKED = "mlflow.linkedPrompts"  # the tag that shows prompts in a run
-# By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each file.
+# By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each
+# file.
 _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
@@ -44,12 +48,29 @@ _PATIENCE = {
 }
 _TEXTS = frozenset({"mlflow.spanInputs", "mlflow.spanOutputs"})  # attributes of a span
 _COUNTS = ("accepted", "asked", "attempts", "surplus", "alternatives", "documents", "chunks")
-_USAGE = ("calls", "replayed", "prompt_tokens", "cached_tokens", "generated_tokens", "call_seconds", "seconds")
-_PRIVATE = ("documents", "chunks", "about", "like", "personas", "profile_file")  # what a server need not know of a run
+_USAGE = (
+    "calls",
+    "replayed",
+    "prompt_tokens",
+    "cached_tokens",
+    "generated_tokens",
+    "call_seconds",
+    "seconds",
+)
+_PRIVATE = (
+    "documents",
+    "chunks",
+    "about",
+    "like",
+    "personas",
+    "profile_file",
+)  # what a server need not know of a run
 
 
 class Location(NamedTuple):
-    """Where a store is: its URI, the folder of its artifacts if it is local, and the host of a server."""
+    """Where a store is: its URI, the folder of its artifacts if it is local, and the host of a
+    server.
+    """
 
     uri: str
     artifacts: Path | None = None
@@ -61,9 +82,11 @@ class Location(NamedTuple):
 
 
 def location(tracking: str | None = None) -> Location:
-    """Return where to track: ``tracking``, ``MLFLOW_TRACKING_URI``, ``mlruns/`` here, or the user's data folder.
+    """Return where to track: ``tracking``, ``MLFLOW_TRACKING_URI``, ``mlruns/`` here, or the user's
+    data folder.
 
-    The first two are a URI or a folder; ``mlruns/`` of another user, who could read what is logged, is passed over.
+    The first two are a URI or a folder; ``mlruns/`` of another user, who could read what is logged,
+    is passed over.
 
     Raises:
         InputError: the address is wrong, or the folder cannot be created.
@@ -74,9 +97,16 @@ def location(tracking: str | None = None) -> Location:
     if given and _ADDRESS.match(given):
         return _from_uri(given)
     home = os.environ.get("GROUNDSET_HOME")
-    own = Path(home).expanduser() / FOLDER if home else user_data_path("groundset", appauthor=False) / FOLDER
+    own = (
+        Path(home).expanduser() / FOLDER
+        if home
+        else user_data_path("groundset", appauthor=False) / FOLDER
+    )
     try:
-        is_mine = Path(FOLDER).is_dir() and Path(FOLDER).stat().st_uid == getattr(os, "getuid", lambda: 0)()
+        is_mine = (
+            Path(FOLDER).is_dir()
+            and Path(FOLDER).stat().st_uid == getattr(os, "getuid", lambda: 0)()
+        )
         folder = Path(given).expanduser() if given else Path(FOLDER) if is_mine else own
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -89,15 +119,26 @@ def _from_uri(uri: str) -> Location:
     try:
         parts = urlsplit(without_secrets(uri))
     except ValueError as error:
-        raise InputError(f"--tracking or {VARIABLE}: {without_secrets(uri)} is not an address ({error})") from error
+        raise InputError(
+            f"--tracking or {VARIABLE}: {without_secrets(uri)} is not an address ({error})"
+        ) from error
     if parts.scheme.partition("+")[0] in ("sqlite", "file") and parts.netloc in ("", "localhost"):
         # MLflow would put the artifacts of a local database into the working directory.
-        return Location(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if uri.startswith(_SQLITE) else None)
+        return Location(
+            uri,
+            (
+                Path(uri.removeprefix(_SQLITE)).parent / "artifacts"
+                if uri.startswith(_SQLITE)
+                else None
+            ),
+        )
     return Location(uri, None, parts.netloc or without_secrets(uri))
 
 
 class Tracking:
-    """An open store. It uses its own client: the tracking URI and the active run of a notebook stay what they are."""
+    """An open store. It uses its own client: the tracking URI and the active run of a notebook stay
+    what they are.
+    """
 
     def __init__(self, tracking: str | None = None, *, texts: bool = False) -> None:
         """Open the store at :func:`location`; ``texts`` lets a server have texts, too.
@@ -107,26 +148,35 @@ class Tracking:
             TrackingError: the store cannot be opened.
         """
         self.where = location(tracking)
-        self.texts = texts or self.where.host is None  # whether those of documents, labels and samples are logged
+        self.texts = (
+            texts or self.where.host is None
+        )  # whether those of documents, labels and samples are logged
         for name, value in _PATIENCE.items():
             os.environ.setdefault(name, value)
         with self._guarded():
             import mlflow
 
             self.client = mlflow.MlflowClient(self.where.uri, self.where.uri)
-            # It would show prompts in the active experiment of the notebook, too, from a thread that nobody waits for.
+            # It would show prompts in the active experiment of the notebook, too, from a thread
+            # that nobody waits for.
             self.client._link_prompt_to_experiment = lambda *_: None
 
     def log_run(self, run: "Run") -> str:
-        """Log a run and return a line about it; a run that grew is logged again, in the same run of MLflow.
+        """Log a run and return a line about it; a run that grew is logged again, in the same run of
+        MLflow.
 
         Raises:
             TrackingError: the store failed.
         """
         record = run.record
         key = hashlib.sha256(f"{run.folder.absolute()} {record['started']}".encode()).hexdigest()
-        with self._guarded(), self._running(RUNS, run.folder.name, {"key": key}) as (run_id, is_new):
-            self._log(run_id, self._run_parameters(record) if is_new else {}, _run_metrics(run), len(run))
+        with (
+            self._guarded(),
+            self._running(RUNS, run.folder.name, {"key": key}) as (run_id, is_new),
+        ):
+            self._log(
+                run_id, self._run_parameters(record) if is_new else {}, _run_metrics(run), len(run)
+            )
             if self.texts and len(run):
                 self._log_samples(run_id, run)
         return self._line(run_id)
@@ -134,7 +184,8 @@ class Tracking:
     def log_compile(self, report: "Report", parameters: Mapping[str, Any]) -> str:
         """Log a compile with its parameters and return a line about it.
 
-        Each candidate becomes an artifact, and the prompt of each compiled step a version of a registered prompt.
+        Each candidate becomes an artifact, and the prompt of each compiled step a version of a
+        registered prompt.
 
         Raises:
             TrackingError: the store failed.
@@ -142,12 +193,19 @@ class Tracking:
         experiment, name = f"groundset-{report.step}", f"{report.model} {report.optimizer}"
         linked: list[dict[str, str]] = []
         status = "KILLED" if report.ending == "interrupted" else "FINISHED"
-        with self._guarded(), self._running(experiment, name, {"step": report.step}, status) as (run_id, _):
-            self._log(run_id, self._parameters({**parameters, "model": report.model}), report.figures)
+        with (
+            self._guarded(),
+            self._running(experiment, name, {"step": report.step}, status) as (run_id, _),
+        ):
+            self._log(
+                run_id, self._parameters({**parameters, "model": report.model}), report.figures
+            )
             with TemporaryDirectory() as folder:
                 for each in report.candidates:
                     if scores := each.scores.values():
-                        self.client.log_metric(run_id, "candidate", sum(scores) / len(scores), step=each.number)
+                        self.client.log_metric(
+                            run_id, "candidate", sum(scores) / len(scores), step=each.number
+                        )
                     if self.texts:
                         file = Path(folder, f"{each.number:03}.json")
                         write_text(file, json_text(asdict(each), indent=1))
@@ -156,28 +214,42 @@ class Tracking:
                 for file in report.files:
                     self.client.log_artifact(run_id, str(file))
                 model = re.sub(r"[^\w.-]+", "-", report.model)
-                compiled = report.program.named_predictors() if report.files and report.program else ()
+                compiled = (
+                    report.program.named_predictors() if report.files and report.program else ()
+                )
                 linked = [
-                    self._registered(f"groundset-{each.name}-{model}", each, name, run_id) for _, each in compiled
+                    self._registered(f"groundset-{each.name}-{model}", each, name, run_id)
+                    for _, each in compiled
                 ]
                 # Not by the client, which looks for the run in the store of the notebook.
                 self.client.set_tag(run_id, _LINKED, json_text(linked))
-        return ", ".join([self._line(run_id), *(f"prompts:/{each['name']}/{each['version']}" for each in linked)])
+        return ", ".join(
+            [self._line(run_id), *(f"prompts:/{each['name']}/{each['version']}" for each in linked)]
+        )
 
     def _registered(self, name: str, predictor: Any, message: str, run_id: str) -> dict[str, str]:
-        """Register a version of a prompt, show it in its experiment, and return what links it to the compile."""
+        """Register a version of a prompt, show it in its experiment, and return what links it to
+        the compile.
+        """
         inputs = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
         template = PLAIN_TEXT.format(predictor.signature, predictor.demos, inputs)
         state = {"dspy_state": {predictor.name: predictor.dump_state()}}
-        shown = {"commit_message": message, "tags": {"run_id": run_id}, "model_config": {"extra_params": state}}
+        shown = {
+            "commit_message": message,
+            "tags": {"run_id": run_id},
+            "model_config": {"extra_params": state},
+        }
         made = self.client.register_prompt(name, template, **shown)
         known = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
-        experiments = dict.fromkeys([*filter(None, known), self.client.get_run(run_id).info.experiment_id])
+        experiments = dict.fromkeys(
+            [*filter(None, known), self.client.get_run(run_id).info.experiment_id]
+        )
         self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(experiments)},")
         return {"name": name, "version": str(made.version)}
 
     def registered(self, prompt: str) -> dict[str, Any]:
-        """Return the states that :meth:`log_compile` kept with a prompt: ``prompts:/NAME@ALIAS``, ``prompts:/NAME/3``.
+        """Return the states that :meth:`log_compile` kept with a prompt: ``prompts:/NAME@ALIAS``,
+        ``prompts:/NAME/3``.
 
         Raises:
             StateError: there is no such prompt, or it has no states.
@@ -186,15 +258,21 @@ class Tracking:
         with self._guarded():
             found = self.client.load_prompt(prompt, allow_missing=True, cache_ttl_seconds=0)
         if found is None:
-            raise StateError(f"--compiled {prompt}: there is no such prompt in {self.where}; {VARIABLE} names a store")
+            raise StateError(
+                f"--compiled {prompt}: there is no such prompt in {self.where}; {VARIABLE} names a"
+                " store"
+            )
         states = ((found.model_config or {}).get("extra_params") or {}).get("dspy_state")
         if not isinstance(states, dict):
             raise StateError(
-                f"--compiled {prompt}: has no state of DSPy, which `groundset compile` keeps with a prompt"
+                f"--compiled {prompt}: has no state of DSPy, which `groundset compile` keeps with a"
+                " prompt"
             )
         return states
 
-    def log_dataset(self, name: str, records: Sequence[dict[str, Any]], tags: Mapping[str, str]) -> Any:
+    def log_dataset(
+        self, name: str, records: Sequence[dict[str, Any]], tags: Mapping[str, str]
+    ) -> Any:
         """Make or extend an evaluation dataset of MLflow, and return it with its records.
 
         A question that it has gets the expectations and tags of its new record.
@@ -204,13 +282,16 @@ class Tracking:
             TrackingError: the store failed.
         """
         if not self.texts:
-            raise InputError(f"an evaluation dataset is texts; --track-texts sends them to {self.where.host}")
+            raise InputError(
+                f"an evaluation dataset is texts; --track-texts sends them to {self.where.host}"
+            )
         if not name or '"' in name:
             raise InputError(f"an evaluation dataset cannot be called {name!r}")
         with self._guarded():
             from mlflow.genai.datasets import EvaluationDataset
 
-            # Not by the functions of MLflow, which look for the store of the notebook and add the name of the user.
+            # Not by the functions of MLflow, which look for the store of the notebook and add the
+            # name of the user.
             store, experiment = self.client._tracking_client.store, self._experiment(RUNS)
             known = self.client.search_datasets(filter_string=f'name = "{name}"', max_results=1)
             made = known[0] if known else store.create_dataset(name, experiment_ids=[experiment])
@@ -228,7 +309,8 @@ class Tracking:
         Raises:
             TrackingError: the store failed.
         """
-        # Not by MLflow's own tracer, which sends to the store of the notebook, from threads that nobody waits for.
+        # Not by MLflow's own tracer, which sends to the store of the notebook, from threads that
+        # nobody waits for.
         with self._guarded():
             from mlflow.entities import Span, TraceInfo, TraceLocation, TraceState
 
@@ -236,50 +318,93 @@ class Tracking:
             start, end = root["start_time_unix_nano"] // 10**6, root["end_time_unix_nano"] // 10**6
             experiment, store = self._experiment(RUNS), self.client._tracking_client.store
             info = TraceInfo(
-                trace_id, TraceLocation.from_experiment_id(experiment), start, TraceState(root["status"]["code"])
+                trace_id,
+                TraceLocation.from_experiment_id(experiment),
+                start,
+                TraceState(root["status"]["code"]),
             )
-            info.execution_duration, info.tags = end - start, {"mlflow.traceName": root["name"], **tags}
+            info.execution_duration, info.tags = (
+                end - start,
+                {"mlflow.traceName": root["name"], **tags},
+            )
             rows = []
             for span in spans:
                 kept = {"mlflow.traceRequestId": trace_id, **span["attributes"]}
-                kept = {key: json_text(each) for key, each in kept.items() if self.texts or key not in _TEXTS}
+                kept = {
+                    key: json_text(each)
+                    for key, each in kept.items()
+                    if self.texts or key not in _TEXTS
+                }
                 rows.append(Span.from_dict({**span, "trace_id": trace_id, "attributes": kept}))
             store.start_trace(info)
             store.log_spans(experiment, rows)
 
     def _log_samples(self, run_id: str, run: "Run") -> None:
-        """Log the samples as an artifact, and as the dataset of the run: questions, answers and contexts."""
+        """Log the samples as an artifact, and as the dataset of the run: questions, answers and
+        contexts.
+        """
         import mlflow
         from mlflow.data.code_dataset_source import CodeDatasetSource
         from mlflow.entities import DatasetInput, InputTag
         from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
-        columns = ["id", "question", "answer", "contexts", "chunk_ids", "evolution", "language", "probability"]
+        columns = [
+            "id",
+            "question",
+            "answer",
+            "contexts",
+            "chunk_ids",
+            "evolution",
+            "language",
+            "probability",
+        ]
         table = run.to_pandas()[columns].astype({"contexts": str, "chunk_ids": str})
         source = CodeDatasetSource({"groundset": "generate", "run": run.folder.name})
-        dataset = mlflow.data.from_pandas(table, source=source, name=run.folder.name, targets="answer")
+        dataset = mlflow.data.from_pandas(
+            table, source=source, name=run.folder.name, targets="answer"
+        )
         context = InputTag(MLFLOW_DATASET_CONTEXT, "evaluation")
         self.client.log_inputs(run_id, [DatasetInput(dataset._to_mlflow_entity(), [context])])
         for name in ("samples.jsonl", "run.json"):
             self.client.log_artifact(run_id, str(run.folder / name))
 
     def _run_parameters(self, record: Mapping[str, Any]) -> dict[str, str]:
-        settings = {name: value for name, value in record["configuration"].items() if value not in (None, "", [], {})}
+        settings = {
+            name: value
+            for name, value in record["configuration"].items()
+            if value not in (None, "", [], {})
+        }
         if self.where.host:
             settings = {name: value for name, value in settings.items() if name not in _PRIVATE}
         for role, model in record.get("models", {}).items():
             settings |= {role: model["name"], f"{role}_sha256": model.get("sha256") or ""}
-        settings |= {f"version.{name}": version for name, version in record.get("versions", {}).items()}
-        return self._parameters({**settings, "compiled_steps": ", ".join(record.get("compiled", {}))})
+        settings |= {
+            f"version.{name}": version for name, version in record.get("versions", {}).items()
+        }
+        return self._parameters(
+            {**settings, "compiled_steps": ", ".join(record.get("compiled", {}))}
+        )
 
     def _parameters(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return parameters as texts; a server gets only the last part of a path."""
-        texts = {re.sub(r"[^\w.\- ]", "_", name): without_secrets(str(value)) for name, value in values.items()}
+        texts = {
+            re.sub(r"[^\w.\- ]", "_", name): without_secrets(str(value))
+            for name, value in values.items()
+        }
         if self.where.host:
-            texts = {key: _PATH.sub(lambda path: PureWindowsPath(path[0]).name, text) for key, text in texts.items()}
+            texts = {
+                key: _PATH.sub(lambda path: PureWindowsPath(path[0]).name, text)
+                for key, text in texts.items()
+            }
         return {name: encodable(text)[:_LONGEST] for name, text in texts.items()}
 
-    def _log(self, run_id: str, parameters: Mapping[str, str], metrics: Mapping[str, float], step: int = 0) -> None:
+    def _log(
+        self,
+        run_id: str,
+        parameters: Mapping[str, str],
+        metrics: Mapping[str, float],
+        step: int = 0,
+    ) -> None:
         for name, text in parameters.items():
             self.client.log_param(run_id, name, text)
         for name, value in metrics.items():
@@ -295,45 +420,68 @@ class Tracking:
     def _running(
         self, name: str, run: str, tags: Mapping[str, str], status: str = "FINISHED"
     ) -> Iterator[tuple[str, bool]]:
-        """Yield the run of an experiment with a key, or else a new one, and whether it is new; end it with a status."""
+        """Yield the run of an experiment with a key, or else a new one, and whether it is new; end
+        it with a status.
+        """
         from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
         from mlflow.tracking.context.registry import resolve_tags
 
         experiment = self._experiment(name)
         with_key = f"tags.key = '{tags.get('key', '')}'"
-        before = self.client.search_runs([experiment], with_key, max_results=1) if "key" in tags else []
+        before = (
+            self.client.search_runs([experiment], with_key, max_results=1) if "key" in tags else []
+        )
         # MLflow's tags about user and program are for local stores.
         all_tags = dict(tags) if self.where.host else resolve_tags(dict(tags))
-        made = before or [self.client.create_run(experiment, tags=all_tags, run_name=encodable(run))]
+        made = before or [
+            self.client.create_run(experiment, tags=all_tags, run_name=encodable(run))
+        ]
         run_id, ended = str(made[0].info.run_id), "FAILED"
         try:
-            # MLflow keeps what it returns, so that a trigger in the database cannot change it later.
-            files = self.client._tracking_client._get_artifact_repo if self.where.artifacts else None
+            # MLflow keeps what it returns, so that a trigger in the database cannot change it
+            # later.
+            files = (
+                self.client._tracking_client._get_artifact_repo if self.where.artifacts else None
+            )
             if files and not isinstance(files(run_id), LocalArtifactRepository):
-                raise TrackingError(f"{self.where} would send files elsewhere; name another store with --tracking")
+                raise TrackingError(
+                    f"{self.where} would send files elsewhere; name another store with --tracking"
+                )
             yield run_id, not before
             ended = status
         finally:
             self.client.set_terminated(run_id, ended)
 
     def _line(self, run_id: str) -> str:
-        kept = "" if self.texts else f" (figures only; --track-texts sends texts to {self.where.host})"
+        kept = (
+            "" if self.texts else f" (figures only; --track-texts sends texts to {self.where.host})"
+        )
         return f"MLflow run {run_id} in {self.where}{kept}"
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Turn errors of MLflow and what it uses into one line without secrets, and silence its logs."""
+        """Turn errors of MLflow and what it uses into one line without secrets, and silence its
+        logs.
+        """
         from mlflow.exceptions import MlflowException
         from requests.exceptions import RequestException
         from sqlalchemy.exc import SQLAlchemyError
 
-        loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]  # they log the creation of tables
+        loggers = [
+            logging.getLogger(name) for name in ("mlflow", "alembic")
+        ]  # they log the creation of tables
         levels = [logger.level for logger in loggers]
         for logger in loggers:
             logger.setLevel(logging.ERROR)
         try:
             yield
-        except (MlflowException, RequestException, SQLAlchemyError, OSError, NotImplementedError) as error:
+        except (
+            MlflowException,
+            RequestException,
+            SQLAlchemyError,
+            OSError,
+            NotImplementedError,
+        ) as error:
             first = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST]
             raise TrackingError(f"tracking store {self.where}: {without_secrets(first)}") from error
         finally:
@@ -344,12 +492,16 @@ class Tracking:
 def _run_metrics(run: "Run") -> dict[str, float]:
     """Return some twenty figures of a run."""
     record, samples = run.record, run.samples
-    metrics = {name: float(record[name]) for name in (*_COUNTS, *_USAGE) if record.get(name) is not None}
+    metrics = {
+        name: float(record[name]) for name in (*_COUNTS, *_USAGE) if record.get(name) is not None
+    }
     metrics["rejects"] = float(len(run.rejects))
     if samples:
         metrics["calls_per_sample"] = metrics.get("calls", 0.0) / len(samples)
         metrics["prompt_tokens_per_sample"] = metrics.get("prompt_tokens", 0.0) / len(samples)
-        metrics["found_first"] = sum(sample.retrieval.rank == 1 for sample in samples) / len(samples)
+        metrics["found_first"] = sum(sample.retrieval.rank == 1 for sample in samples) / len(
+            samples
+        )
         known = [sample.probability for sample in samples if sample.probability is not None]
         metrics |= {"mean_probability": sum(known) / len(known)} if known else {}
     for step, counts in record.get("counts", {}).items():

@@ -1,1 +1,3 @@
-"""Compiling: labels and gold rows as trainsets, metrics, and optimizers of prompts, heads and weights."""
+"""Compiling: labels and gold rows as trainsets, metrics, and optimizers of prompts, heads and
+weights.
+"""

@@ -1,8 +1,9 @@
 """Examples of the steps, made from labels and gold rows.
 
-An example has the inputs and, as far as its row tells, the outputs of its step. Beside them it has ``id``, ``split``,
-``document``, ``language`` and ``group``; one of a step that decides also ``good``, and ``fault``, the output that is
-wrong. Steps were smaller when the gold rows were written, so that rows of several files pool in one step.
+An example has the inputs and, as far as its row tells, the outputs of its step. Beside them it has
+``id``, ``split``, ``document``, ``language`` and ``group``; one of a step that decides also
+``good``, and ``fault``, the output that is wrong. Steps were smaller when the gold rows were
+written, so that rows of several files pool in one step.
 """
 
 import random
@@ -14,13 +15,21 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from optimizers.labels import FAULTS, NOT_STATED, ChunkLabel, GoldRow, QuestionLabel, Row
-from programs.forms import EVOLUTIONS, FOLLOW_UP, KINDS, SIMPLE, STYLES, UNANSWERABLE
-from programs.outcome import AGREE, FITS, PREMISE, RELEVANT, RESOLVES, SAME_QUESTION, VIEWPOINTS
-from programs.profiled import ProfileTable
-from programs.recipe import LENGTHS, MEND, Passage, numbered
-from programs.step import STEPS
-from programs.text import plain
+from groundset.optimizers.labels import FAULTS, NOT_STATED, ChunkLabel, GoldRow, QuestionLabel, Row
+from groundset.programs.forms import EVOLUTIONS, FOLLOW_UP, KINDS, SIMPLE, STYLES, UNANSWERABLE
+from groundset.programs.outcome import (
+    AGREE,
+    FITS,
+    PREMISE,
+    RELEVANT,
+    RESOLVES,
+    SAME_QUESTION,
+    VIEWPOINTS,
+)
+from groundset.programs.profiled import ProfileTable
+from groundset.programs.recipe import LENGTHS, MEND, Passage, numbered
+from groundset.programs.step import STEPS
+from groundset.programs.text import plain
 
 _plain = cache(plain)  # a passage occurs in many rows
 _SURE, _UNSURE = 95, 5  # confidence of an editor that a good and a bad row is kept
@@ -28,32 +37,51 @@ _TWIN = "-twin"  # ends the id of a good question that was spoilt in a word or t
 _CLAIMS = {"agree": AGREE, "same": SAME_QUESTION, "resolve": RESOLVES, "premise": PREMISE}
 _REASONS = {  # of kinds of gold rows that have no explanation, as a judge would write it
     "": "nothing that matters is wrong",
-    "fact": "a fact differs", "missing": "the second lacks what the question asks for",
-    "other": "it asks or answers something else", "changed": "the second needs something that the first does not",
+    "fact": "a fact differs",
+    "missing": "the second lacks what the question asks for",
+    "other": "it asks or answers something else",
+    "changed": "the second needs something that the first does not",
     "premise": "the first text does not state what the question takes for granted",
-    "subject": "it is about another thing", "condition": "a condition was added or dropped",
-    "unsupported": "the passage does not say this", "incomplete": "the answer lacks a part",
-    "unclear": "nobody can tell what is asked", "conjoined": "it asks two things",
-    "gives_away": "the question gives its answer away", "useless": "nobody would ask this",
-}  # fmt: skip
+    "subject": "it is about another thing",
+    "condition": "a condition was added or dropped",
+    "unsupported": "the passage does not say this",
+    "incomplete": "the answer lacks a part",
+    "unclear": "nobody can tell what is asked",
+    "conjoined": "it asks two things",
+    "gives_away": "the question gives its answer away",
+    "useless": "nobody would ask this",
+}
 # Of labels without an explanation.
 _KEPT = "It names its subject, asks one clear thing, and the passage answers it."
 _REFUSED = {
-    "context_reference": "It points at the passage.", "vague": "A word in it says nothing without the passage.",
-    "unanswerable": "The passage does not say it.", "wrong_premise": "The passage does not state what it presupposes.",
-    "malformed": "It is not well formed.", "conjoined": "It asks two things.", "gives_away": "It holds its own answer.",
-    "citation": "There are only references.", "metadata": "There is only data about the document.",
-    "boilerplate": "It is what every page has.", "too_thin": "It says too little.",
+    "context_reference": "It points at the passage.",
+    "vague": "A word in it says nothing without the passage.",
+    "unanswerable": "The passage does not say it.",
+    "wrong_premise": "The passage does not state what it presupposes.",
+    "malformed": "It is not well formed.",
+    "conjoined": "It asks two things.",
+    "gives_away": "It holds its own answer.",
+    "citation": "There are only references.",
+    "metadata": "There is only data about the document.",
+    "boilerplate": "It is what every page has.",
+    "too_thin": "It says too little.",
     "not_self_contained": "Nobody can tell what it is about.",
-}  # fmt: skip
+}
 # From the kinds of questions about one fact to those of the step `ask`.
-_KINDS = {**dict.fromkeys(("amount", "place", "time", "person", "what"), "fact"), "what_if": "consequence"}
-_SHORTER = "Say it in fewer words, as somebody would type it, and keep every name, number and condition."
+_KINDS = {
+    **dict.fromkeys(("amount", "place", "time", "person", "what"), "fact"),
+    "what_if": "consequence",
+}
+_SHORTER = (
+    "Say it in fewer words, as somebody would type it, and keep every name, number and condition."
+)
 _SEVERAL = "not clear: it asks several things; keep the first"
 
 
 class _Known(NamedTuple):
-    """What rows refer to: texts of chunks, answers of spoilt questions, spoilt questions, and clues, by id."""
+    """What rows refer to: texts of chunks, answers of spoilt questions, spoilt questions, and
+    clues, by id.
+    """
 
     texts: dict[str, str]
     answers: dict[str, str]
@@ -81,14 +109,22 @@ def examples(step: str, rows: Iterable[Row]) -> list[dspy.Example]:
     for row in rows:
         kind = row.step if isinstance(row, GoldRow) else type(row)
         for values in build(row, known) if kind in kinds else ():
-            facts = {"id": row.id, "split": row.split, "document": row.sources[0], "language": row.language}
+            facts = {
+                "id": row.id,
+                "split": row.split,
+                "document": row.sources[0],
+                "language": row.language,
+            }
             inputs = [name for name in signature.input_fields if name in values]
-            found.append(dspy.Example(**{**facts, "group": str(kind), **values}).with_inputs(*inputs))
+            found.append(
+                dspy.Example(**{**facts, "group": str(kind), **values}).with_inputs(*inputs)
+            )
     return found
 
 
 def spread(rows: Sequence[dspy.Example], *, seed: int = 0) -> list[dspy.Example]:
-    """Return shuffled examples with good and bad ones, and within these their groups, in turn, as long as both last.
+    """Return shuffled examples with good and bad ones, and within these their groups, in turn, as
+    long as both last.
 
     What optimizers take from the front is then balanced; labels have three bad rows for a good one.
     """
@@ -125,7 +161,9 @@ def _passages(row: Any, topics: Sequence[str], known: _Known) -> str:
     if len(topics) != len(row.chunks) or any(chunk not in known.texts for chunk in row.chunks):
         return ""
     texts = (_plain(known.texts[chunk]) for chunk in row.chunks)
-    return numbered([Passage(text, _topic(topic)) for text, topic in zip(texts, topics, strict=True)])
+    return numbered(
+        [Passage(text, _topic(topic)) for text, topic in zip(texts, topics, strict=True)]
+    )
 
 
 def _passage(row: Any, known: _Known) -> str:
@@ -138,7 +176,12 @@ def _labelled(row: Any, parts: Sequence[str]) -> dict[str, Any]:
     confidence = _SURE if row.good else _UNSURE
     reason = row.explanation or _REFUSED.get(row.reason, _KEPT)
     facts = {"reason": reason, "good": row.good, "fault": fault, "group": row.reason}
-    return {"topic": _topic(row.topic), **facts, **{name: name != fault for name in parts}, "confidence": confidence}
+    return {
+        "topic": _topic(row.topic),
+        **facts,
+        **{name: name != fault for name in parts},
+        "confidence": confidence,
+    }
 
 
 def _decided(good: bool, output: str, **more: Any) -> dict[str, Any]:
@@ -163,11 +206,19 @@ def _judge(row: Any, known: _Known) -> list[dict[str, Any]]:
 
 
 def _keyphrases(row: Any, _: _Known) -> list[dict[str, Any]]:
-    return [{"topic": _topic(row.topic), "passage": _plain(row.passage), "keyphrases": list(row.keyphrases)}]
+    return [
+        {
+            "topic": _topic(row.topic),
+            "passage": _plain(row.passage),
+            "keyphrases": list(row.keyphrases),
+        }
+    ]
 
 
 def _ask(row: Any, known: _Known) -> list[dict[str, Any]]:
-    """Return a question about a whole passage; one of a fact, or a changed one, has its facts as evidence."""
+    """Return a question about a whole passage; one of a fact, or a changed one, has its facts as
+    evidence.
+    """
     passage = _plain(row.passage) if row.step in ("ask", UNANSWERABLE) else _passage(row, known)
     form = row.step if row.step in EVOLUTIONS else SIMPLE
     question = row.question if form in (SIMPLE, UNANSWERABLE) else getattr(row, f"{form}_question")
@@ -177,11 +228,23 @@ def _ask(row: Any, known: _Known) -> list[dict[str, Any]]:
     if form == UNANSWERABLE:
         facts["answer"] = row.missing
     else:
-        evidence = (row.evidence,) if row.step == "ask" else (row.fact,) if row.step == "question" else row.facts
+        evidence = (
+            (row.evidence,)
+            if row.step == "ask"
+            else (row.fact,)
+            if row.step == "question"
+            else row.facts
+        )
         facts |= {"answer": row.answer, "evidence": [_plain(piece) for piece in evidence]}
-    if facts["kind"] not in KINDS or any(piece not in passage for piece in facts.get("evidence", ())):
+    if facts["kind"] not in KINDS or any(
+        piece not in passage for piece in facts.get("evidence", ())
+    ):
         return []
-    asked = {"topic": _topic(row.topic), "passage": passage, "forms": [f"{form}: {EVOLUTIONS[form].form}"]}
+    asked = {
+        "topic": _topic(row.topic),
+        "passage": passage,
+        "forms": [f"{form}: {EVOLUTIONS[form].form}"],
+    }
     if row.step == "ask" and row.before:
         asked["before"] = row.before
     asked["kinds"] = ", ".join([facts["kind"], *(kind for kind in KINDS if kind != facts["kind"])])
@@ -193,13 +256,27 @@ def _combine(row: Any, known: _Known) -> list[dict[str, Any]]:
     shown = _passages(row, topics * len(row.chunks) if len(topics) == 1 else topics, known)
     if not shown or any(_plain(fact) not in " ".join(shown.split()) for fact in row.facts):
         return []
-    written = {"kind": row.kind, "question": row.question, "answer": row.answer, "evidence": list(row.facts)}
+    written = {
+        "kind": row.kind,
+        "question": row.question,
+        "answer": row.answer,
+        "evidence": list(row.facts),
+    }
     return [{"passages": shown, "answers": LENGTHS["short"], **written, "group": row.kind}]
 
 
 def _fact(row: Any, known: _Known) -> list[dict[str, Any]]:
-    values = {"topic": _topic(row.topic), "fact": row.fact, "answer": row.answer, "question": row.question}
-    return [] if row.kind == "yes_no" else [{**values, "passage": _passage(row, known) or row.fact, "group": row.kind}]
+    values = {
+        "topic": _topic(row.topic),
+        "fact": row.fact,
+        "answer": row.answer,
+        "question": row.question,
+    }
+    return (
+        []
+        if row.kind == "yes_no"
+        else [{**values, "passage": _passage(row, known) or row.fact, "group": row.kind}]
+    )
 
 
 def _compare(row: Any, _: _Known) -> list[dict[str, Any]]:
@@ -213,12 +290,24 @@ def _review(row: Any, known: _Known) -> list[dict[str, Any]]:
         good, values = row.relevant, {"criterion": RELEVANT, "passage": _passage(row, known)}
     elif row.step == "fits":
         shown = _passages(row, row.topics, known)
-        good, values = row.fits, {"criterion": f"{FITS}{row.profile}", "passage": shown, "answer": row.answer}
+        good, values = (
+            row.fits,
+            {"criterion": f"{FITS}{row.profile}", "passage": shown, "answer": row.answer},
+        )
     else:
-        good, values = row.approved, {"criterion": VIEWPOINTS[row.viewpoint], "passage": row.passage}
+        good, values = (
+            row.approved,
+            {"criterion": VIEWPOINTS[row.viewpoint], "passage": row.passage},
+        )
         values |= {"answer": row.answer, "opinions": row.opinions}
-    reason = getattr(row, "explanation", "") or _REASONS.get(getattr(row, "kind", ""), "it is not met")
-    return [_decided(good, "approved", **values, question=row.question, reason=reason)] if values["passage"] else []
+    reason = getattr(row, "explanation", "") or _REASONS.get(
+        getattr(row, "kind", ""), "it is not met"
+    )
+    return (
+        [_decided(good, "approved", **values, question=row.question, reason=reason)]
+        if values["passage"]
+        else []
+    )
 
 
 def _revise(row: Any, known: _Known) -> list[dict[str, Any]]:
@@ -229,27 +318,47 @@ def _revise(row: Any, known: _Known) -> list[dict[str, Any]]:
     if getattr(row, "answer", ""):  # else the row does not tell; the change does not concern it
         values |= {"answer": row.answer, "new_answer": row.answer}
     if row.step == "rewrite":
-        values |= {"change": MEND.format(fault=row.feedback.rstrip(".")), "new_question": row.better_question}
+        values |= {
+            "change": MEND.format(fault=row.feedback.rstrip(".")),
+            "new_question": row.better_question,
+        }
     elif row.step == "compress":
         values |= {"change": _SHORTER, "new_question": row.short_question}
     elif row.step == "split":
         values |= {"change": MEND.format(fault=_SEVERAL), "new_question": row.questions[0]}
     elif row.step == "reword":
         change = STYLES[row.kind].change.replace("{persona}", row.persona)
-        values |= {"change": change, "examples": list(row.examples), "new_question": row.wording, "style": row.kind}
+        values |= {
+            "change": change,
+            "examples": list(row.examples),
+            "new_question": row.wording,
+            "style": row.kind,
+        }
     else:
         conversation = f"User: {row.question} Assistant: {row.answer}"
-        values |= {"question": row.stand_alone_question, "answer": row.new_answer, "new_answer": row.new_answer}
+        values |= {
+            "question": row.stand_alone_question,
+            "answer": row.new_answer,
+            "new_answer": row.new_answer,
+        }
         values |= {"new_question": row.follow_up, "passage": _plain(row.passage)}
         values["change"] = FOLLOW_UP.format(conversation=conversation)
     return [values]
 
 
 def _answer(row: Any, _: _Known) -> list[dict[str, Any]]:
-    """Return a question with its answer, one in six "not stated": compiled on more, a model refused good questions."""
+    """Return a question with its answer, one in six "not stated": compiled on more, a model refused
+    good questions.
+    """
     if isinstance(row, QuestionLabel):
         right = row.good and row.answer is not None and row.answer.label == "correct"
-        answer = row.answer.text if right and row.answer else NOT_STATED if row.reason == "unanswerable" else ""
+        answer = (
+            row.answer.text
+            if right and row.answer
+            else NOT_STATED
+            if row.reason == "unanswerable"
+            else ""
+        )
     else:
         answer = "" if row.kind == "yes_no" else row.answer
     group = NOT_STATED if answer == NOT_STATED else f"{isinstance(row, GoldRow)} {row.language}"
@@ -260,41 +369,69 @@ def _answer(row: Any, _: _Known) -> list[dict[str, Any]]:
 def _clues(row: Any, known: _Known) -> list[dict[str, Any]]:
     """Return all clues of a chunk, at its first row."""
     found = known.clues[row.chunk]
-    clues = [{"clue": each.clue, "example": each.example, "description": each.description} for each in found]
-    values = {"topic": _topic(row.topic), "passage": _passage(row, known), "count": len(found), "clues": clues}
+    clues = [
+        {"clue": each.clue, "example": each.example, "description": each.description}
+        for each in found
+    ]
+    values = {
+        "topic": _topic(row.topic),
+        "passage": _passage(row, known),
+        "count": len(found),
+        "clues": clues,
+    }
     return [values] if row is found[0] and values["passage"] else []
 
 
 def _distil(row: Any, known: _Known) -> list[dict[str, Any]]:
     needed = [number for number, chunk in enumerate(row.chunks, 1) if chunk in row.needed]
     asked = {"question": row.question, "passages": _passages(row, row.topics, known)}
-    return [{**asked, "needed": needed, "missing": row.missing or "nothing"}] if asked["passages"] else []
+    return (
+        [{**asked, "needed": needed, "missing": row.missing or "nothing"}]
+        if asked["passages"]
+        else []
+    )
 
 
 def _profiles(row: Any, known: _Known) -> list[dict[str, Any]]:
     table = ProfileTable.model_validate(row.dimensions)
     asked = {"dimensions": table.as_text(), "form": table.form(), "count": len(row.profiles)}
     asked |= {"question": row.question, "passages": _passages(row, row.topics, known)}
-    lines = (" | ".join(f"{name}: {value}" for name, value in profile.items()) for profile in row.profiles)
+    lines = (
+        " | ".join(f"{name}: {value}" for name, value in profile.items())
+        for profile in row.profiles
+    )
     return [{**asked, "profiles": "\n".join(lines)}] if asked["passages"] else []
 
 
 def _ask_profiled(row: Any, known: _Known) -> list[dict[str, Any]]:
-    asked = {"clue": row.clue, "passages": _passages(row, row.topics, known), "profile": row.profile}
+    asked = {
+        "clue": row.clue,
+        "passages": _passages(row, row.topics, known),
+        "profile": row.profile,
+    }
     written = {"question": row.question, "options": list(row.options), "answer": row.answer}
-    return [{**asked, **written, "evidence": row.evidence.split(" | ")}] if asked["passages"] else []
+    return (
+        [{**asked, **written, "evidence": row.evidence.split(" | ")}] if asked["passages"] else []
+    )
 
 
 def _sound(row: Any, known: _Known) -> list[dict[str, Any]]:
     """Return a reviewed question; of a gold question that was spoilt, both."""
-    values = {"topic": _topic(row.topic), "before": row.before, "fact": row.fact, "answer": row.answer}
+    values = {
+        "topic": _topic(row.topic),
+        "before": row.before,
+        "fact": row.fact,
+        "answer": row.answer,
+    }
     if row.step == "sound":
         return [_decided(row.sound, "sound", **values, question=row.question)]
     twin = known.spoilt.get(row.id + _TWIN)
     if twin is None or row.reply:
         return []
     pair = ((row.id, row.question), (twin.id, twin.question))
-    return [_decided(name == row.id, "sound", **values, question=asked, id=name) for name, asked in pair]
+    return [
+        _decided(name == row.id, "sound", **values, question=asked, id=name) for name, asked in pair
+    ]
 
 
 def _grounding(row: Any, _: _Known) -> list[dict[str, Any]]:
@@ -304,7 +441,8 @@ def _grounding(row: Any, _: _Known) -> list[dict[str, Any]]:
     return [_decided(row.answer.label == "correct", "grounded", **values, group=row.answer.label)]
 
 
-# By step: the rows that give examples, labels or gold rows by their step, and what makes an example of one.
+# By step: the rows that give examples, labels or gold rows by their step, and what makes an example
+# of one.
 _EXAMPLES: Mapping[str, tuple[tuple[Any, ...], Callable[[Any, _Known], list[dict[str, Any]]]]] = {
     "chunk": ((ChunkLabel,), _chunk),
     "keyphrases": (("keyphrases",), _keyphrases),

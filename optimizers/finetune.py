@@ -1,7 +1,9 @@
-"""Training weights for a step of a local model: a low-rank adapter (LoRA, Hu et al. 2021) as a GGUF file.
+"""Training weights for a step of a local model: a low-rank adapter (LoRA, Hu et al. 2021) as a GGUF
+file.
 
-Needs the extra ``groundset[finetune]``. llama.cpp loads a GGUF file of type ``adapter`` together with the base model:
-for each weight ``W`` the tensors ``W.lora_a`` (rank, in) and ``W.lora_b`` (out, rank), and ``adapter.lora.alpha``.
+Needs the extra ``groundset[finetune]``. llama.cpp loads a GGUF file of type ``adapter`` together
+with the base model: for each weight ``W`` the tensors ``W.lora_a`` (rank, in) and ``W.lora_b``
+(out, rank), and ``adapter.lora.alpha``.
 """
 
 import hashlib
@@ -24,9 +26,9 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-from programs.adapter import PLAIN_TEXT
-from programs.errors import CompileError, InputError
-from programs.guided import Sound
+from groundset.programs.adapter import PLAIN_TEXT
+from groundset.programs.errors import CompileError, InputError
+from groundset.programs.guided import Sound
 
 _PADDED = 32  # tokens; with arbitrary lengths memory kept growing
 # Padded tokens in one pass. In main memory, 2048 take 16 GB with a 1.5B model and 3072 took 24.
@@ -50,7 +52,9 @@ class Training:
 
     rank: int = 12  # of the factors; their product is scaled by ``alpha / rank``
     alpha: int = 24
-    layers: float = 2 / 3  # of all that are trained, from the top: this share saves a third of the backward pass
+    layers: float = (
+        2 / 3
+    )  # of all that are trained, from the top: this share saves a third of the backward pass
     rate: float = 3e-4  # the highest, after a linear warm-up and before a cosine decay
     epochs: int = 1
     batch: int = 16  # rows of a step
@@ -74,7 +78,9 @@ class Trained(NamedTuple):
     seconds: float
 
 
-def turns_of(predictor: dspy.Predict, rows: Sequence[dspy.Example], *, demos: bool = False) -> list[Turn]:
+def turns_of(
+    predictor: dspy.Predict, rows: Sequence[dspy.Example], *, demos: bool = False
+) -> list[Turn]:
     """Return rows as the chats of a run; without the demos of the predictor unless ``demos``."""
     shown = [dict(demo) for demo in predictor.demos] if demos else []
     turns = []
@@ -92,12 +98,17 @@ def turns_of(predictor: dspy.Predict, rows: Sequence[dspy.Example], *, demos: bo
 def finetune(
     weights: Path,  # a GGUF file
     train: Sequence[Turn],
-    measured: Sequence[tuple[Turn, Turn]],  # held-out rows, each as it is served now and as the trained model sees it
+    measured: Sequence[
+        tuple[Turn, Turn]
+    ],  # held-out rows, each as it is served now and as the trained model sees it
     folder: Path,  # for the checkpoint and ``adapter.gguf``
     options: Training,
-    progress: Callable[[int, int, float], object] = lambda *_: None,  # gets step, steps and loss in nats per token
+    progress: Callable[[int, int, float], object] = lambda *_: (
+        None
+    ),  # gets step, steps and loss in nats per token
 ) -> Trained:
-    """Train an adapter for a base model, and measure it by the geometric mean of the completions' token probabilities.
+    """Train an adapter for a base model, and measure it by the geometric mean of the completions'
+    token probabilities.
 
     Ctrl-C saves a checkpoint in ``folder``; the same call continues from it.
 
@@ -105,7 +116,9 @@ def finetune(
         InputError: the extra ``finetune`` is missing, or a layer of the model has no name in GGUF.
     """
     if any(find_spec(name) is None for name in ("peft", "gguf")):
-        raise InputError('--optimizer finetune needs more packages; run `pip install "groundset[finetune]"`')
+        raise InputError(
+            '--optimizer finetune needs more packages; run `pip install "groundset[finetune]"`'
+        )
     trainer = _Trainer(weights, options)
     before = trainer.likelihoods([turn for turn, _ in measured], finetuned=False)
     trainer.train(train, folder, progress)
@@ -142,14 +155,20 @@ class _Trainer:
         self.losses: list[float] = []
         self.seconds = 0.0
 
-    def train(self, turns: Sequence[Turn], folder: Path, progress: Callable[[int, int, float], object]) -> None:
+    def train(
+        self, turns: Sequence[Turn], folder: Path, progress: Callable[[int, int, float], object]
+    ) -> None:
         """Train on turns; the output layer is computed for the tokens of the completions only."""
         options, rows = self._options, [self._row(turn) for turn in turns]
-        plan = [batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)]
+        plan = [
+            batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)
+        ]
         optimizer = torch.optim.AdamW(self._learning, lr=options.rate, weight_decay=0.0)
         with self._weights.open("rb") as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
-        wanted = hashlib.sha256(json.dumps([[list(turn.messages), turn.completion] for turn in turns]).encode())
+        wanted = hashlib.sha256(
+            json.dumps([[list(turn.messages), turn.completion] for turn in turns]).encode()
+        )
         asked = json.dumps([asdict(options), wanted.hexdigest(), weights], sort_keys=True)
         folder.mkdir(parents=True, exist_ok=True)
         self._resume(folder / _CHECKPOINT, asked, optimizer)
@@ -161,7 +180,9 @@ class _Trainer:
                 for group in optimizer.param_groups:
                     group["lr"] = options.rate * _rate_factor(step, len(plan))
                 if not math.isfinite(loss := self._backward([rows[number] for number in batch])):
-                    raise CompileError(f"the loss is no number at step {step}; the training was given up")
+                    raise CompileError(
+                        f"the loss is no number at step {step}; the training was given up"
+                    )
                 torch.nn.utils.clip_grad_norm_(self._learning, _CLIP)
                 optimizer.step()
                 optimizer.zero_grad()
@@ -176,13 +197,15 @@ class _Trainer:
             raise
 
     def likelihoods(self, turns: Sequence[Turn], *, finetuned: bool) -> list[float]:
-        """Return the geometric mean of the token probabilities of each completion, with or without the adapter."""
+        """Return the geometric mean of the token probabilities of each completion, with or without
+        the adapter.
+        """
         self.model.eval()
         with torch.no_grad(), nullcontext() if finetuned else self.model.disable_adapter():
             return [math.exp(-self._loss([self._row(turn)]).item()) for turn in turns]
 
     def _backward(self, rows: Sequence[_Row]) -> float:
-        """Accumulate the gradient of the loss per token of the completions, a few rows at a time."""
+        """Accumulate the gradient of the loss per token of completions, a few rows at a time."""
         tokens = [len(row.tokens) - row.target for row in rows]
         total = 0.0
         for part in _parts(rows, _AT_ONCE[self._device]):
@@ -194,13 +217,17 @@ class _Trainer:
         return total
 
     def _row(self, turn: Turn) -> _Row:
-        chat = self._tokenizer.apply_chat_template(list(turn.messages), tokenize=False, add_generation_prompt=True)
+        chat = self._tokenizer.apply_chat_template(
+            list(turn.messages), tokenize=False, add_generation_prompt=True
+        )
         prompt = self._tokenizer(chat, add_special_tokens=False)["input_ids"]
         completion = self._tokenizer(turn.completion, add_special_tokens=False)["input_ids"]
         return _Row([*prompt, *completion, self._tokenizer.eos_token_id], len(prompt))
 
     def _loss(self, rows: Sequence[_Row]) -> Any:
-        tokens = torch.zeros((len(rows), max(row.padded for row in rows)), dtype=torch.long, device=self._device)
+        tokens = torch.zeros(
+            (len(rows), max(row.padded for row in rows)), dtype=torch.long, device=self._device
+        )
         mask, targets = torch.zeros_like(tokens), torch.zeros_like(tokens, dtype=torch.bool)
         for number, row in enumerate(rows):
             tokens[number, : len(row.tokens)] = torch.tensor(row.tokens, device=self._device)
@@ -232,12 +259,18 @@ class _Trainer:
 
 
 def _load(weights: Path, options: Training) -> tuple[Any, Any]:
-    """Return the tokenizer and the model of a GGUF file, with an untrained adapter on the upper layers."""
+    """Return the tokenizer and the model of a GGUF file, with an untrained adapter on the upper
+    layers.
+    """
     from peft import LoraConfig, get_peft_model
 
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
-        source = {"pretrained_model_name_or_path": weights.parent, "gguf_file": weights.name}
+        source = {
+            "pretrained_model_name_or_path": weights.parent,
+            "gguf_file": weights.name,
+            "local_files_only": True,
+        }
         tokenizer = AutoTokenizer.from_pretrained(**source)
         # On a GPU, fused attention made the loss of padded rows no number.
         plain = {"attn_implementation": "eager"} if torch.cuda.is_available() else {}
@@ -262,7 +295,9 @@ def _write_adapter(model: Any, architecture: str, path: Path, name: str) -> None
     writer.add_float32("adapter.lora.alpha", float(model.peft_config["default"].lora_alpha))
     for key, factor in sorted(model.state_dict().items()):
         if "lora_" in key:
-            tensor, values = _converted(key, factor.float().cpu().numpy(), architecture, model.config)
+            tensor, values = _converted(
+                key, factor.float().cpu().numpy(), architecture, model.config
+            )
             writer.add_tensor(tensor, values.astype(np.float16))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -279,14 +314,20 @@ def _converted(name: str, factor: Any, architecture: str, config: Any) -> tuple[
     if match[3] == "B" and module in _INTERLEAVED.get(architecture, ()):
         heads = config.num_attention_heads if module == "attn_q" else config.num_key_value_heads
         rows, rank = factor.shape
-        factor = factor.reshape(heads, 2, rows // heads // 2, rank).swapaxes(1, 2).reshape(rows, rank)
+        factor = (
+            factor.reshape(heads, 2, rows // heads // 2, rank).swapaxes(1, 2).reshape(rows, rank)
+        )
     return f"blk.{match[1]}.{module}.weight.lora_{match[3].lower()}", factor
 
 
 def _rate_factor(step: int, steps: int) -> float:
     """Return the learning rate at a step as a share of the highest one."""
     warm = max(1, round(steps * _WARM_UP))
-    return step / warm if step <= warm else 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm + 1)))
+    return (
+        step / warm
+        if step <= warm
+        else 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm + 1)))
+    )
 
 
 def _parts(rows: Sequence[_Row], at_once: int) -> Iterator[list[int]]:
@@ -301,11 +342,13 @@ def _parts(rows: Sequence[_Row], at_once: int) -> Iterator[list[int]]:
 
 
 def _batches(rows: Sequence[_Row], options: Training, epoch: int) -> list[list[int]]:
-    """Return the row indices of each batch; batches have similar lengths and come in random order."""
+    """Return the row indices of each batch, of similar lengths each, in random order."""
     chance = random.Random(f"{options.seed}/{epoch}")
     order = list(range(len(rows)))
     chance.shuffle(order)
     order.sort(key=lambda number: rows[number].padded)
-    batches = [order[start : start + options.batch] for start in range(0, len(order), options.batch)]
+    batches = [
+        order[start : start + options.batch] for start in range(0, len(order), options.batch)
+    ]
     chance.shuffle(batches)
     return batches

@@ -1,7 +1,7 @@
 """Fitting the heads of a step to labels, and the threshold that reaches a wanted precision.
 
-Heads are fitted to train rows. The threshold is chosen on generated questions if there are enough, with out-of-fold
-probabilities of train rows, else on dev rows. Test rows are only reported.
+Heads are fitted to train rows. The threshold is chosen on generated questions if there are enough,
+with out-of-fold probabilities of train rows, else on dev rows. Test rows are only reported.
 """
 
 from collections import Counter, defaultdict
@@ -12,17 +12,28 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from optimizers.labels import FAULTS, SPLITS, ChunkLabel, QuestionLabel, Row, split_of
-from programs.errors import LabelError
-from programs.features import grams, shape, words_of
-from programs.heads import HEAD_STEPS, SMALLEST_DEVIATION, VECTOR, Encoder, LinearHead, StepHeads, Vectors
-from programs.text import plain, truncate
+from groundset.optimizers.labels import FAULTS, SPLITS, ChunkLabel, QuestionLabel, Row, split_of
+from groundset.programs.errors import LabelError
+from groundset.programs.features import grams, shape, words_of
+from groundset.programs.heads import (
+    HEAD_STEPS,
+    SMALLEST_DEVIATION,
+    VECTOR,
+    Encoder,
+    LinearHead,
+    StepHeads,
+    Vectors,
+)
+from groundset.programs.text import plain, truncate
 
 FEWEST_ROWS = 10  # good and bad each
 _FEWEST_ACCEPTED = 10
 _FEWEST_GENERATED = 60
 _FOLDS = 5
-_STRENGTH, _VECTOR_STRENGTH = 0.03, 1.0  # inverse strengths of the L2 penalties; vectors have length one
+_STRENGTH, _VECTOR_STRENGTH = (
+    0.03,
+    1.0,
+)  # inverse strengths of the L2 penalties; vectors have length one
 _FEWEST = 5  # documents that a word, and rows that an n-gram of shapes must occur in
 _SMALLEST_WEIGHT = 0.005
 _DRAWS = 1000
@@ -32,11 +43,14 @@ _Numbers = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
 _WITH_VECTORS, _WITH_SHAPES = ("chunk",), ("chunk", "judge")
-_STRONG = "strong"  # the origin of questions by a strong writer, whose faults surface features do not show
+# the origin of questions by a strong writer, whose faults surface features do not show
+_STRONG = "strong"
 
 
 class _Row(NamedTuple):
-    """A labelled row of a step; ``generated`` are questions that a run wrote and all its other steps accepted."""
+    """A labelled row of a step; ``generated`` are questions that a run wrote and all its other
+    steps accepted.
+    """
 
     inputs: dict[str, str]
     good: bool
@@ -54,10 +68,19 @@ def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
         if isinstance(label, ChunkLabel) and step == "chunk":
             inputs, good, fault = {"passage": label.text}, label.good, FAULTS.get(label.reason, "")
         elif isinstance(label, QuestionLabel) and step == "judge" and label.origin != _STRONG:
-            inputs, generated = {"passage": label.passage, "question": label.question}, bool(label.kind)
+            inputs, generated = (
+                {"passage": label.passage, "question": label.question},
+                bool(label.kind),
+            )
             good, fault = label.good, FAULTS.get(label.reason, "")
-        elif isinstance(label, QuestionLabel) and step == "grounding" and label.good and label.answer:
-            inputs = {"passage": plain(label.passage), "question": label.question, "answer": label.answer.text}
+        elif (
+            isinstance(label, QuestionLabel) and step == "grounding" and label.good and label.answer
+        ):
+            inputs = {
+                "passage": plain(label.passage),
+                "question": label.question,
+                "answer": label.answer.text,
+            }
             good = label.answer.label == "correct"
         if inputs is not None:
             split = label.split or split_of(label.sources[0])
@@ -75,29 +98,43 @@ class _Data(NamedTuple):
 
     def at(self, rows: _Indices) -> "_Data":
         vectors = None if self.vectors is None else self.vectors[rows]
-        return _Data(self.features[rows], vectors, [self.texts[n] for n in rows], [self.documents[n] for n in rows])
+        return _Data(
+            self.features[rows],
+            vectors,
+            [self.texts[n] for n in rows],
+            [self.documents[n] for n in rows],
+        )
 
 
 def fit_heads(
-    step: str, labels: Sequence[Row], encoder: Encoder, *, target_precision: float = 0.85, seed: int = 0
+    step: str,
+    labels: Sequence[Row],
+    encoder: Encoder,
+    *,
+    target_precision: float = 0.85,
+    seed: int = 0,
 ) -> StepHeads:
-    """Return heads fitted to the train labels of a step, and the lowest threshold that reaches a precision.
+    """Return heads fitted to the train labels of a step, and the lowest threshold that reaches a
+    precision.
 
-    The precision is reached with 95 % confidence, one-sided. If the rows do not support it, the threshold is the one
-    with the best bound; the record says which precision is supported.
+    The precision is reached with 95 % confidence, one-sided. If the rows do not support it, the
+    threshold is the one with the best bound; the record says which precision is supported.
 
     Raises:
         LabelError: there are too few good or bad rows for training or for the threshold.
     """
     head_step, rows = HEAD_STEPS[step], rows_of(step, labels)
-    by_split = {name: np.array([n for n, row in enumerate(rows) if row.split == name], int) for name in SPLITS}
+    by_split = {
+        name: np.array([n for n, row in enumerate(rows) if row.split == name], int)
+        for name in SPLITS
+    }
     good = np.array([row.good for row in rows], dtype=bool)
     for name in ("train", "dev"):
         goods = int(good[by_split[name]].sum())
         if min(goods, bads := len(by_split[name]) - goods) < FEWEST_ROWS:
             raise LabelError(
-                f"too few labels of {step} in the split {name}: {goods} good and {bads} bad rows; add labels until "
-                f"there are {FEWEST_ROWS} of each"
+                f"too few labels of {step} in the split {name}: {goods} good and {bads} bad rows;"
+                f" add labels until there are {FEWEST_ROWS} of each"
             )
     texts = [row.inputs[head_step.subject] for row in rows]
     found = head_step.features([row.inputs for row in rows], encoder)
@@ -126,18 +163,24 @@ def fit_heads(
         "target_precision": target_precision,
         "supported_precision": round(bound, 4),
         "rows": {name: len(indices) for name, indices in by_split.items()},
-        "documents": {name: len({documents[n] for n in indices}) for name, indices in by_split.items()},
+        "documents": {
+            name: len({documents[n] for n in indices}) for name, indices in by_split.items()
+        },
         "seed": seed,
         "test": {name: [round(x, 4) for x in bounds] for name, bounds in measures.items()},
     }
     return fitted.model_copy(update={"record": record})
 
 
-def measures_of(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> dict[str, tuple[float, ...]]:
-    """Return measures of heads on rows, each with its 95 % interval; empty without good or without bad rows.
+def measures_of(
+    heads: StepHeads, rows: Sequence[_Row], encoder: Encoder
+) -> dict[str, tuple[float, ...]]:
+    """Return measures of heads on rows, each with its 95 % interval; empty without good or without
+    bad rows.
 
-    ``auc`` is the probability that a good row scores higher than a bad one; documents are resampled. ``precision`` is
-    the share of good rows among the accepted ones, and ``recall`` the share of the good rows that is accepted (Wilson).
+    ``auc`` is the probability that a good row scores higher than a bad one; documents are
+    resampled. ``precision`` is the share of good rows among the accepted ones, and ``recall`` the
+    share of the good rows that is accepted (Wilson).
     """
     good = np.array([row.good for row in rows], dtype=bool)
     if good.all() or not good.any():
@@ -157,8 +200,8 @@ def measures_of(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> dic
 def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: int) -> LinearHead:
     """Fit a head that separates the good rows from the others.
 
-    The vectors enter as one feature: the score of a separate logistic regression. For fitting it is computed out of
-    fold, because in-fold scores would get too much weight.
+    The vectors enter as one feature: the score of a separate logistic regression. For fitting it is
+    computed out of fold, because in-fold scores would get too much weight.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -166,7 +209,9 @@ def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: in
     if data.vectors is not None:
         held_out = np.zeros(len(good))
         for rest, fold in _folds(data.documents, good, seed):
-            held_out[fold] = data.vectors[fold] @ _vector_weights(data.vectors[rest], good[rest], seed)
+            held_out[fold] = data.vectors[fold] @ _vector_weights(
+                data.vectors[rest], good[rest], seed
+            )
         embedding = _vector_weights(data.vectors, good, seed)
         names, columns = [*names, VECTOR], np.column_stack([columns, held_out])
     means, deviations = columns.mean(axis=0), columns.std(axis=0)
@@ -195,11 +240,15 @@ def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: in
 def _vector_weights(vectors: Vectors, good: _Flags, seed: int) -> _Numbers:
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(C=_VECTOR_STRENGTH, max_iter=1000, random_state=seed).fit(vectors, good)
+    model = LogisticRegression(C=_VECTOR_STRENGTH, max_iter=1000, random_state=seed).fit(
+        vectors, good
+    )
     return np.asarray(model.coef_[0], dtype=float)
 
 
-def _folds(documents: Sequence[str], good: _Flags, seed: int) -> Iterator[tuple[_Indices, _Indices]]:
+def _folds(
+    documents: Sequence[str], good: _Flags, seed: int
+) -> Iterator[tuple[_Indices, _Indices]]:
     """Split rows into folds, grouped by document and stratified by label."""
     from sklearn.model_selection import StratifiedGroupKFold
 
@@ -211,7 +260,9 @@ def _held_out(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, see
     """Return the out-of-fold probability of each row."""
     scores = np.zeros(len(good))
     for rest, fold in _folds(data.documents, good, seed):
-        scores[fold] = _probabilities(_fit(names, data.at(rest), good[rest], shapes, seed), names, data.at(fold))
+        scores[fold] = _probabilities(
+            _fit(names, data.at(rest), good[rest], shapes, seed), names, data.at(fold)
+        )
     return scores
 
 
@@ -219,12 +270,16 @@ def _probabilities(head: LinearHead, names: Sequence[str], data: _Data) -> _Numb
     found = []
     for n, (row, text) in enumerate(zip(data.features, data.texts, strict=True)):
         vector = None if data.vectors is None else data.vectors[n]
-        found.append(head.probability(dict(zip(names, row.tolist(), strict=True)), vector=vector, text=text))
+        found.append(
+            head.probability(dict(zip(names, row.tolist(), strict=True)), vector=vector, text=text)
+        )
     return np.array(found)
 
 
 def _shapes(data: _Data) -> tuple[frozenset[str], list[str], _Numbers]:
-    """Return the words of enough documents, the n-grams of shapes in enough rows, and which row has which of these."""
+    """Return the words of enough documents, the n-grams of shapes in enough rows, and which row has
+    which of these.
+    """
     by_document: dict[str, set[str]] = defaultdict(set)
     for text, document in zip(data.texts, data.documents, strict=True):
         by_document[document] |= words_of(text)
@@ -240,9 +295,11 @@ def _frequent(groups: Iterable[set[str]]) -> list[str]:
 
 
 def _threshold(probability: _Numbers, good: _Flags, target: float) -> tuple[float, float]:
-    """Return the lowest threshold whose precision has a lower bound of ``target``, else of the best bound; and it.
+    """Return the lowest threshold whose precision has a lower bound of ``target``, else of the best
+    bound; and it.
 
-    A threshold is halfway to the next lower probability, so that rows similar to the last accepted one are accepted.
+    A threshold is halfway to the next lower probability, so that rows similar to the last accepted
+    one are accepted.
     """
     order = np.argsort(-probability, kind="stable")
     values, passed = probability[order], np.cumsum(good[order])
@@ -261,12 +318,18 @@ def _share(count: int, total: int) -> tuple[float, ...]:
 
 
 def _wilson(count: int, total: int, alternative: str) -> tuple[float, float]:
-    bounds = scipy.stats.binomtest(count, total, alternative=alternative).proportion_ci(0.95, method="wilson")
+    bounds = scipy.stats.binomtest(count, total, alternative=alternative).proportion_ci(
+        0.95, method="wilson"
+    )
     return float(bounds.low), float(bounds.high)
 
 
-def area_under_curve(good: _Flags, probability: _Numbers, documents: Sequence[str]) -> tuple[float, ...]:
-    """Return the area under the ROC curve with its 95 % interval, for which documents are resampled."""
+def area_under_curve(
+    good: _Flags, probability: _Numbers, documents: Sequence[str]
+) -> tuple[float, ...]:
+    """Return the area under the ROC curve with its 95 % interval, for which documents are
+    resampled.
+    """
     random = np.random.default_rng(0)
     groups = [np.flatnonzero(np.array(documents) == name) for name in dict.fromkeys(documents)]
     if len(groups) < 2:
@@ -276,11 +339,15 @@ def area_under_curve(good: _Flags, probability: _Numbers, documents: Sequence[st
         rows = np.concatenate([groups[n] for n in random.integers(0, len(groups), len(groups))])
         if good[rows].any() and not good[rows].all():
             drawn.append(_auc(good[rows], probability[rows]))
-    return _auc(good, probability), *(float(bound) for bound in np.quantile(drawn or [0.0, 1.0], [0.025, 0.975]))
+    return _auc(good, probability), *(
+        float(bound) for bound in np.quantile(drawn or [0.0, 1.0], [0.025, 0.975])
+    )
 
 
 def _auc(good: Any, probability: Any) -> float:
-    """Return the area under the ROC curve; from ranks, because scikit-learn's checks are too slow for a bootstrap."""
+    """Return the area under the ROC curve; from ranks, because scikit-learn's checks are too slow
+    for a bootstrap.
+    """
     goods = np.count_nonzero(good)
     above = scipy.stats.rankdata(probability)[good].sum() - goods * (goods + 1) / 2
     return float(above / (goods * (len(good) - goods)))

@@ -1,4 +1,5 @@
-"""Annotated rows: labels (is a chunk or a question good, and why not) and gold rows (what a step should write).
+"""Annotated rows: labels (is a chunk or a question good, and why not) and gold rows (what a step
+should write).
 
 A file has one JSON object in each line. Rows with ``step`` are gold rows, others are labels.
 """
@@ -12,23 +13,37 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from programs.errors import InputError, LabelError
-from programs.untrusted import first_fault, json_of, numbered_lines
+from groundset.programs.errors import InputError, LabelError
+from groundset.programs.untrusted import first_fault, json_of, numbered_lines
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 ChunkReason = Literal["ok", "citation", "metadata", "boilerplate", "not_self_contained", "too_thin"]
 QuestionReason = Literal[
-    "ok", "context_reference", "vague", "unanswerable", "wrong_premise", "malformed", "conjoined", "gives_away"
+    "ok",
+    "context_reference",
+    "vague",
+    "unanswerable",
+    "wrong_premise",
+    "malformed",
+    "conjoined",
+    "gives_away",
 ]
 # The output of a judge that a reason makes false.
 FAULTS: Mapping[str, str] = {
-    "context_reference": "independent", "vague": "independent",
-    "malformed": "clear", "conjoined": "clear", "gives_away": "clear",
-    "unanswerable": "answerable", "wrong_premise": "answerable",
-    "citation": "content", "metadata": "content", "boilerplate": "content", "too_thin": "content",
+    "context_reference": "independent",
+    "vague": "independent",
+    "malformed": "clear",
+    "conjoined": "clear",
+    "gives_away": "clear",
+    "unanswerable": "answerable",
+    "wrong_premise": "answerable",
+    "citation": "content",
+    "metadata": "content",
+    "boilerplate": "content",
+    "too_thin": "content",
     "not_self_contained": "self_contained",
-}  # fmt: skip
+}
 NOT_STATED = "not stated"
 _DEV, _TEST = 20, 20  # percent of the documents whose rows have no split
 _CHANCE = 3  # characters; a question may contain so short an answer by chance
@@ -36,20 +51,30 @@ _OWN_WORDS = ("yes_no", "not_stated")  # kinds of answers that no passage has wo
 _NAMING = ("yes_no", "comparison")  # kinds of questions that may contain their answer
 _DECISIONS = {"alike", "fits", "approved", "sound"}
 _STATED = {  # what must stand word for word where
-    "answer": ("answer", "passage"), "ask": ("evidence", "passage"), "follow_up": ("evidence", "passage"),
-    "keyphrases": ("keyphrases", "passage"), "question": ("answer", "fact"), "rewrite": ("answer", "fact"),
-}  # fmt: skip
-_HIDING = ("ask", "ask_profiled", "question", "reword")  # steps whose questions must not contain their answer
+    "answer": ("answer", "passage"),
+    "ask": ("evidence", "passage"),
+    "follow_up": ("evidence", "passage"),
+    "keyphrases": ("keyphrases", "passage"),
+    "question": ("answer", "fact"),
+    "rewrite": ("answer", "fact"),
+}
+_HIDING = (
+    "ask",
+    "ask_profiled",
+    "question",
+    "reword",
+)  # steps whose questions must not contain their answer
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = tuple[Text, ...]
 
 
 class Row(BaseModel):
-    """What labels and gold rows have in common; unknown keys are errors, because they may be misspelt.
+    """What labels and gold rows have in common; unknown keys are errors, because they may be
+    misspelt.
 
-    ``split`` may be left out: it is then that of other rows about its document, else :func:`split_of` the document.
-    ``licence`` is set on rows from a public data set.
+    ``split`` may be left out: it is then that of other rows about its document, else
+    :func:`split_of` the document. ``licence`` is set on rows from a public data set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,7 +110,7 @@ class Label(Row):
 
 
 class ChunkLabel(Label):
-    """A labelled chunk: only ``text`` was judged; ``topic`` is its title and headings in one line."""
+    """A labelled chunk: only ``text`` was judged; ``topic`` is title and headings in one line."""
 
     text: Text
     reason: ChunkReason
@@ -101,9 +126,11 @@ class LabelledAnswer(BaseModel):
 
 
 class QuestionLabel(Label):
-    """A labelled question about its ``passage``; ``origin`` names the model that wrote it, or "written" for a person.
+    """A labelled question about its ``passage``; ``origin`` names the model that wrote it, or
+    "written" for a person.
 
-    ``kind`` says what it asks for; it is set only for questions that a run generated and all its other steps accepted.
+    ``kind`` says what it asks for; it is set only for questions that a run generated and all its
+    other steps accepted.
     """
 
     question: Text
@@ -120,8 +147,8 @@ class GoldRow(Row):
     step: str
 
 
-# The fields of gold rows by step: `name` is a text, `name?` one that may be empty or missing, `name*` several texts,
-# `name!` true or false, `name{}` any JSON.
+# The fields of gold rows by step: `name` is a text, `name?` one that may be empty or missing,
+# `name*` several texts, `name!` true or false, `name{}` any JSON.
 GOLD: Mapping[str, str] = {
     "agree": "question first second alike! kind?",
     "answer": "topic? passage question answer kind",
@@ -132,7 +159,9 @@ GOLD: Mapping[str, str] = {
     "conditional": "topic? facts* question condition answer conditional_question",
     "distil": "topics* question needed* missing?",
     "fits": "topics* profile question answer fits! explanation? kind?",
-    "follow_up": "topic? passage question answer follow_up stand_alone_question new_answer evidence answers",
+    "follow_up": (
+        "topic? passage question answer follow_up stand_alone_question new_answer evidence answers"
+    ),
     "keyphrases": "topic? passage keyphrases*",
     "multi_context": "topic? facts* gives* compare? answer question kind",
     "panel": "passage question answer viewpoint opinions? approved! kind?",
@@ -149,25 +178,36 @@ GOLD: Mapping[str, str] = {
     "split": "question questions*",
     "unanswerable": "topic? passage answered_question missing question",
 }
-_TYPES: Mapping[str, Any] = {"": (Text, ...), "?": (str, ""), "*": (Texts, ()), "!": (bool, ...), "{}": (Any, ...)}
+_TYPES: Mapping[str, Any] = {
+    "": (Text, ...),
+    "?": (str, ""),
+    "*": (Texts, ()),
+    "!": (bool, ...),
+    "{}": (Any, ...),
+}
 _FIELD = re.compile(r"(\w+)(\W*)(?: |$)")
 
 
 def split_of(document: str) -> Split:
-    """Return the split of a document: 60 % train, 20 % dev, 20 % test, by the SHA-256 of its name."""
+    """Return the split of a document by its name's SHA-256: 60 % train, 20 % dev, 20 % test."""
     bucket = int.from_bytes(hashlib.sha256(document.encode()).digest()[:4]) % 100
     return "test" if bucket < _TEST else "dev" if bucket < _TEST + _DEV else "train"
 
 
 def read_rows(files: Sequence[Path]) -> list[Row]:
-    """Return the labels and gold rows of files, in order and all with a split; of a label, the first annotation pass.
+    """Return the labels and gold rows of files, in order and all with a split; of a label, the
+    first annotation pass.
 
     Raises:
         LabelError: a file cannot be read, or a row is wrong; the message names the first problem.
     """
     rows, problems = checked(files)
     if problems:
-        more = f"; `groundset labels check` lists all {len(problems)} problems" if len(problems) > 1 else ""
+        more = (
+            f"; `groundset labels check` lists all {len(problems)} problems"
+            if len(problems) > 1
+            else ""
+        )
         raise LabelError(f"{problems[0]}{more}")
     first: dict[str, Row] = {}
     for row in rows:
@@ -205,7 +245,9 @@ def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
             splits = {**dict.fromkeys(row.sources, row.split), **splits}
     rows = []
     for file, line, row in found:
-        split = row.split or next((splits[source] for source in row.sources if source in splits), None)
+        split = row.split or next(
+            (splits[source] for source in row.sources if source in splits), None
+        )
         split = split or split_of(row.sources[0])
         if leaks := [source for source in row.sources if splits.setdefault(source, split) != split]:
             both = f"{splits[leaks[0]]} and {split}"
@@ -259,15 +301,24 @@ def _problems(row: Any) -> Iterator[str]:
     kind = fields.get("kind", "")
     for name in _DECISIONS & fields.keys():
         if "kind" in fields and fields[name] != (not kind):
-            yield f"kind says what is wrong: it must be empty if {name} is true and set if it is false"
-    pairs = [("question", name) for name in fields if name.endswith("_question") or name == "wording"]
+            yield (
+                f"kind says what is wrong: it must be empty if {name} is true and set if it is"
+                " false"
+            )
+    pairs = [
+        ("question", name) for name in fields if name.endswith("_question") or name == "wording"
+    ]
     for one, other in (*pairs, ("first", "second")):
         if one in fields and fields[one].casefold() == fields[other].casefold():
             yield f"{other}: nothing was changed: {fields[other]}"
     for name in {"topics", "gives"} & fields.keys():
         if len(fields[name]) != len(row.chunks):
             yield f"{name} must have one entry for each of chunks"
-    yield from (f"needed: {chunk} is not among chunks" for chunk in fields.get("needed", ()) if chunk not in row.chunks)
+    yield from (
+        f"needed: {chunk} is not among chunks"
+        for chunk in fields.get("needed", ())
+        if chunk not in row.chunks
+    )
     stated, place = _STATED.get(row.step, ("", ""))
     for words in () if not stated or kind in _OWN_WORDS else _several(fields[stated]):
         if words not in fields[place] and words not in " ".join(fields[place].split()):

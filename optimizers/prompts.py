@@ -19,11 +19,12 @@ from dspy.teleprompt.gepa import InstructionProposer
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
-from optimizers.tasks import Task
-from programs.adapter import PLAIN_TEXT
-from programs.errors import CompileError, GroundsetError
+from groundset.optimizers.tasks import Task
+from groundset.programs.adapter import PLAIN_TEXT
+from groundset.programs.errors import CompileError, GroundsetError
 
-DEMOS = 4  # of a predictor, at most; more do not fit into the context of small models, or slow them down
+# of a predictor, at most; more do not fit into the context of small models, or slow them down
+DEMOS = 4
 _BATCH = 16  # rows of a step of SIMBA
 _ROUNDS = 12  # candidates of one search, at most
 _INSTRUCTION = 1_000  # tokens
@@ -48,7 +49,9 @@ class Settings(NamedTuple):
 
 def _random_search(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
     more = {"num_candidate_programs": max(1, given.rounds - 3), "num_threads": given.threads}
-    return dspy.BootstrapFewShotWithRandomSearch(max_bootstrapped_demos=DEMOS, **more, **_demos(given)), {}
+    return dspy.BootstrapFewShotWithRandomSearch(
+        max_bootstrapped_demos=DEMOS, **more, **_demos(given)
+    ), {}
 
 
 def _mipro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
@@ -56,21 +59,37 @@ def _mipro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
     search = {"auto": None, "num_candidates": max(2, given.rounds // 2), "seed": given.seed}
     optimizer = dspy.MIPROv2(max_bootstrapped_demos=2, **models, **search, **_demos(given))
     # A description of the program takes context, and small models copy it into the instruction.
-    return optimizer, {"num_trials": max(2, given.rounds), "minibatch": False, "program_aware_proposer": False}
+    return optimizer, {
+        "num_trials": max(2, given.rounds),
+        "minibatch": False,
+        "program_aware_proposer": False,
+    }
 
 
 def _gepa(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    proposer = InstructionProposer(adapter=PLAIN_TEXT)  # by default in JSON, which small models break
+    proposer = InstructionProposer(
+        adapter=PLAIN_TEXT
+    )  # by default in JSON, which small models break
     proposer.propose.update_config(max_tokens=_INSTRUCTION)
-    models = {"reflection_lm": given.prompt_lm, "instruction_proposer": proposer, "num_threads": given.threads}
+    models = {
+        "reflection_lm": given.prompt_lm,
+        "instruction_proposer": proposer,
+        "num_threads": given.threads,
+    }
     runs = given.calls // len(given.task.program.predictors())  # of the program
-    search = {"max_metric_calls": runs * 9 // 10, "seed": given.seed, "warn_on_score_mismatch": False}
+    search = {
+        "max_metric_calls": runs * 9 // 10,
+        "seed": given.seed,
+        "warn_on_score_mismatch": False,
+    }
     return dspy.GEPA(metric=given.task.metric, **models, **search), {}
 
 
 def _simba(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
     batch = min(_BATCH, len(given.task.trainset))
-    of_steps = given.calls - (DEMOS + 1) * len(given.task.trainset)  # at the end, the winners run on all train rows
+    of_steps = given.calls - (DEMOS + 1) * len(
+        given.task.trainset
+    )  # at the end, the winners run on all train rows
     steps = max(1, of_steps // ((2 * DEMOS + 1) * batch))
     search = {"bsize": batch, "num_candidates": DEMOS, "max_steps": steps}
     models = {"prompt_model": given.prompt_lm, "num_threads": given.threads}
@@ -82,10 +101,14 @@ def _demos(given: Settings) -> dict[str, Any]:
     return {"metric": given.task.metric, "max_labeled_demos": given.labelled, "max_errors": _ERRORS}
 
 
-# A row an optimizer: it is built with arguments for small local models, and compiles with further ones.
+# A row an optimizer: it is built with arguments for small local models, and compiles with further
+# ones.
 OPTIMIZERS: Mapping[str, Callable[[Settings], tuple[Teleprompter, dict[str, Any]]]] = {
     "labeled": lambda given: (dspy.LabeledFewShot(k=given.labelled), {}),
-    "bootstrap": lambda given: (dspy.BootstrapFewShot(max_bootstrapped_demos=DEMOS, **_demos(given)), {}),
+    "bootstrap": lambda given: (
+        dspy.BootstrapFewShot(max_bootstrapped_demos=DEMOS, **_demos(given)),
+        {},
+    ),
     "random-search": _random_search,
     "mipro": _mipro,
     "gepa": _gepa,
@@ -95,7 +118,9 @@ OPTIMIZERS: Mapping[str, Callable[[Settings], tuple[Teleprompter, dict[str, Any]
 
 @dataclass
 class Candidate:
-    """A variant of a program that an optimizer ran, with its score on each row by id; the first is the original."""
+    """A variant of a program that an optimizer ran, with its score on each row by id; the first is
+    the original.
+    """
 
     number: int
     state: State
@@ -104,7 +129,11 @@ class Candidate:
     def mean(self, rows: list[dspy.Example]) -> float | None:
         """Return the mean score on rows, None if it was not run on all of them."""
         ids = {row_id(row) for row in rows}
-        return sum(self.scores[name] for name in ids) / len(ids) if ids and ids <= self.scores.keys() else None
+        return (
+            sum(self.scores[name] for name in ids) / len(ids)
+            if ids and ids <= self.scores.keys()
+            else None
+        )
 
 
 class Compiled(NamedTuple):
@@ -112,13 +141,17 @@ class Compiled(NamedTuple):
 
     program: dspy.Module  # the original one if the optimizer was ended before it compared any
     chosen: Candidate
-    candidates: list[Candidate]  # all variants that were scored, the original first, and the chosen one
+    candidates: list[
+        Candidate
+    ]  # all variants that were scored, the original first, and the chosen one
     calls: int  # of the optimizer, those of the proposer and repeated ones included
     ending: Ending
 
 
 class _StoppedError(BaseException):
-    """Ends an optimizer from inside a call. Not an ``Exception``: DSPy counts those as failed rows and goes on."""
+    """Ends an optimizer from inside a call. Not an ``Exception``: DSPy counts those as failed rows
+    and goes on.
+    """
 
 
 def compile_program(
@@ -134,28 +167,40 @@ def compile_program(
     verbose: bool = False,  # whether to show what the optimizer prints
     progress: Callable[[], object] = lambda: None,  # is called for each call
 ) -> Compiled:
-    """Return a predictor or a whole program compiled with a key of :data:`OPTIMIZERS`, or any optimizer of DSPy.
+    """Return a predictor or a whole program compiled with a key of :data:`OPTIMIZERS`, or any
+    optimizer of DSPy.
 
     Raises:
         CompileError: the model cannot write the instructions that the optimizer wants.
     """
     student = program.deepcopy()
     student._compiled = False  # else DSPy refuses to compile what was compiled
-    # The steps are called at temperature 0. Optimizers sample by setting the temperature of the model instead.
+    # The steps are called at temperature 0. Optimizers sample by setting the temperature of the
+    # model instead.
     for predictor in student.predictors():
-        predictor.config = {key: value for key, value in predictor.config.items() if key != "temperature"}
+        predictor.config = {
+            key: value for key, value in predictor.config.items() if key != "temperature"
+        }
     lm = lm.copy(temperature=0.0)
     record = _Record(student, lm, calls, progress)
-    trainset = random.Random(seed).sample(task.trainset, len(task.trainset)) if seed else list(task.trainset)
+    trainset = (
+        random.Random(seed).sample(task.trainset, len(task.trainset))
+        if seed
+        else list(task.trainset)
+    )
     task = replace(task, program=student, trainset=trainset, metric=record.metric(task.metric))
     steps = len(student.predictors())
     rounds = max(1, min(_ROUNDS, calls // max(1, len(task.devset) * steps) - 2))
-    given = Settings(task, lm, prompt_lm or lm, calls, seed, threads, DEMOS if steps == 1 else 0, rounds)
+    given = Settings(
+        task, lm, prompt_lm or lm, calls, seed, threads, DEMOS if steps == 1 else 0, rounds
+    )
     ending: Ending = "complete"
     compiled: dspy.Module | None = None
     try:
         with _watched(record, lm, verbose):
-            built, more = OPTIMIZERS[optimizer](given) if isinstance(optimizer, str) else (optimizer, {})
+            built, more = (
+                OPTIMIZERS[optimizer](given) if isinstance(optimizer, str) else (optimizer, {})
+            )
             takes = inspect.signature(type(built).compile).parameters
             sets = {"trainset": trainset} | ({"valset": task.devset} if "valset" in takes else {})
             compiled = built.compile(student, **sets, **more)
@@ -164,15 +209,21 @@ def compile_program(
     except KeyboardInterrupt:
         ending = "interrupted"
     except AdapterParseError as error:  # rows that cannot be read are caught by the optimizer
-        raise CompileError("the model cannot write instructions; name a larger one with --prompt-lm") from error
+        raise CompileError(
+            "the model cannot write instructions; name a larger one with --prompt-lm"
+        ) from error
     if compiled is None:
         chosen = record.best(task.devset)
     else:
         state = state_of(compiled)
         for name, before in state_of(program).items() if steps > 1 else ():
-            state[name]["demos"] = state[name]["demos"] or before["demos"]  # of a step that no trace reached
+            state[name]["demos"] = (
+                state[name]["demos"] or before["demos"]
+            )  # of a step that no trace reached
         chosen = record.candidate(state)
-    return Compiled(with_state(program, chosen.state), chosen, list(record.known.values()), record.calls, ending)
+    return Compiled(
+        with_state(program, chosen.state), chosen, list(record.known.values()), record.calls, ending
+    )
 
 
 def measure(
@@ -191,20 +242,25 @@ def measure(
         return metric(example, prediction)
 
     with _watched(_Record(program, lm, sys.maxsize, lambda: None), lm, verbose=False):
-        evaluate = dspy.Evaluate(devset=rows, metric=counting, num_threads=threads, max_errors=_ERRORS)
+        evaluate = dspy.Evaluate(
+            devset=rows, metric=counting, num_threads=threads, max_errors=_ERRORS
+        )
         return [float(score) for *_, score in evaluate(program).results] if rows else []
 
 
 def state_of(program: dspy.Module) -> State:
     """Return what optimizers change: the instructions and the demos of each predictor by name.
 
-    Demos are cut to the fields of their step. Those that lack all outputs are left out: some optimizers give every
-    predictor the rows of the whole program.
+    Demos are cut to the fields of their step. Those that lack all outputs are left out: some
+    optimizers give every predictor the rows of the whole program.
     """
     state: State = {}
     for name, predictor in program.named_predictors():
         fields, outputs = predictor.signature.fields, predictor.signature.output_fields
-        demos = [{key: value for key, value in dict(demo).items() if key in fields} for demo in predictor.demos]
+        demos = [
+            {key: value for key, value in dict(demo).items() if key in fields}
+            for demo in predictor.demos
+        ]
         kept = [demo for demo in demos if any(output in demo for output in outputs)]
         state[name] = {"instructions": str(predictor.signature.instructions), "demos": kept}
     return state
@@ -226,9 +282,13 @@ def row_id(row: dspy.Example) -> str:
 
 
 class _Record(BaseCallback):
-    """Records the variants of a program that run on its model, with their scores; ends what takes too many calls."""
+    """Records the variants of a program that run on its model, with their scores; ends what takes
+    too many calls.
+    """
 
-    def __init__(self, student: dspy.Module, lm: dspy.LM, most: int, progress: Callable[[], object]) -> None:
+    def __init__(
+        self, student: dspy.Module, lm: dspy.LM, most: int, progress: Callable[[], object]
+    ) -> None:
         self.calls = 0
         self._most, self._progress, self._model = most, progress, _model(lm)
         self._shape = _shape(student)
@@ -238,13 +298,18 @@ class _Record(BaseCallback):
 
     def on_module_start(self, call_id: str, instance: Any, **_: Any) -> None:
         if _shape(instance) == self._shape:
-            used = next((predictor.lm for predictor in instance.predictors() if predictor.lm), dspy.settings.lm)
+            used = next(
+                (predictor.lm for predictor in instance.predictors() if predictor.lm),
+                dspy.settings.lm,
+            )
             if _model(used) == self._model:  # no teacher, and no sample at another temperature
                 self._running[call_id] = state_of(instance)
 
     def on_module_end(self, call_id: str, outputs: Any, **_: Any) -> None:
         state = self._running.pop(call_id, None)
-        prediction = outputs[0] if isinstance(outputs, tuple) else outputs  # GEPA returns a trace, too
+        prediction = (
+            outputs[0] if isinstance(outputs, tuple) else outputs
+        )  # GEPA returns a trace, too
         if state is not None and isinstance(prediction, dspy.Prediction):
             prediction._state = state
 
@@ -257,14 +322,20 @@ class _Record(BaseCallback):
 
     def on_lm_end(self, exception: BaseException | None = None, **_: Any) -> None:
         """End the compile if the model fails; a prompt that is too long only costs its row."""
-        if isinstance(exception, Exception) and not isinstance(exception, ContextWindowExceededError):
+        if isinstance(exception, Exception) and not isinstance(
+            exception, ContextWindowExceededError
+        ):
             raise _StoppedError from exception
 
     def metric(self, metric: Callable[..., Any]) -> Callable[..., Any]:
         """Return the metric, which also records the scores."""
 
         def recording(
-            example: dspy.Example, prediction: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
+            example: dspy.Example,
+            prediction: Any,
+            trace: Any = None,
+            pred_name: Any = None,
+            pred_trace: Any = None,
         ) -> Any:
             value = metric(example, prediction, trace, pred_name, pred_trace)
             state = getattr(prediction, "_state", None)
@@ -275,7 +346,9 @@ class _Record(BaseCallback):
         return recording
 
     def best(self, rows: list[dspy.Example]) -> Candidate:
-        """Return the best candidate that ran on all rows, the first of equal ones; the original if none did."""
+        """Return the best candidate that ran on all rows, the first of equal ones; the original if
+        none did.
+        """
         return max(self.known.values(), key=lambda candidate: candidate.mean(rows) or 0.0)
 
     def candidate(self, state: State) -> Candidate:
@@ -285,7 +358,9 @@ class _Record(BaseCallback):
 def _shape(program: Any) -> list[tuple[str, tuple[str, ...]]]:
     if not isinstance(program, dspy.Module):
         return []
-    return [(name, tuple(predictor.signature.fields)) for name, predictor in program.named_predictors()]
+    return [
+        (name, tuple(predictor.signature.fields)) for name, predictor in program.named_predictors()
+    ]
 
 
 def _model(lm: Any) -> str:
@@ -298,7 +373,9 @@ def _digest(value: Any) -> str:
 
 @contextmanager
 def _watched(record: _Record, lm: dspy.LM, verbose: bool) -> Iterator[None]:
-    """Run a block of DSPy on a model, recorded; raise what failed in it, and silence it unless ``verbose``."""
+    """Run a block of DSPy on a model, recorded; raise what failed in it, and silence it unless
+    ``verbose``.
+    """
     callbacks = [*dspy.settings.get("callbacks", []), record]
     before = logging.root.manager.disable
     aside = io.StringIO()
@@ -312,7 +389,11 @@ def _watched(record: _Record, lm: dspy.LM, verbose: bool) -> Iterator[None]:
                 yield
     except _StoppedError as stopped:
         error = stopped.__cause__
-        while error is not None and error.__cause__ is not None and not isinstance(error, GroundsetError):
+        while (
+            error is not None
+            and error.__cause__ is not None
+            and not isinstance(error, GroundsetError)
+        ):
             error = error.__cause__  # DSPy wraps errors
         raise error or stopped from None
     finally:

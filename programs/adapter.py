@@ -15,46 +15,64 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\ufeff\ufffd]")
-# The beginning of a line to a colon, or to what looks like one; marks, numbers and further colons may stand before.
-_TO_COLON = re.compile(r"^(?:[^\w\n]|\d){0,20}[^\n:∶：꞉ː﹕։׃܃᛬⁝︓]{1,60}[:∶：꞉ː﹕։׃܃᛬⁝︓]", re.MULTILINE)
+# The beginning of a line to a colon, or to what looks like one; marks, numbers and further colons
+# may stand before.
+_TO_COLON = re.compile(
+    r"^(?:[^\w\n]|\d){0,20}[^\n:∶：꞉ː﹕։׃܃᛬⁝︓]{1,60}[:∶：꞉ː﹕։׃܃᛬⁝︓]", re.MULTILINE
+)
 _LOOKALIKES = str.maketrans("авеһнікмопрстухѕјԁαβεηικνορτυχ", "abehhikmonpctyxsjdabehiknoptux")
-_NO_LETTER = re.compile("[\\W\\d_ː\u115f\u1160]")  # the last two are letters of Hangul that cannot be seen
+_NO_LETTER = re.compile(
+    "[\\W\\d_ː\u115f\u1160]"
+)  # the last two are letters of Hangul that cannot be seen
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
 _QUOTES = "\"'“”„«»‘’`*"
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-"})
 _YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _SEPARATOR = " | "
-# What chat models put around what they were asked for: a greeting before, an offer after, a fence around all.
+# What chat models put around what they were asked for: a greeting before, an offer after, a fence
+# around all.
 _GREETS = (
-    "sure|certainly|of course|absolutely|ok(?:ay)?|great question|klar|gerne?|natürlich|bien sûr|claro|por supuesto"
+    "sure|certainly|of course|absolutely|ok(?:ay)?|great question|klar|gerne?|natürlich|bien"
+    " sûr|claro|por supuesto"
 )
-_ANNOUNCES = r"(?:here|below|this) (?:is|are)|here(?:'s| you)|hier (?:ist|sind)|voici|aquí (?:está|tienes?)"
+_ANNOUNCES = (
+    r"(?:here|below|this) (?:is|are)|here(?:'s| you)|hier (?:ist|sind)|voici|aquí (?:está|tienes?)"
+)
 _TOLD = "question|answer|version|wording|frage|antwort|fassung|réponse|pregunta|respuesta"
 _GREETING = re.compile(
     rf"\A\W*(?:(?:{_GREETS})(?:[!.]\**\s|,[^\n:?]{{0,120}}[:\n]|[^\S\n][^\n:?]{{0,120}}:\s*\n|\**\n)\s*(?=\S)|"
     rf"(?:{_ANNOUNCES})\b[^\n:?]{{0,120}}?(?:(?:{_TOLD})\s*:\**\s|:\**\s*\n)\s*(?=\S))+",
     re.IGNORECASE,
 )
-_OFFER = re.compile(r"(?is)\n\s*(?:please )?(?:let me know|(?:i )?hope (?:this|that|it)|feel free)\b.*\Z")
+_OFFER = re.compile(
+    r"(?is)\n\s*(?:please )?(?:let me know|(?:i )?hope (?:this|that|it)|feel free)\b.*\Z"
+)
 _FENCE = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_REQUEST_KEYS = frozenset({"max_tokens", "stop", "temperature", "top_p", "top_k", "seed", "logprobs"})
+_REQUEST_KEYS = frozenset(
+    {"max_tokens", "stop", "temperature", "top_p", "top_k", "seed", "logprobs"}
+)
 _MAX_TOKENS = 256
 
 
 class PlainTextAdapter(dspy.Adapter):
-    """Render a signature as a short system text, few-shot turns and one completion of labelled lines.
+    """Render a signature as a short system text, few-shot turns and one completion of labelled
+    lines.
 
-    A single text output is the whole completion, several outputs are labelled lines, and a list of records is blocks of
-    labelled lines. The static text (instructions, the form of the outputs, demos) comes first, so that servers can
-    cache the prefix. Texts are read from any completion, at worst as empty; a number, a yes or no, or an option that
-    cannot be read raises ``AdapterParseError``. The LM option ``adapter`` names trained weights of the embedded engine;
-    with ``logprobs`` beside it, ``probability`` is how likely all outputs that are yes or no are yes.
+    A single text output is the whole completion, several outputs are labelled lines, and a list of
+    records is blocks of labelled lines. The static text (instructions, the form of the outputs,
+    demos) comes first, so that servers can cache the prefix. Texts are read from any completion, at
+    worst as empty; a number, a yes or no, or an option that cannot be read raises
+    ``AdapterParseError``. The LM option ``adapter`` names trained weights of the embedded engine;
+    with ``logprobs`` beside it, ``probability`` is how likely all outputs that are yes or no are
+    yes.
     """
 
     def format(
         self, signature: type[Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return the chat: system text, a user and an assistant turn for each demo, and the user's turn."""
+        """Return the chat: system text, a user and an assistant turn for each demo, and the user's
+        turn.
+        """
         messages = [{"role": "system", "content": self._system(signature)}]
         for demo in demos:
             messages.append({"role": "user", "content": self._inputs(signature, demo)})
@@ -72,27 +90,42 @@ class PlainTextAdapter(dspy.Adapter):
     ) -> list[dict[str, Any]]:
         """Call the model and parse the completions; ``n`` in the options is their number."""
         if "adapter" not in lm_kwargs:
-            return list(super().__call__(lm, {"max_tokens": _MAX_TOKENS, **lm_kwargs}, signature, demos, inputs))
+            return list(
+                super().__call__(
+                    lm, {"max_tokens": _MAX_TOKENS, **lm_kwargs}, signature, demos, inputs
+                )
+            )
         # DSPy has no option for trained weights; a request of the engine's own has.
-        options = {key: value for key, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None}
+        options = {
+            key: value for key, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None
+        }
         system, *turns = self.format(signature, demos, inputs)
         config = Config(
-            **{"max_tokens": _MAX_TOKENS, **{key: options[key] for key in _REQUEST_KEYS & options.keys()}},
+            **{
+                "max_tokens": _MAX_TOKENS,
+                **{key: options[key] for key in _REQUEST_KEYS & options.keys()},
+            },
             extensions={"adapter": options["adapter"]},
         )
         roles = {"user": Message.user, "assistant": Message.assistant}
         messages = tuple(roles[turn["role"]](turn["content"]) for turn in turns)
-        request = Request(model=lm.model, messages=messages, system=system["content"] or None, config=config)
+        request = Request(
+            model=lm.model, messages=messages, system=system["content"] or None, config=config
+        )
         seeds = range(config.seed or 0, (config.seed or 0) + int(options.get("n") or 1))
         requests = (
-            [replace(request, config=replace(config, seed=seed)) for seed in seeds] if len(seeds) > 1 else [request]
+            [replace(request, config=replace(config, seed=seed)) for seed in seeds]
+            if len(seeds) > 1
+            else [request]
         )
         return [self._read(signature, lm(each)) for each in requests]
 
     def _read(self, signature: type[Signature], response: Response) -> dict[str, Any]:
-        """Return the outputs in a response, and the probability of yes if it has log-probabilities."""
+        """Return the outputs in a response, and the probability of yes from log-probabilities."""
         outputs = self.parse(signature, response.message.text or "")
-        decisions = [name for name, field in signature.output_fields.items() if field.annotation is bool]
+        decisions = [
+            name for name, field in signature.output_fields.items() if field.annotation is bool
+        ]
         if response.logprobs and decisions:
             shares = [share_of_yes(response, _label(name)) for name in decisions]
             outputs["probability"] = math.prod(shares)
@@ -111,32 +144,59 @@ class PlainTextAdapter(dspy.Adapter):
             (name, field), *_ = fields.items()
             if record := _record_of(field.annotation):
                 return {name: self._records(record, text)}
-            pieces = {name: re.sub(rf"^\W*{_label(name)}\s*:\**\s*", "", text, count=1, flags=re.IGNORECASE)}
+            pieces = {
+                name: re.sub(
+                    rf"^\W*{_label(name)}\s*:\**\s*", "", text, count=1, flags=re.IGNORECASE
+                )
+            }
         else:
             pieces = self._labelled(list(fields), text)
         try:
-            return {name: _value(pieces.get(name, ""), field.annotation) for name, field in fields.items()}
+            return {
+                name: _value(pieces.get(name, ""), field.annotation)
+                for name, field in fields.items()
+            }
         except ValueError as error:
-            raise AdapterParseError("PlainTextAdapter", signature, completion, str(error)) from error
+            raise AdapterParseError(
+                "PlainTextAdapter", signature, completion, str(error)
+            ) from error
 
     def _system(self, signature: type[Signature]) -> str:
-        """Return the instructions as they are, and the form of the outputs unless the completion is one text."""
+        """Return the instructions as they are, and the form of the outputs unless the completion is
+        one text.
+        """
         fields = signature.output_fields
         instructions = str(signature.instructions).strip()
         if len(fields) == 1:
             (field,) = fields.values()
             if (record := _record_of(field.annotation)) is None:
-                form = _form(field.annotation, _description(field) if field.annotation is not str else "")
-                return f"{instructions}\n\nWrite {form}, and nothing else." if form else instructions
+                form = _form(
+                    field.annotation, _description(field) if field.annotation is not str else ""
+                )
+                return (
+                    f"{instructions}\n\nWrite {form}, and nothing else." if form else instructions
+                )
             lines = [f"{_label(name)}: …" for name in record.model_fields]
-            return "\n".join([instructions, "", "Write these lines for each, with an empty line between:", *lines])
-        lines = [f"{_label(name)}: <{_form(field.annotation, _description(field))}>" for name, field in fields.items()]
+            return "\n".join(
+                [
+                    instructions,
+                    "",
+                    "Write these lines for each, with an empty line between:",
+                    *lines,
+                ]
+            )
+        lines = [
+            f"{_label(name)}: <{_form(field.annotation, _description(field))}>"
+            for name, field in fields.items()
+        ]
         return "\n".join([instructions, "", "Write these lines, and nothing else:", *lines])
 
     def _inputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
-        """Return the inputs that have a value as labelled lines; a list of several texts is a line for each.
+        """Return the inputs that have a value as labelled lines; a list of several texts is a line
+        for each.
 
-        Lines of a text that begin like a label of the prompt lose their colon, so that no document writes a verdict.
+        Lines of a text that begin like a label of the prompt lose their colon, so that no document
+        writes a verdict.
         """
         lines, labels = [], {_folded(name) for name in signature.fields}
         for name in signature.input_fields:
@@ -168,7 +228,9 @@ class PlainTextAdapter(dspy.Adapter):
         return [record(**fields) for fields in records]
 
     def _labelled(self, names: list[str], text: str) -> dict[str, str]:
-        """Return the text of every output; the first label may be missing, a preamble before it is dropped."""
+        """Return the text of every output; the first label may be missing, a preamble before it is
+        dropped.
+        """
         head, values = self._split(names, text)
         pieces: dict[str, str] = {}
         for name, value in values:
@@ -178,10 +240,16 @@ class PlainTextAdapter(dspy.Adapter):
         return pieces
 
     def _split(self, names: Iterable[str], text: str) -> tuple[str, list[tuple[str, str]]]:
-        """Return the text before the first label, and the labelled outputs with their text, in order."""
+        """Return the text before the first label, and the labelled outputs with their text, in
+        order.
+        """
         labels = {_label(name).casefold(): name for name in names}
         # Models put numbers and marks before labels at the start of lines.
-        pattern = r"^\W*(?:\d+\W+)?(" + "|".join(map(re.escape, labels)) + r")[ \t]*\d*\**[ \t]*:\**[ \t]*"
+        pattern = (
+            r"^\W*(?:\d+\W+)?("
+            + "|".join(map(re.escape, labels))
+            + r")[ \t]*\d*\**[ \t]*:\**[ \t]*"
+        )
         found = list(re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE))
         starts = [match.start() for match in found] + [len(text)]
         values = [
@@ -195,12 +263,15 @@ PLAIN_TEXT = PlainTextAdapter()
 
 
 def share_of_yes(response: Response, label: str = "") -> float:
-    """Return the probability of "yes" against "no" as the first token, or as the one that follows a label.
+    """Return the probability of "yes" against "no" as the first token, or as the one that follows a
+    label.
 
     A half if the response has no such token.
     """
     text, masses = "", {"yes": 0.0, "no": 0.0}
-    before = re.compile(rf"^{re.escape(label)}: *\Z" if label else r"\A\Z", re.IGNORECASE | re.MULTILINE)
+    before = re.compile(
+        rf"^{re.escape(label)}: *\Z" if label else r"\A\Z", re.IGNORECASE | re.MULTILINE
+    )
     for token in response.logprobs or ():
         if token.token.strip() and before.search(text):
             for top in token.top:
@@ -225,7 +296,10 @@ def _from_json(text: str) -> str:
     blocks = loaded if isinstance(loaded, list) else [loaded]
     if not all(isinstance(block, dict) for block in blocks):
         return text
-    return "\n\n".join("\n".join(f"{_label(key)}: {_shown(value)}" for key, value in each.items()) for each in blocks)
+    return "\n\n".join(
+        "\n".join(f"{_label(key)}: {_shown(value)}" for key, value in each.items())
+        for each in blocks
+    )
 
 
 def _label(name: str) -> str:
@@ -237,12 +311,16 @@ def _description(field: Any) -> str:
 
 
 def _folded(text: str) -> str:
-    """Return the letters of a text as they look: without marks, numbers, what cannot be seen, and other scripts."""
+    """Return the letters of a text as they look: without marks, numbers, what cannot be seen, and
+    other scripts.
+    """
     return _NO_LETTER.sub("", unicodedata.normalize("NFKD", text).casefold().translate(_LOOKALIKES))
 
 
 def _without_labels(text: str, labels: Set[str]) -> str:
-    """Return a text with the first colon of lines that begin with a label, however it is spelt, replaced."""
+    """Return a text with the first colon of lines that begin with a label, however it is spelt,
+    replaced.
+    """
 
     def replaced(match: re.Match[str]) -> str:
         return f"{match[0][:-1]} -" if _folded(match[0]) in labels else match[0]
@@ -282,7 +360,9 @@ def _shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         if any(isinstance(item, BaseModel | Mapping) for item in value):
-            blocks = [[f"{_label(name)}: {text}" for name, text in dict(item).items()] for item in value]
+            blocks = [
+                [f"{_label(name)}: {text}" for name, text in dict(item).items()] for item in value
+            ]
             return "\n\n".join("\n".join(block) for block in blocks)
         numbers = all(isinstance(item, int) for item in value)
         return (", " if numbers else _SEPARATOR).join(map(str, value)) or "none"

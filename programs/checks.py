@@ -6,12 +6,13 @@ from itertools import islice
 
 from rapidfuzz import fuzz
 
-from programs.features import answers_agree
-from programs.languages import LANGUAGES, language_among, name_of
-from programs.text import CAPITALISED, has_words, numbers, plain, tokens
-from programs.words import Language
+from groundset.programs.features import answers_agree
+from groundset.programs.languages import LANGUAGES, language_among, name_of
+from groundset.programs.text import CAPITALISED, has_words, numbers, plain, tokens
+from groundset.programs.words import Language
 
-# A question mark inside a question, such as in a title: lower case follows, and another question mark.
+# A question mark inside a question, such as in a title: lower case follows, and another question
+# mark.
 TELLING = 30  # characters; shorter evidence can stand anywhere by chance
 _INNER = r"\?[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ][^?]*(?=\?)"
 _FIRST = re.compile(rf"[^?]*(?:{_INNER})*\??")
@@ -21,8 +22,8 @@ _NONE = frozenset({"", "-", "none", "n/a"})
 _SHORT_ANSWER = 2  # words; so short an answer may occur in its question by chance
 _LEAST_BARE = 2  # words that must be left when names are taken out, for the language to be told
 _CHECKED_ANSWER = 5  # words; the language of shorter answers is not told reliably
-# Set by hand on quotes with a changed comma, quotation mark or article; not fitted. A quote with one changed word in
-# ten scores about 90.
+# Set by hand on quotes with a changed comma, quotation mark or article; not fitted. A quote with
+# one changed word in ten scores about 90.
 _MIN_RATIO = 88.0  # per cent of matching characters
 _MIN_LENGTH = 3  # characters; shorter quotes match anywhere
 _WORD = re.compile(r"\w+")
@@ -31,7 +32,9 @@ _PIECES = re.compile(r"\s*(?:\|+|\[?(?:\.{3}|…)\]?)\s*")
 
 
 def tidy_question(text: str) -> str:
-    """Return a written question without label, markup or doubled spaces, and without what follows it."""
+    """Return a written question without label, markup or doubled spaces, and without what follows
+    it.
+    """
     text = _LABEL.sub("", plain(" ".join(text.split())))
     found = _FIRST.match(text)
     return re.sub(r"\s+\?$", "?", found[0] if found and found[0].strip(" ?") else text).strip()
@@ -43,7 +46,9 @@ def is_none(text: str) -> bool:
 
 
 def located(passages: Sequence[str], evidence: Sequence[str]) -> list[tuple[int, str]] | None:
-    """Return each piece of evidence, as a passage has it, with the position of the passage; None if one is in none."""
+    """Return each piece of evidence, as a passage has it, with the position of the passage; None if
+    one is in none.
+    """
     found = []
     # The cells of a table's row are pieces, too, and the shortest ones can be found anywhere.
     for piece in [each for each in evidence if len(each) >= _MIN_LENGTH] or evidence:
@@ -56,7 +61,8 @@ def located(passages: Sequence[str], evidence: Sequence[str]) -> list[tuple[int,
 
 
 def stating(passage: str, answer: str, language: Language) -> str | None:
-    """Return the words of a passage that state an answer; None if no sentence has all its content words.
+    """Return the words of a passage that state an answer; None if no sentence has all its content
+    words.
 
     Small models leave their evidence out, or copy it with slips.
     """
@@ -64,14 +70,17 @@ def stating(passage: str, answer: str, language: Language) -> str | None:
         return quote
     wanted = set(language.content_words(answer))
     sentences = language.sentences(passage)
-    found = next((each for each in sentences if wanted and wanted <= set(language.content_words(each))), None)
+    found = next(
+        (each for each in sentences if wanted and wanted <= set(language.content_words(each))), None
+    )
     return find_quote(passage, found) if found else None
 
 
 def written_fault(question: str, answer: str, language: Language, max_words: int = 0) -> str | None:
     """Return why a written question or its answer cannot be used; None if they can.
 
-    The question may contain its answer if it offers several ("Which is older, the weir or the mill?").
+    The question may contain its answer if it offers several ("Which is older, the weir or the
+    mill?").
     """
     if not question or not answer:
         return "no question with an answer was written"
@@ -85,15 +94,20 @@ def written_fault(question: str, answer: str, language: Language, max_words: int
     return None
 
 
-def language_fault(question: str, answer: str, wanted: str, others: Collection[str] = ()) -> str | None:
+def language_fault(
+    question: str, answer: str, wanted: str, others: Collection[str] = ()
+) -> str | None:
     """Return why question or answer are not in the wanted language; None if they are.
 
-    The alternatives are English and ``others``, such as the languages of the passages: which of a few languages a text
-    has is told reliably, even for short texts. Quotations, names and answers of a few words are not checked.
+    The alternatives are English and ``others``, such as the languages of the passages: which of a
+    few languages a text has is told reliably, even for short texts. Quotations, names and answers
+    of a few words are not checked.
     """
     codes = {wanted, "en", *others}
     is_name = 2 * len(CAPITALISED.findall(answer)) > len(tokens(answer))
-    is_checked = len(tokens(answer)) >= _CHECKED_ANSWER and not (is_name or _QUOTED.fullmatch(answer.strip(" .")))
+    is_checked = len(tokens(answer)) >= _CHECKED_ANSWER and not (
+        is_name or _QUOTED.fullmatch(answer.strip(" ."))
+    )
     for what, text in (("question", question), *([("answer", answer)] if is_checked else [])):
         if (found := language_among(_without_names(text), codes)) != wanted:
             return f"the {what} is in {name_of(found)}, not {name_of(wanted)}"
@@ -101,10 +115,12 @@ def language_fault(question: str, answer: str, wanted: str, others: Collection[s
 
 
 def agree(expected: str, found: str, code: str) -> bool | None:
-    """Return whether two answers to a question say the same, as far as their words tell; None if they do not tell.
+    """Return whether two answers to a question say the same, as far as their words tell; None if
+    they do not tell.
 
-    They do if the answer that was found has all content words and numbers of the expected one, is at most twice as long
-    and has as many negations; of a short answer, a part can be enough (:func:`answers_agree`).
+    They do if the answer that was found has all content words and numbers of the expected one, is
+    at most twice as long and has as many negations; of a short answer, a part can be enough
+    (:func:`answers_agree`).
     """
     language = LANGUAGES[code]
     if not language.is_stated(found):
@@ -116,7 +132,11 @@ def agree(expected: str, found: str, code: str) -> bool | None:
     if negations(expected) == negations(found):
         if first and first <= second and amounts <= others and len(second) <= 2 * len(first):
             return True
-        if len(first) <= _CHECKED_ANSWER and amounts == others and answers_agree(found, expected, language):
+        if (
+            len(first) <= _CHECKED_ANSWER
+            and amounts == others
+            and answers_agree(found, expected, language)
+        ):
             return True
     # Of the same unit, other numbers are another answer; "1 hour" may be "60 minutes".
     differ = bool(first & second and amounts and others and not amounts & others)
@@ -126,19 +146,26 @@ def agree(expected: str, found: str, code: str) -> bool | None:
 def negations(text: str) -> int:
     """Return how often a text denies something."""
     return len(
-        re.findall(r"\b(?:not|no|never|without|nicht|kein\w*|ohne|ne|pas|sans|sin|nunca)\b|n['’]t\b", text.lower())
+        re.findall(
+            r"\b(?:not|no|never|without|nicht|kein\w*|ohne|ne|pas|sans|sin|nunca)\b|n['’]t\b",
+            text.lower(),
+        )
     )
 
 
 def _without_names(text: str) -> str:
-    """Return a text without quotations and capitalised words after the first, unless too little is left."""
+    """Return a text without quotations and capitalised words after the first, unless too little is
+    left.
+    """
     first, _, others = _QUOTED.sub(" ", text).partition(" ")
     bare = f"{first} {CAPITALISED.sub(' ', others)}"
     return bare if len(tokens(bare)) >= _LEAST_BARE else text
 
 
 def find_quote(passage: str, quote: str) -> str | None:
-    """Return the words of a passage that match a quote, apart from small differences; None if there are none."""
+    """Return the words of a passage that match a quote, apart from small differences; None if there
+    are none.
+    """
     quote = " ".join(quote.strip(" \"'“”„«»`*").split())
     if len(quote) < _MIN_LENGTH:
         return None
@@ -153,7 +180,9 @@ def find_quote(passage: str, quote: str) -> str | None:
 
 
 def find_quotes(passage: str, quotes: str) -> list[str] | None:
-    """Return the matching words for each piece of a quote with gaps ("…" or "|"); None if a piece is not found."""
+    """Return the matching words for each piece of a quote with gaps ("…" or "|"); None if a piece
+    is not found.
+    """
     pieces = [piece for piece in _PIECES.split(quotes) if len(piece.strip()) >= _MIN_LENGTH]
     found = [find_quote(passage, piece) for piece in pieces]
     kept = [piece for piece in found if piece is not None]
@@ -161,7 +190,7 @@ def find_quotes(passage: str, quotes: str) -> list[str] | None:
 
 
 def _whole_words(text: str, start: int, end: int, quote: str) -> str:
-    """Extend a span of a text to whole words, and further if that makes it more similar to a quote."""
+    """Extend a span of a text to whole words, and further while it gets more similar to a quote."""
     while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
         start -= 1
     ends = [end, *(match.end() for match in islice(_WORD.finditer(text, end), _MAX_EXTENSION))]

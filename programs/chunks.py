@@ -1,29 +1,42 @@
 """Questions that need several passages: recipe ``multi``, and ``multi_context`` of ``evolved``.
 
-combine → is each piece of evidence in a passage? → judge → judge with each passage left out → question
+combine → is each piece of evidence in a passage? → judge → judge with each passage left out →
+question
 """
 
 from collections.abc import Sequence
 
 import dspy
 
-from programs.forms import MULTI, SIMPLE
-from programs.languages import language_of, name_of
-from programs.outcome import RefusedError, Verdict, call, outcome
-from programs.recipe import LENGTHS, SURE, Draft, Passage, Recipe, Search, joined, numbered
-from programs.step import step
-from programs.text import one_line
+from groundset.programs.forms import MULTI, SIMPLE
+from groundset.programs.languages import language_of, name_of
+from groundset.programs.outcome import RefusedError, Verdict, call, outcome
+from groundset.programs.recipe import (
+    LENGTHS,
+    SURE,
+    Draft,
+    Passage,
+    Recipe,
+    Search,
+    joined,
+    numbered,
+)
+from groundset.programs.step import step
+from groundset.programs.text import one_line
 
 
 class SeveralChunks(Recipe):
     """Ask one question that needs several passages.
 
-    The judge reads with each passage left out: if it still gives the same answer, that passage is not needed, whatever
-    it says of the question. A question that needs one passage only is returned as a question about that one.
+    The judge reads with each passage left out: if it still gives the same answer, that passage is
+    not needed, whatever it says of the question. A question that needs one passage only is returned
+    as a question about that one.
     """
 
-    def __init__(self, search: Search | None = None, *, panel: bool = False, about: str = "") -> None:
-        """Build the steps; see :class:`programs.recipe.Recipe`."""
+    def __init__(
+        self, search: Search | None = None, *, panel: bool = False, about: str = ""
+    ) -> None:
+        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
         super().__init__(search, panel=panel, about=about)
         self.combine = step("combine")
 
@@ -38,8 +51,8 @@ class SeveralChunks(Recipe):
     ) -> dspy.Prediction:
         """Return a question about at least two passages, each with its title and headings.
 
-        The other inputs are those of :class:`programs.onechunk.OneChunk`, the outputs those of
-        :func:`programs.outcome.outcome`.
+        The other inputs are those of :class:`groundset.programs.onechunk.OneChunk`, the outputs
+        those of :func:`groundset.programs.outcome.outcome`.
         """
         titles = list(topics) or [""] * len(passages)
         read = [Passage(text, title) for text, title in zip(passages, titles, strict=True)]
@@ -69,7 +82,9 @@ class SeveralChunks(Recipe):
     def _combined(
         self, read: Sequence[Passage], asked: Sequence[str], answers: str, language: str, code: str
     ) -> tuple[str, Draft, list[tuple[int, str]]]:
-        """Return the kind and the draft that was written, and its evidence with the positions of the passages."""
+        """Return the kind and the draft that was written, and its evidence with the positions of
+        the passages.
+        """
         written = call(
             self.combine,
             about=self.about,
@@ -84,7 +99,8 @@ class SeveralChunks(Recipe):
     def needing(self, draft: Draft, read: Sequence[Passage], code: str) -> tuple[Draft, list[int]]:
         """Return a question that the judge keeps, with the positions of the passages that it needs.
 
-        The judge reads with each passage left out first: what one passage answers need not be read with both.
+        The judge reads with each passage left out first: what one passage answers need not be read
+        with both.
         """
         kept = list(range(len(read)))
         decision: Verdict | None = None
@@ -92,12 +108,18 @@ class SeveralChunks(Recipe):
             others = [other for other in kept if other != place]
             if not others:
                 break
-            without, found = self.judged(draft, joined([read[other] for other in others]), least=SURE)
+            without, found = self.judged(
+                draft, joined([read[other] for other in others]), least=SURE
+            )
             if self.agrees(draft, found, code) if found else without.good:
                 kept, decision = others, without
         if decision is None:
             return self.checked(draft, joined(read), code=code, rewrite=False), kept
         if not decision.good:
-            reason = f"{len(kept)} of {len(read)} passages answer it, and with these: {decision.reason}"
-            raise RefusedError("needed", reason, question=draft.question, probability=decision.probability)
+            reason = (
+                f"{len(kept)} of {len(read)} passages answer it, and with these: {decision.reason}"
+            )
+            raise RefusedError(
+                "needed", reason, question=draft.question, probability=decision.probability
+            )
         return draft._replace(probability=decision.probability), kept

@@ -1,18 +1,30 @@
-"""Easy facts of English passages: an answer in a sentence, and the words that its question begins with.
+"""Easy facts of English passages: an answer in a sentence, and the words that its question begins
+with.
 
-Small models use a wrong question word or two verbs in half of their questions. So the word order is taken from the
-syntax: question word, auxiliary, subject, verb, rest of the clause. Like Heilman and Smith, "Good Question! Statistical
-Ranking for Question Generation" (2010), rules generate many candidates, and a judge ranks them. The limits and scores
-were set by hand on data/samples and 16 articles.
+Small models use a wrong question word or two verbs in half of their questions. So the word order is
+taken from the
+syntax: question word, auxiliary, subject, verb, rest of the clause. Like Heilman and Smith, "Good
+Question! Statistical Ranking for Question Generation" (2010), rules generate many candidates, and a
+judge ranks them. The limits and scores were set by hand on data/samples and 16 articles.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from programs import english_syntax as syntax
-from programs.languages import ENGLISH
-from programs.text import CAPITALISED, CODE, NAME, NUMBER, SENTENCE_END, has_words, title_of, tokens, without_brackets
+from groundset.programs import english_syntax as syntax
+from groundset.programs.languages import ENGLISH
+from groundset.programs.text import (
+    CAPITALISED,
+    CODE,
+    NAME,
+    NUMBER,
+    SENTENCE_END,
+    has_words,
+    title_of,
+    tokens,
+    without_brackets,
+)
 
 _MAX_CHARACTERS = 2_000  # of a sentence; a huge number is one word, but takes minutes to search
 _SENTENCE_WORDS = range(7, 61)
@@ -24,7 +36,8 @@ _MAX_DEFINED_WORDS = 6
 _MAX_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
 _MONTH = f"(?:{ENGLISH.months})"
 _UNIT = (
-    r"(?:%|km|cm|mm|kg|per cent|percent|(?:milli|kilo|centi)?(?:met(?:re|er)s?|grams?|tonnes?|lit(?:re|er)s?)|tonnes|"
+    r"(?:%|km|cm|mm|kg|per"
+    r" cent|percent|(?:milli|kilo|centi)?(?:met(?:re|er)s?|grams?|tonnes?|lit(?:re|er)s?)|tonnes|"
     r"tons|miles|feet|years?|months?|weeks?|days?|hours?|minutes?|seconds?|million|billion|thousand|people|members|"
     r"residents|employees|euros?|dollars?|pounds|votes)"
 )
@@ -45,13 +58,20 @@ _NUMBER_MODIFIERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNT_PREPOSITIONS = frozenset({"after", "for", "within", "over", "by"})
 _BY_LABEL = {"ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
 _THINGS = frozenset({"PRODUCT", "WORK_OF_ART", "FAC", "LAW", "EVENT"})
-_TITLE = r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
-_INCOMPLETE = r"What percentage|How many (?:hundred|thousand|million|billion)"  # they lack "of what"
-_LOOSE = frozenset({"no", "same", "such", "other", "another", "own", "few", "many", "more", "several"})
+_TITLE = (
+    r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
+)
+_INCOMPLETE = (  # they lack "of what"
+    r"What percentage|How many (?:hundred|thousand|million|billion)"
+)
+_LOOSE = frozenset(
+    {"no", "same", "such", "other", "another", "own", "few", "many", "more", "several"}
+)
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
-# Returns the spaCy document of each sentence, with tags, dependencies and entities; a batch takes half the time.
+# Returns the spaCy document of each sentence, with tags, dependencies and entities; a batch takes
+# half the time.
 Parse = Callable[[Sequence[str]], Sequence[Any]]
 
 
@@ -76,9 +96,13 @@ class _Asked(NamedTuple):
 
 
 def easy_facts(passage: str, topic: str, parse: Parse) -> list[Fact]:
-    """Return the facts of an English passage whose question can be understood alone, the most promising first."""
+    """Return the facts of an English passage whose question can be understood alone, the most
+    promising first.
+    """
     topic = re.sub(r"^About (?=the |[A-Z])", "", topic)  # such a title is a page's, not the thing's
-    scored = ((sentence, _sentence_score(sentence, topic)) for sentence in ENGLISH.sentences(passage))
+    scored = (
+        (sentence, _sentence_score(sentence, topic)) for sentence in ENGLISH.sentences(passage)
+    )
     usable = [(sentence, score) for sentence, score in scored if score]
     parsed = parse([without_brackets(sentence) for sentence, _ in usable])
     found: list[tuple[float, Fact]] = []
@@ -93,11 +117,17 @@ def easy_facts(passage: str, topic: str, parse: Parse) -> list[Fact]:
 def without_answer(question: str, answer: str) -> str:
     """Return a question for a time without its own answer, which small models often copy.
 
-    An example is "In which year did the mill burn in 1893?". Only a phrase with a preposition is removed.
+    An example is "In which year did the mill burn in 1893?". Only a phrase with a preposition is
+    removed.
     """
-    if not re.match(r"(?:(?:in|on|at) )?(?:what|which) (?:year|date|day|month)|when\b", question, re.IGNORECASE):
+    if not re.match(
+        r"(?:(?:in|on|at) )?(?:what|which) (?:year|date|day|month)|when\b", question, re.IGNORECASE
+    ):
         return question
-    phrase = rf",?\s+(?:in the year|in|on|since|by|until|from|of)\s+{re.escape(answer)}(?!\w),?(?=\s|\?|$)"
+    phrase = (
+        r",?\s+(?:in the"
+        rf" year|in|on|since|by|until|from|of)\s+{re.escape(answer)}(?!\w),?(?=\s|\?|$)"
+    )
     shorter = re.sub(phrase, "", question, count=1, flags=re.IGNORECASE)
     return shorter if len(tokens(shorter)) >= _QUESTION_WORDS.start else question
 
@@ -109,22 +139,35 @@ def _sentence_score(sentence: str, topic: str) -> float:
     body, words = set(ENGLISH.content_words(sentence)), len(tokens(sentence))
     is_whole = SENTENCE_END.search(sentence) and re.match(r"[\"“(*_]*[^\W_a-zß-ÿ]", sentence)
     citations = len(ENGLISH.citation.findall(sentence))
-    if words not in _SENTENCE_WORDS or not is_whole or citations > 1 or len(CODE.findall(sentence)) > 4:
+    if (
+        words not in _SENTENCE_WORDS
+        or not is_whole
+        or citations > 1
+        or len(CODE.findall(sentence)) > 4
+    ):
         return 0.0
     names = sum(match.start() > 0 for match in CAPITALISED.finditer(sentence))
     score = 1.0 + 0.25 * min(3, names) + 0.15 * min(2, len(NUMBER.findall(sentence)))
     score += 0.5 * bool(set(ENGLISH.content_words(topic)) & body)
-    score -= bool(ENGLISH.dependent_start.match(sentence)) + 0.25 * len(ENGLISH.loose_pronoun.findall(sentence))
+    score -= bool(ENGLISH.dependent_start.match(sentence)) + 0.25 * len(
+        ENGLISH.loose_pronoun.findall(sentence)
+    )
     return max(0.0, score - 0.7 * ENGLISH.refers_to_text(sentence))
 
 
 def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
-    """Return the questions about a parsed sentence that can be understood alone, the most promising first."""
+    """Return the questions about a parsed sentence that can be understood alone, the most promising
+    first.
+    """
     title, found = title_of(topic), dict[str, _Asked]()
     known = set(title.casefold().split())
     for answer in _answers(sentence):
         words = answer.casefold().split()
-        if 0 < len(words) < 10 and not known.issuperset(words) and not re.fullmatch(r"\d{1,3}", answer):
+        if (
+            0 < len(words) < 10
+            and not known.issuperset(words)
+            and not re.fullmatch(r"\d{1,3}", answer)
+        ):
             one = _named(_ask(sentence, answer, title), topic, passage)
             if one and not any(answer in other for other in found):
                 found[answer] = one
@@ -133,16 +176,21 @@ def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
         if verb is None or not subject or subject[0].isdigit():
             continue
         for explanation in (*_definitions(clause, verb, subject), *_reasons(clause, verb, subject)):
-            if (one := _named(explanation, topic, passage, _EXPLAINED_WORDS)) and one.answer not in found:
+            if (
+                one := _named(explanation, topic, passage, _EXPLAINED_WORDS)
+            ) and one.answer not in found:
                 found[one.answer] = one
     return sorted(found.values(), key=lambda one: (-one.score, one.answer))
 
 
-def _named(asked: _Asked | None, topic: str, passage: str, words: range = _QUESTION_WORDS) -> _Asked | None:
-    """Return a question with names in full; None if it is not well-formed, or not clear without the passage.
+def _named(
+    asked: _Asked | None, topic: str, passage: str, words: range = _QUESTION_WORDS
+) -> _Asked | None:
+    """Return a question with names in full; None if it is not well-formed, or not clear without the
+    passage.
 
-    The title or a name must identify the subject, unless the sentence is a general statement. Abbreviations ("the CDP")
-    do not count, nor do single names that are not in title or headings.
+    The title or a name must identify the subject, unless the sentence is a general statement.
+    Abbreviations ("the CDP") do not count, nor do single names that are not in title or headings.
     """
     if asked is None:
         return None
@@ -165,9 +213,13 @@ def _named(asked: _Asked | None, topic: str, passage: str, words: range = _QUEST
         return named
     if not (asked.of_subject or asked.defines):
         single = subject.pos_ == "PROPN" and syntax.is_bare(subject) and full == text
-        if (single and subject.text.casefold() not in tokens(topic)) or not syntax.is_anchored(subject):
+        if (single and subject.text.casefold() not in tokens(topic)) or not syntax.is_anchored(
+            subject
+        ):
             return None
-    names = [token.text for token in sentence if token.pos_ == "PROPN" and token.text in full.split()]
+    names = [
+        token.text for token in sentence if token.pos_ == "PROPN" and token.text in full.split()
+    ]
     return named if any(name[:1].isupper() and not name.isupper() for name in names) else None
 
 
@@ -176,12 +228,15 @@ def _answers(sentence: Any) -> Iterator[str]:
     objects = [
         chunk.text
         for chunk in sentence.noun_chunks
-        if chunk.root.dep_ == "dobj" and not any(token.pos_ == "PRON" or token.lower_ in _LOOSE for token in chunk)
+        if chunk.root.dep_ == "dobj"
+        and not any(token.pos_ == "PRON" or token.lower_ in _LOOSE for token in chunk)
     ]
     counted = [
         sentence[entity.start : entity.root.head.i + 1].text
         for entity in sentence.ents
-        if entity.label_ == "CARDINAL" and entity.root.dep_ == "nummod" and entity.root.head.i == entity.end
+        if entity.label_ == "CARDINAL"
+        and entity.root.dep_ == "nummod"
+        and entity.root.head.i == entity.end
     ]
     entities = [entity.text for entity in sentence.ents if entity.label_ != "ORDINAL"]
     bare = r"^(?:about|some|nearly|almost|only|over|around|the|an?) "
@@ -202,7 +257,11 @@ def _spans(sentence: str) -> list[str]:
 
 def _ask(sentence: Any, answer: str, title: str) -> _Asked | None:
     start = sentence.text.find(answer)
-    span: Any = sentence.char_span(start, start + len(answer), alignment_mode="strict") if start >= 0 else None
+    span: Any = (
+        sentence.char_span(start, start + len(answer), alignment_mode="strict")
+        if start >= 0
+        else None
+    )
     for clause in syntax.clauses(sentence) if span is not None else ():
         path, verb = syntax.path_to(span.root, clause.verb), syntax.verb_of(clause.verb)
         if verb is None or not path or any(token.pos_ in ("VERB", "AUX") for token in path):
@@ -234,41 +293,84 @@ def _ask_for_subject(
 def _ask_for_rest(
     clause: syntax.Clause, verb: syntax.Verb, span: Any, path: list[Any], answer: str, title: str
 ) -> tuple[str, float] | None:
-    """Ask for an object, a time, a place or an amount: "In which year did Mozilla promote Brendan Eich"."""
+    """Ask for an object, a time, a place or an amount: "In which year did Mozilla promote Brendan
+    Eich".
+    """
     subject, top = syntax.subject_of(clause.subject, title), path[-1]
-    if not subject or subject[0].isdigit() or (top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod")):
+    if (
+        not subject
+        or subject[0].isdigit()
+        or (top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod"))
+    ):
         return None
-    label, form, preposition = syntax.label_of(span), _question_words(span, answer), top.text.casefold()
+    label, form, preposition = (
+        syntax.label_of(span),
+        _question_words(span, answer),
+        top.text.casefold(),
+    )
     rest = f"{verb.auxiliary} {subject} {verb.rest} {syntax.rest_of(clause, top.i)}"
     dependencies = [token.dep_ for token in path]
-    if dependencies[-1] == "prep" and preposition in _AMOUNT_PREPOSITIONS and form.startswith("How many "):
+    if (
+        dependencies[-1] == "prep"
+        and preposition in _AMOUNT_PREPOSITIONS
+        and form.startswith("How many ")
+    ):
         return (f"{top.text.capitalize()} h{form[1:]} {rest}", 1.2) if len(path) < 4 else None
     if label in syntax.TIMES or form in ("In which year", "On what date"):
-        word = "" if re.search(r"\btimes\b", rest) else _time_words(span, top, dependencies, form, answer)
+        word = (
+            ""
+            if re.search(r"\btimes\b", rest)
+            else _time_words(span, top, dependencies, form, answer)
+        )
         return (f"{word} {rest}", 1.6) if word else None
     counts = len(path) == 2 and dependencies[0] in _NUMBER_MODIFIERS
     if dependencies[-1] in ("dobj", "attr") and (len(path) == 1 or counts):
         return _ask_for_object(span, top, rest, label, form)
-    if dependencies == ["pobj", "prep"] and label in syntax.PLACES and preposition in ("in", "at", "to", "into"):
+    if (
+        dependencies == ["pobj", "prep"]
+        and label in syntax.PLACES
+        and preposition in ("in", "at", "to", "into")
+    ):
         return f"Where {rest}", 1.3
     after = span.doc[span.end : span.end + 2]
     is_listed = len(after) == 2 and after[0].text in (",", "and", "&") and after[1].pos_ == "PROPN"
-    if dependencies == ["pobj", "agent"] and verb.passive and label in ("PERSON", "ORG") and not is_listed:
+    if (
+        dependencies == ["pobj", "agent"]
+        and verb.passive
+        and label in ("PERSON", "ORG")
+        and not is_listed
+    ):
         return f"By {'whom' if label == 'PERSON' else 'which organization'} {rest}", 1.5
     return None
 
 
-def _ask_for_object(span: Any, top: Any, rest: str, label: str, form: str) -> tuple[str, float] | None:
+def _ask_for_object(
+    span: Any, top: Any, rest: str, label: str, form: str
+) -> tuple[str, float] | None:
     if form:
-        of_what = syntax.text_of(token for token in top.subtree if token.i >= span.end and token.i > top.i)
-        others = any(child.dep_ in ("dobj", "attr") and child.i != top.i for child in top.head.children)
+        of_what = syntax.text_of(
+            token for token in top.subtree if token.i >= span.end and token.i > top.i
+        )
+        others = any(
+            child.dep_ in ("dobj", "attr") and child.i != top.i for child in top.head.children
+        )
         if others or re.match(_INCOMPLETE, form) or (top.dep_ == "attr" and form != "How much"):
             return None
         return (f"{form} {of_what} {rest}" if of_what.startswith("of ") else f"{form} {rest}"), 1.5
     answered = range(span.start, span.end)
-    extra = [token for token in top.subtree if token.dep_ not in ("det", "punct") and token.i not in answered]
+    extra = [
+        token
+        for token in top.subtree
+        if token.dep_ not in ("det", "punct") and token.i not in answered
+    ]
     joined = any(child.dep_ == "conj" for child in top.children)
-    if joined or top.dep_ == "attr" or label in _AMOUNTS or len(extra) > 1 or not syntax.is_informative(span):
+    if (
+        joined
+        or top.dep_ == "attr"
+        or label in _AMOUNTS
+        or len(extra) > 1
+        or not syntax.is_informative(span)
+    ):
         return None  # "What is X" is too vague
     return f"{'Who' if label == 'PERSON' else 'What'} {rest}", 0.9
 
@@ -276,12 +378,18 @@ def _ask_for_object(span: Any, top: Any, rest: str, label: str, form: str) -> tu
 def _time_words(span: Any, top: Any, dependencies: list[str], form: str, answer: str) -> str:
     """Return the question words for a point in time; empty for a period or one of several times."""
     allowed = {"pobj", "prep", "npadvmod", *_NUMBER_MODIFIERS}
-    if not allowed.issuperset(dependencies) or len(dependencies) > 2 or dependencies[-1] not in ("prep", "npadvmod"):
+    if (
+        not allowed.issuperset(dependencies)
+        or len(dependencies) > 2
+        or dependencies[-1] not in ("prep", "npadvmod")
+    ):
         return ""
     if top.dep_ == "prep" and top.text.casefold() not in ("in", "on", "at", "during"):
         return ""
     after = span.doc[span.end].text.casefold() if span.end < len(span.doc) else ""
-    if after in ("to", "until", "and", "or", "–", "-") or any(child.dep_ == "conj" for child in span.root.children):
+    if after in ("to", "until", "and", "or", "–", "-") or any(
+        child.dep_ == "conj" for child in span.root.children
+    ):
         return ""
     if form in ("In which year", "On what date"):
         return form
@@ -297,11 +405,17 @@ def _subject_word(span: Any, label: str, answer: str) -> str:
         return ""
     if label in _BY_LABEL:  # a single word is often wrongly labelled as an organization
         return _BY_LABEL[label] if len(answer.split()) > 1 or label != "ORG" else ""
-    return "What" if label in _THINGS or (span.root.pos_ != "PROPN" and syntax.is_informative(span)) else ""
+    return (
+        "What"
+        if label in _THINGS or (span.root.pos_ != "PROPN" and syntax.is_informative(span))
+        else ""
+    )
 
 
 def _question_words(span: Any, answer: str) -> str:
-    """Return the question words for the form of an answer; a number in words counts the noun after it."""
+    """Return the question words for the form of an answer; a number in words counts the noun after
+    it.
+    """
     if re.fullmatch(r"1\d{3}|20\d\d", answer):
         return "In which year"
     if _DATE.fullmatch(answer):
@@ -312,10 +426,14 @@ def _question_words(span: Any, answer: str) -> str:
         return "How much"
     counted = re.fullmatch(r"(?:about |up to )?\d+(?:[.,]\d+)* ([^\W\d_]{3,})", answer)
     if counted and counted[1].casefold() not in _MULTIPLES:
-        return "" if span[-1].tag_ == "NN" and answer[0].isdigit() else f"How many {counted[1]}"  # "1947 cookbook"
+        return (
+            "" if span[-1].tag_ == "NN" and answer[0].isdigit() else f"How many {counted[1]}"
+        )  # "1947 cookbook"
     if not counted and re.match(r"(?:because|since)\b", answer):
         return "Why"
-    counts = len(span) > 1 and span[-1].tag_ == "NNS" and all(token.pos_ == "NUM" for token in span[:-1])
+    counts = (
+        len(span) > 1 and span[-1].tag_ == "NNS" and all(token.pos_ == "NUM" for token in span[:-1])
+    )
     return f"How many {span[-1].text}" if counts else ""
 
 
@@ -332,23 +450,40 @@ def _definitions(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iter
         fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
         if fits and ((noun.tag_ == "NNS" and not articles) or _ARTICLES.issuperset(articles)):
             person = clause.subject.ent_type_ == "PERSON"
-            # In the past tense there are many possible answers; single words are often wrongly labelled as persons.
+            # In the past tense there are many possible answers; single words are often wrongly
+            # labelled as persons.
             if (person and " " in subject) or (not person and clause.verb.tag_ != "VBD"):
-                yield _Asked(answer, f"{'Who' if person else 'What'} {verb.auxiliary} {subject}", clause, 1.3, True)
+                yield _Asked(
+                    answer,
+                    f"{'Who' if person else 'What'} {verb.auxiliary} {subject}",
+                    clause,
+                    1.3,
+                    True,
+                )
 
 
 def _reasons(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator[_Asked]:
     """Ask why, for a clause with "because" or "so that", a phrase with "due to", or a purpose."""
     for child in clause.verb.children:
-        if child.i < clause.verb.i or child.dep_ not in ("advcl", "prep") or not _gives_reason(clause, child):
+        if (
+            child.i < clause.verb.i
+            or child.dep_ not in ("advcl", "prep")
+            or not _gives_reason(clause, child)
+        ):
             continue
         answer, rest = syntax.text_of(child.subtree), syntax.rest_of(clause, child.i)
-        if len(answer.split()) in _ANSWER_WORDS and not ENGLISH.refers_to_text(answer) and (verb.rest or rest):
+        if (
+            len(answer.split()) in _ANSWER_WORDS
+            and not ENGLISH.refers_to_text(answer)
+            and (verb.rest or rest)
+        ):
             yield _Asked(answer, f"Why {verb.auxiliary} {subject} {verb.rest} {rest}", clause, 1.4)
 
 
 def _gives_reason(clause: syntax.Clause, part: Any) -> bool:
-    """Return whether a part of a clause is a reason: "so that it can hide" is one, "so that it is deaf" is not."""
+    """Return whether a part of a clause is a reason: "so that it can hide" is one, "so that it is
+    deaf" is not.
+    """
     first, second = (token.lower_ for token in part.doc[part.left_edge.i : part.left_edge.i + 2])
     if not syntax.ends_at_punctuation(part.right_edge) or re.search(
         "[;:]", part.doc[clause.verb.i : part.left_edge.i].text

@@ -1,27 +1,47 @@
 """Parsed English sentences: their clauses, verbs and subjects, and the text of their parts.
 
-Sentences and tokens are those of spaCy's English pipelines (Penn Treebank tags, ClearNLP dependencies, OntoNotes
-entities). The limits were set by hand on data/samples and 16 articles.
+Sentences and tokens are those of spaCy's English pipelines (Penn Treebank tags, ClearNLP
+dependencies, OntoNotes entities). The limits were set by hand on data/samples and 16 articles.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from programs.languages import ENGLISH
-from programs.text import has_words, without_brackets
-from programs.text import tokens as split_words
+from groundset.programs.languages import ENGLISH
+from groundset.programs.text import has_words, without_brackets
+from groundset.programs.text import tokens as split_words
 
 TIMES, PLACES = frozenset({"DATE", "TIME"}), frozenset({"GPE", "LOC", "FAC"})
-_NAMING = frozenset({"compound", "poss", "nmod", "appos", "amod", "nummod", "prep"})  # modifiers that identify a noun
+_NAMING = frozenset(
+    {"compound", "poss", "nmod", "appos", "amod", "nummod", "prep"}
+)  # modifiers that identify a noun
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _ASIDES = frozenset({"relcl", "appos", "acl", "advcl", "prep"})
 _LEFT_OUT = frozenset(
-    {*_SUBJECTS, "aux", "auxpass", "neg", "punct", "cc", "conj", "prt", "mark", "advmod", "advcl", "parataxis", "expl"}
+    {
+        *_SUBJECTS,
+        "aux",
+        "auxpass",
+        "neg",
+        "punct",
+        "cc",
+        "conj",
+        "prt",
+        "mark",
+        "advmod",
+        "advcl",
+        "parataxis",
+        "expl",
+    }
 )
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
-_POINTING = frozenset({"this", "that", "these", "those", "such", "both", "another", "other", "others"})
-_NEARLY_NOT = frozenset({"seldom", "rarely", "hardly", "barely", "scarcely", "never", "nearly", "almost"})
+_POINTING = frozenset(
+    {"this", "that", "these", "those", "such", "both", "another", "other", "others"}
+)
+_NEARLY_NOT = frozenset(
+    {"seldom", "rarely", "hardly", "barely", "scarcely", "never", "nearly", "almost"}
+)
 _DASHES = ("–", "—")
 _MAX_SUBJECT_WORDS, _MAX_NAME_WORDS = 14, 6
 _GIVEN_NAME = r"\b[^\W\d_a-zß-ÿ][\w’'-]*"
@@ -44,23 +64,29 @@ class Clause(NamedTuple):
 
 
 def clauses(sentence: Any) -> Iterator[Clause]:
-    """Yield the main clause and those joined to it by conjunctions; the latter may share the first subject."""
+    """Yield the main clause and those joined to it by conjunctions; the latter may share the first
+    subject.
+    """
     roots = [token for token in sentence if token.dep_ == "ROOT"]
     first, todo = None, roots if len(roots) == 1 else []
     while todo:
         verb = todo.pop(0)
-        subjects = [child for child in verb.children if child.dep_ in _SUBJECTS and child.i < verb.i]
+        subjects = [
+            child for child in verb.children if child.dep_ in _SUBJECTS and child.i < verb.i
+        ]
         if verb.pos_ not in ("VERB", "AUX") or len(subjects) > 1 or not (subjects or first):
             return
         subject = subjects[0] if subjects else first
         first = first or subject
-        if subjects or verb.tag_ in _DO:  # "was sold and moved": verbs that share an auxiliary are skipped
+        if (
+            subjects or verb.tag_ in _DO
+        ):  # "was sold and moved": verbs that share an auxiliary are skipped
             yield Clause(verb, subject)
         todo += [child for child in verb.children if child.dep_ == "conj"]
 
 
 def path_to(token: Any, verb: Any) -> list[Any] | None:
-    """Return the tokens from one up to a child of a verb; None if it does not depend on the verb."""
+    """Return the tokens from one up to a child of a verb; None if it does not depend on it."""
     found = []
     while token.i != verb.i:
         found.append(token)
@@ -71,8 +97,12 @@ def path_to(token: Any, verb: Any) -> list[Any] | None:
 
 
 def verb_of(verb: Any) -> Verb | None:
-    """Return the parts of a finite verb with its auxiliaries; None if no question can be built from them."""
-    auxiliaries = [child for child in verb.children if child.dep_ in ("aux", "auxpass") and child.i < verb.i]
+    """Return the parts of a finite verb with its auxiliaries; None if no question can be built from
+    them.
+    """
+    auxiliaries = [
+        child for child in verb.children if child.dep_ in ("aux", "auxpass") and child.i < verb.i
+    ]
     negated = any(child.dep_ == "neg" for child in verb.children)
     times = {token.i for entity in verb.doc.ents if entity.label_ in TIMES for token in entity}
     # "took over" has a particle, "broke on 12 May" has none.
@@ -83,7 +113,9 @@ def verb_of(verb: Any) -> Verb | None:
     if auxiliaries:
         first, *others = (token.text.lower() for token in auxiliaries)
         rest = " ".join([*(["not"] if negated else []), *others, verb.text]) + particle
-        return Verb(first, rest, f"{first} {rest}", any(token.dep_ == "auxpass" for token in auxiliaries))
+        return Verb(
+            first, rest, f"{first} {rest}", any(token.dep_ == "auxpass" for token in auxiliaries)
+        )
     if negated or verb.tag_ not in _DO:
         return None
     if verb.lemma_ == "be":
@@ -92,19 +124,27 @@ def verb_of(verb: Any) -> Verb | None:
 
 
 def subject_of(subject: Any, title: str) -> str:
-    """Return the words of a subject, or the title if the subject is a bare noun in it; empty for "it" or "such a"."""
+    """Return the words of a subject, or the title if the subject is a bare noun in it; empty for
+    "it" or "such a".
+    """
     if subject.pos_ == "PRON":
         return ""
     tokens = _without_asides(subject)
     text, first = text_of(tokens), tokens[0]
     if len(tokens) > _MAX_SUBJECT_WORDS or first.lower_ in _POINTING:
         return ""
-    is_name = first.pos_ == "PROPN" or first.ent_type_ or (first.pos_ == "NOUN" and tokens[1:] and tokens[1].is_title)
+    is_name = (
+        first.pos_ == "PROPN"
+        or first.ent_type_
+        or (first.pos_ == "NOUN" and tokens[1:] and tokens[1].is_title)
+    )
     plain = not is_name and first.text[1:] == first.lower_[1:]
     if first.i == 0 and (plain or first.pos_ == "DET"):
         text = text[:1].lower() + text[1:]
     noun = re.fullmatch(r"the ([a-z]+)", text)
-    is_title = noun and ":" not in title and noun[1] in split_words(title) and len(title.split()) < 7
+    is_title = (
+        noun and ":" not in title and noun[1] in split_words(title) and len(title.split()) < 7
+    )
     return title if is_title else text
 
 
@@ -132,7 +172,9 @@ def _without_asides(head: Any) -> list[Any]:
         if token.dep_ in _ASIDES and token.i > head.i:
             inner = [other.i for other in token.subtree]
             before, after = head.doc[inner[0] - 1], head.doc[min(inner[-1] + 1, len(head.doc) - 1)]
-            opens = before.text in (",", "(") or (before.text in _DASHES and head.doc[before.i - 1].whitespace_)
+            opens = before.text in (",", "(") or (
+                before.text in _DASHES and head.doc[before.i - 1].whitespace_
+            )
             closes = after.i > head.right_edge.i or (after.is_punct and after.text != ":")
             if opens and closes:
                 dropped.update((before.i, *inner))
@@ -145,25 +187,36 @@ def leading(head: Any) -> str:
     Empty if they do not end at punctuation, because then the sentence was probably parsed wrongly.
     """
     tokens = _without_asides(head)
-    gap = next((n for n in range(1, len(tokens)) if tokens[n].i != tokens[n - 1].i + 1), len(tokens))
+    gap = next(
+        (n for n in range(1, len(tokens)) if tokens[n].i != tokens[n - 1].i + 1), len(tokens)
+    )
     return text_of(tokens[:gap]) if ends_at_punctuation(tokens[gap - 1]) else ""
 
 
 def is_informative(tokens: Iterable[Any]) -> bool:
-    """Return whether a phrase has more than one noun or adjective; other phrases are rarely good answers."""
+    """Return whether a phrase has more than one noun or adjective; other phrases are rarely good
+    answers.
+    """
     return sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in tokens) > 1
 
 
 def ends_at_punctuation(token: Any) -> bool:
-    """Return whether a token is punctuation, or punctuation or the end of the sentence follows it."""
+    """Return whether a token is punctuation, or that or the end of the sentence follows it."""
     return bool(token.is_punct or token.i + 1 >= len(token.doc) or token.doc[token.i + 1].is_punct)
 
 
 def is_general(clause: Clause) -> bool:
-    """Return whether a clause is a general statement, whose subject needs no name: "folded proteins can"."""
+    """Return whether a clause is a general statement, whose subject needs no name: "folded proteins
+    can".
+    """
     subject, verb = clause.subject, clause.verb
-    tense = next((token for token in verb.children if token.dep_ in ("aux", "auxpass") and token.i < verb.i), verb)
-    kinds = subject.tag_ == "NNS" and not any(child.dep_ in ("det", "poss", "nummod") for child in subject.children)
+    tense = next(
+        (token for token in verb.children if token.dep_ in ("aux", "auxpass") and token.i < verb.i),
+        verb,
+    )
+    kinds = subject.tag_ == "NNS" and not any(
+        child.dep_ in ("det", "poss", "nummod") for child in subject.children
+    )
     described = any(child.dep_ in ("amod", "compound") for child in subject.children)
     return kinds and described and tense.tag_ in ("VBZ", "VBP", "MD")
 
@@ -172,11 +225,15 @@ def is_bare(noun: Any) -> bool:
     """Return whether a noun has only an article, so that only its passage identifies it."""
     after = noun.doc[noun.i + 1 : noun.i + 2]
     joined = any(token.pos_ in ("NOUN", "PROPN", "NUM") for token in after)
-    return not joined and not any(child.dep_ in _NAMING or child.i < noun.i - 1 for child in noun.children)
+    return not joined and not any(
+        child.dep_ in _NAMING or child.i < noun.i - 1 for child in noun.children
+    )
 
 
 def is_anchored(noun: Any) -> bool:
-    """Return whether a noun is a name, or has a name or a year with it: "the mill of Orsle", but not "the mill"."""
+    """Return whether a noun is a name, or has a name or a year with it: "the mill of Orsle", but
+    not "the mill".
+    """
     if noun.pos_ == "PROPN":
         return noun.i == 0 or noun.nbor(-1).lower_ != "the" or not is_bare(noun)
     if noun.pos_ == "NUM":
@@ -194,26 +251,38 @@ def text_of(tokens: Iterable[Any]) -> str:
     """Return tokens as text, without surrounding punctuation."""
     joined = " ".join("".join(token.text_with_ws for token in tokens).split())
     text = re.sub(r"\s+([,.;)]|[’'](?!\w)|[’']s\b)", r"\1", joined).strip(" ,;:.–—")
-    unclosed = text.count('"') % 2 and re.search(r'(?:^|\s)"[^"]*$', text)  # the closing quote is on another token
+    unclosed = text.count('"') % 2 and re.search(
+        r'(?:^|\s)"[^"]*$', text
+    )  # the closing quote is on another token
     return f'{text}"' if unclosed else text
 
 
 def label_of(span: Any) -> str:
     """Return the label of the entity that contains the root of a span; empty if there is none."""
-    return next((entity.label_ for entity in span.doc.ents if entity.start <= span.root.i < entity.end), "")
+    return next(
+        (entity.label_ for entity in span.doc.ents if entity.start <= span.root.i < entity.end), ""
+    )
 
 
 def is_glued(text: str, verb: Any) -> bool:
-    """Return whether words are adjacent that a comma separates in the sentence: "over the terrace the Brine End"."""
-    after_commas = (token for token in verb.doc[verb.i + 1 :] if token.nbor(-1).text == "," and token.dep_ != "prep")
+    """Return whether words are adjacent that a comma separates in the sentence: "over the terrace
+    the Brine End".
+    """
+    after_commas = (
+        token
+        for token in verb.doc[verb.i + 1 :]
+        if token.nbor(-1).text == "," and token.dep_ != "prep"
+    )
     words = [token.text for token in verb.doc]
     return any(
-        words.count(token.text) == 1 and re.search(rf"\w {re.escape(token.text)}(?!\w)", text) for token in after_commas
+        words.count(token.text) == 1 and re.search(rf"\w {re.escape(token.text)}(?!\w)", text)
+        for token in after_commas
     )
 
 
 def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
-    """Return words of a parsed sentence with names in full: the title for "the League", the full name for a surname.
+    """Return words of a parsed sentence with names in full: the title for "the League", the full
+    name for a surname.
 
     Ambiguous names are not changed.
     """
@@ -223,16 +292,29 @@ def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
     alone = rf"(?<![\w-])[Tt]he {re.escape(head)}(?![\w-])"
     known = has_words(text, name) or ":" in name or not 1 < len(name.split()) <= _MAX_NAME_WORDS
     if not known and head[:1].isupper() and re.search(alone, text):
-        nouns = [token for token in parsed if token.text == head and token.i and token.nbor(-1).lower_ == "the"]
+        nouns = [
+            token
+            for token in parsed
+            if token.text == head and token.i and token.nbor(-1).lower_ == "the"
+        ]
         if all(map(is_bare, nouns)):
             text = re.sub(alone, lambda _: f"the {name}", text, count=1)
-    persons = [entity.root for entity in parsed.ents if entity.label_ == "PERSON" and len(entity) == 1]
     persons = [
-        token for token in persons if token.dep_ != "compound" and (not token.i or token.nbor(-1).lower_ != "the")
+        entity.root for entity in parsed.ents if entity.label_ == "PERSON" and len(entity) == 1
+    ]
+    persons = [
+        token
+        for token in persons
+        if token.dep_ != "compound" and (not token.i or token.nbor(-1).lower_ != "the")
     ]
     for surname in dict.fromkeys(token.text for token in persons):
-        runs = re.findall(rf"((?:{_GIVEN_NAME} )+){re.escape(surname)}\b(?! [A-Z])", f"{title}\n{passage}")
-        given = [[word for word in run.split() if word.casefold() not in ENGLISH.stop_words] for run in runs]
+        runs = re.findall(
+            rf"((?:{_GIVEN_NAME} )+){re.escape(surname)}\b(?! [A-Z])", f"{title}\n{passage}"
+        )
+        given = [
+            [word for word in run.split() if word.casefold() not in ENGLISH.stop_words]
+            for run in runs
+        ]
         given = [words for words in given if words]
         if len({words[-1] for words in given}) != 1 or len(given[0]) >= _MAX_NAME_WORDS:
             continue

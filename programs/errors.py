@@ -8,7 +8,7 @@ class GroundsetError(Exception):
 
 
 class InputError(GroundsetError):
-    """The input or an option is wrong; the message names it and says how to fix it. Exit status 2."""
+    """The input or an option is wrong; the message names it and the mend. Exit status 2."""
 
     exit_code = 2
 
@@ -38,26 +38,34 @@ class ChecksumError(ModelError):
 
 
 class AnswerError(ModelError, InputError):
-    """A model's answers cannot be used, whatever is asked; the message names what to check. Exit status 2."""
+    """A model's answers cannot be used, whatever is asked; the message names what to check. Exit
+    status 2.
+    """
 
 
 class RunError(InputError):
-    """A run folder cannot be used: it is damaged, in use, or was made with other options; the message names it."""
+    """A run folder cannot be used: it is damaged, in use, or was made with other options; the
+    message names it.
+    """
 
 
 class TrackingError(GroundsetError):
-    """The MLflow store cannot be reached or refuses a request; the message names it. Exit status 2."""
+    """The MLflow store, which the message names, fails or refuses a request. Exit status 2."""
 
     exit_code = 2
 
 
 class HubError(GroundsetError):
-    """The Hugging Face Hub cannot be reached or refuses a request; the message says how to fix it. Exit status 2."""
+    """The Hugging Face Hub cannot be reached or refuses a request; the message says how to fix it.
+    Exit status 2.
+    """
 
     exit_code = 2
 
 
 class CompileError(GroundsetError):
-    """A compile cannot be made from what it was given; the message says how to fix it. Exit status 2."""
+    """A compile cannot be made from what it was given; the message says how to fix it. Exit status
+    2.
+    """
 
     exit_code = 2

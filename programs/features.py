@@ -1,4 +1,5 @@
-"""Features of chunks, questions and answers: named numbers, computed without a model, that heads weigh.
+"""Features of chunks, questions and answers: named numbers, computed without a model, that heads
+weigh.
 
 The shipped heads are fitted to exactly these values: a change of one needs new heads.
 """
@@ -7,15 +8,26 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from programs.text import CAPITALISED, CODE, NUMBER, SENTENCE_END, has_words, numbers, share, tokens
-from programs.words import Language
+from groundset.programs.text import (
+    CAPITALISED,
+    CODE,
+    NUMBER,
+    SENTENCE_END,
+    has_words,
+    numbers,
+    share,
+    tokens,
+)
+from groundset.programs.words import Language
 
 _WORD = re.compile(r"[^\W\d_][\w’'-]+")
 _CAPITAL_START = re.compile(r"[\"“(]?[^\W_a-zß-ÿ]")
 _LIST_LINE = re.compile(r"^\s*(?:[-*•|>#+]|\d{1,3}[.)]\s|\[\d+\]|\^)")
 _KEY_LINE = re.compile(r"^\s*[^\s:][^:\n]{0,30}:\s")
 # At most ten initials, or long sequences of them take quadratic time.
-_INITIALS = re.compile(r"\b[A-Z]\.(?:\s?[A-Z]\.){0,9}\s?[A-Z][a-z]+|\b[A-Z][a-z]+,? [A-Z]{1,2}\b(?=[,.;])")
+_INITIALS = re.compile(
+    r"\b[A-Z]\.(?:\s?[A-Z]\.){0,9}\s?[A-Z][a-z]+|\b[A-Z][a-z]+,? [A-Z]{1,2}\b(?=[,.;])"
+)
 _PAGES = re.compile(r"\b\d{1,4}\s?[–-]\s?\d{1,4}\b")
 _MAX_DISTANCE = 60  # words before the first name; more count as this many
 _WINDOW = 6  # words on either side of an answer
@@ -42,7 +54,9 @@ def chunk_features(passage: str, language: Language) -> dict[str, float]:
         "short_line_share": share(sum(len(line) < 40 for line in lines), len(lines)),
         "code": share(len(CODE.findall(text)), max(1, len(text))) * 100,
         "digit_share": share(sum(c.isdigit() for c in text), len(text)),
-        "capital_share": share(sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)),
+        "capital_share": share(
+            sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)
+        ),
         "boilerplate": len(language.boilerplate.findall(text)) * rate,
         "starts_dependent": float(language.dependent_start.match(text) is not None),
         "starts_mid": float(bool(re.match(r"\W*[a-zß-ÿ]", text)) or text[:1] in ",;:)].…"),
@@ -74,7 +88,12 @@ def chunk_features(passage: str, language: Language) -> dict[str, float]:
 def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
     """Return features of how soon and how often a passage names things."""
     found = [s for s in language.sentences(text) if len(tokens(s)) >= 5]
-    inside = {match.group().casefold() for s in found for match in CAPITALISED.finditer(s) if match.start() > 0}
+    inside = {
+        match.group().casefold()
+        for s in found
+        for match in CAPITALISED.finditer(s)
+        if match.start() > 0
+    }
     names = inside - language.stop_words
 
     def is_name(word: str) -> bool:
@@ -87,9 +106,15 @@ def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
     return {
         "first_name": share(first, len(words)),
         "first_name_words": float(min(_MAX_DISTANCE, first)),
-        "pronouns_before_name": float(min(8, len(language.loose_pronoun.findall(" ".join(words[:first]))))),
-        "dependent_share": share(sum(language.dependent_start.match(s) is not None for s in found), len(found)),
-        "definite_share": share(sum(language.definite_start.match(s) is not None for s in found), len(found)),
+        "pronouns_before_name": float(
+            min(8, len(language.loose_pronoun.findall(" ".join(words[:first]))))
+        ),
+        "dependent_share": share(
+            sum(language.dependent_start.match(s) is not None for s in found), len(found)
+        ),
+        "definite_share": share(
+            sum(language.definite_start.match(s) is not None for s in found), len(found)
+        ),
         "head_definite": float(language.definite_start.match(head) is not None),
         "head_dependent": float(language.dependent_start.match(head) is not None),
         "head_named": float(any(map(is_name, head.split()))),
@@ -101,8 +126,11 @@ def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
     }
 
 
-def question_features(question: str, passage: str, language: Language, detected: Language) -> dict[str, float]:
-    """Return the features of a question and of its overlap with its passage, which is in ``language``.
+def question_features(
+    question: str, passage: str, language: Language, detected: Language
+) -> dict[str, float]:
+    """Return the features of a question and of its overlap with its passage, which is in
+    ``language``.
 
     The ``detected`` language of the question is often wrong for short texts.
     """
@@ -138,20 +166,27 @@ def question_features(question: str, passage: str, language: Language, detected:
         "repeated_names": float(len(names) - len({name.casefold() for name in names})),
         "repeats": share(len(words) - len(set(words)), len(words)),
         "capital_or_digit": float(bool(re.match(r"\W*[^\W_a-zß-ÿ]", question))),
-        "generic": float(len(set(body)) < 2 or (not names and not numbers(question) and len(set(body)) < 4)),
+        "generic": float(
+            len(set(body)) < 2 or (not names and not numbers(question) and len(set(body)) < 4)
+        ),
         "ungrammatical": float(bool(language.broken_question.search(question))),
         "broad": float(any(each.broad_question.search(question) for each in either)),
     }
 
 
-def answer_features(passage: str, question: str, answer: str, language: Language) -> dict[str, float]:
+def answer_features(
+    passage: str, question: str, answer: str, language: Language
+) -> dict[str, float]:
     """Return the features of an answer to a question about a passage."""
     stems = language.content_words(answer) or tokens(answer)
     passage_words = set(language.content_words(passage)) | set(tokens(passage))
     question_words = set(language.content_words(question))
     folded, bare = " ".join(passage.split()).casefold(), answer.strip(" .").casefold()
     containing = [s for s in language.sentences(passage) if bare in s.casefold()]
-    shared = (share(len(question_words & set(language.content_words(s))), len(question_words)) for s in containing)
+    shared = (
+        share(len(question_words & set(language.content_words(s))), len(question_words))
+        for s in containing
+    )
     return {
         "words": float(len(tokens(answer))),
         "verbatim": float(" ".join(answer.split()).strip(" .").casefold() in folded),
@@ -165,7 +200,8 @@ def answer_features(passage: str, question: str, answer: str, language: Language
 
 
 def _near(sentence: str, answer: str, question_words: set[str], language: Language) -> float:
-    """Return how many of the content words next to the answer are in the question, 1.0 for two or more.
+    """Return how many of the content words next to the answer are in the question, 1.0 for two or
+    more.
 
     A good question repeats words around its answer, not only the subject of the sentence.
     """
@@ -184,7 +220,9 @@ def kind_agrees(question: str, answer: str, language: Language) -> bool:
         return language.can_be(kind, answer)
     if kind in ("person", "place"):
         plain_number = not re.search(r"[^\W\d_]{3,}", answer)
-        return not plain_number and (kind == "place" or bool(CAPITALISED.search(answer) or len(tokens(answer)) > 1))
+        return not plain_number and (
+            kind == "place" or bool(CAPITALISED.search(answer) or len(tokens(answer)) > 1)
+        )
     return not (kind == "reason" and len(tokens(answer)) < 3)
 
 
@@ -198,29 +236,38 @@ def agreement(first: str, second: str) -> float:
 def answers_agree(found: str, expected: str, language: Language) -> bool:
     """Return whether a found answer agrees with the expected one.
 
-    Most tokens must be the same, and the numbers equal, in digits or words. A shorter answer must be the end of the
-    expected one, apart from function words: a surname agrees with the full name, but "Phoenix" does not agree with
-    "Phoenix Technologies". Of a long phrase, the first words suffice: "a river of Ngorwe" agrees with "a river of
-    Ngorwe that rises in the west".
+    Most tokens must be the same, and the numbers equal, in digits or words. A shorter answer must
+    be the end of the expected one, apart from function words: a surname agrees with the full name,
+    but "Phoenix" does not agree with "Phoenix Technologies". Of a long phrase, the first words
+    suffice: "a river of Ngorwe" agrees with "a river of Ngorwe that rises in the west".
     """
     found, expected = language.in_digits(found), language.in_digits(expected)
     short, full = tokens(found), tokens(expected)
-    if len(short) >= _MIN_PREFIX_WORDS and len(full) >= _MIN_PHRASE_WORDS and short == full[: len(short)]:
+    if (
+        len(short) >= _MIN_PREFIX_WORDS
+        and len(full) >= _MIN_PHRASE_WORDS
+        and short == full[: len(short)]
+    ):
         return True
     words = " ".join(language.content_words(found)), " ".join(language.content_words(expected))
-    if max(agreement(found, expected), agreement(*words)) < _MIN_AGREEMENT or numbers(found) != numbers(expected):
+    if max(agreement(found, expected), agreement(*words)) < _MIN_AGREEMENT or numbers(
+        found
+    ) != numbers(expected):
         return False
     if language.stop_words >= set(short) ^ set(full):
         return True
     return len(short) >= len(full) or bool(numbers(expected)) or short == full[-len(short) :]
 
 
-def asks_for_other_part(question: str, found: str, expected: str, sentence: str, language: Language) -> bool:
+def asks_for_other_part(
+    question: str, found: str, expected: str, sentence: str, language: Language
+) -> bool:
     """Return whether a question contains the expected answer and asks for the found one instead.
 
-    Small models often ask for another part of the sentence than instructed: "On what date did the Star name its
-    editor?", where the editor is the expected answer. The question is still good if the found answer is in the same
-    sentence, has the form that the question asks for, contains a name or number and shares no word with the question.
+    Small models often ask for another part of the sentence than instructed: "On what date did the
+    Star name its editor?", where the editor is the expected answer. The question is still good if
+    the found answer is in the same sentence, has the form that the question asks for, contains a
+    name or number and shares no word with the question.
     """
     return bool(
         has_words(question, expected)
@@ -241,9 +288,11 @@ def words_of(text: str) -> set[str]:
 
 
 def shape(text: str, vocabulary: Collection[str]) -> list[str]:
-    """Return a text as a list of vocabulary words and of classes for all others, so that it generalises over topics.
+    """Return a text as a list of vocabulary words and of classes for all others, so that it
+    generalises over topics.
 
-    Consecutive capitalised words are one ``<name>``, a number is ``<number>``, other words are classed by their ending.
+    Consecutive capitalised words are one ``<name>``, a number is ``<number>``, other words are
+    classed by their ending.
     """
     found = ["<start>"]
     for match in _TOKEN.finditer(text):
@@ -264,5 +313,7 @@ def shape(text: str, vocabulary: Collection[str]) -> list[str]:
 
 def grams(shape: list[str], longest: int = 3) -> Iterator[str]:
     """Yield each n-gram of a shape once, for n up to ``longest``, the shortest first."""
-    ranges = ((start, start + n) for n in range(1, longest + 1) for start in range(len(shape) - n + 1))
+    ranges = (
+        (start, start + n) for n in range(1, longest + 1) for start in range(len(shape) - n + 1)
+    )
     yield from dict.fromkeys(" ".join(shape[start:end]) for start, end in ranges)

@@ -1,16 +1,19 @@
-"""Forms of question: evolutions, which ask for something else, and styles, which word a finished one; a row each."""
+"""Forms of question: evolutions, which ask for something else, and styles, which word a finished
+one; a row each.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from programs.text import numbers, tokens
-from programs.words import Language
+from groundset.programs.text import numbers, tokens
+from groundset.programs.words import Language
 
 _CODE = re.compile(r"^(?:```|~~~)|(?:^ {4}\S.*\n){2}", re.MULTILINE)
 _ROW = re.compile(r"^\s*\|.+\|\s*$", re.MULTILINE)
 _FORMULA = re.compile(
-    r"\$[^$\n]{3,}\$|\\[(\[]|\\(?:frac|sum|int|sqrt|cdot|times)\b|\b\w+ ?= ?[\w(][^=\n]{0,60}[+*/^×·−]"
+    r"\$[^$\n]{3,}\$|\\[(\[]|\\(?:frac|sum|int|sqrt|cdot|times)\b|\b\w+ ?="
+    r" ?[\w(][^=\n]{0,60}[+*/^×·−]"
 )
 _CONDITION = re.compile(
     r"\b(?:if|unless|when|where|until|while|after|before|provided|except|only|within|must|may|wenn|falls|sofern|außer|"
@@ -47,85 +50,98 @@ class Evolution(NamedTuple):
     max_words: int = 30  # of the question
 
 
-SIMPLE, MULTI, UNANSWERABLE, CONVERSATION = "simple", "multi_context", "unanswerable", "conversation"
+SIMPLE, MULTI, UNANSWERABLE, CONVERSATION = (
+    "simple",
+    "multi_context",
+    "unanswerable",
+    "conversation",
+)
 
 EVOLUTIONS: Mapping[str, Evolution] = {
     SIMPLE: Evolution("Asks directly.", "ask directly for what the passage tells"),
     "reasoning": Evolution(
         "Needs two statements of the passage.",
-        "ask for something that no single sentence tells and that follows from two statements of the passage: a rule "
-        "and a case that it settles, a cause and what it led to in the end, or figures of which the one bears on the "
-        "other",
+        "ask for something that no single sentence tells and that follows from two statements of"
+        " the passage: a rule and a case that it settles, a cause and what it led to in the end, or"
+        " figures of which the one bears on the other",
         _has(_SENTENCE, _TWO_STATEMENTS),
     ),
     "conditional": Evolution(
         "Asks under a condition that the passage states.",
-        "ask as somebody does who is in a certain case that the passage names, under a condition or an exception, "
-        "without which the answer would be another one",
+        "ask as somebody does who is in a certain case that the passage names, under a condition or"
+        " an exception, without which the answer would be another one",
         _has(_CONDITION),
     ),
     MULTI: Evolution("Needs several passages."),
     "broaden": Evolution(
         "Asks for a whole list.",
-        "ask for the whole of something of which the passage lists the parts: all reasons, all steps, all conditions",
+        "ask for the whole of something of which the passage lists the parts: all reasons, all"
+        " steps, all conditions",
         _has(_SENTENCE, _TWO_STATEMENTS),
     ),
     "code": Evolution(
         "Asks what code does, or how to do something with it.",
-        "ask about the code of the passage: what it does, which call, option or value does a certain thing, or what "
-        "has to be written to reach something; name the tool or library that it belongs to",
+        "ask about the code of the passage: what it does, which call, option or value does a"
+        " certain thing, or what has to be written to reach something; name the tool or library"
+        " that it belongs to",
         _has(_CODE),
     ),
     "compare": Evolution(
         "Asks how two things in the passage differ.",
-        "ask how two things that the passage speaks of differ or agree in one respect, and name both",
+        "ask how two things that the passage speaks of differ or agree in one respect, and name"
+        " both",
     ),
     "concretise": Evolution(
         "Asks about a specific case.",
-        "ask about one particular case, with the details that somebody in that case would name; what the passage "
-        "states in general must settle it",
+        "ask about one particular case, with the details that somebody in that case would name;"
+        " what the passage states in general must settle it",
     ),
     "constrain": Evolution(
         "Adds a restriction that rules out other answers.",
-        "ask with a restriction that the passage states, such as a place, a group, a limit or a period, so that only "
-        "one answer is left",
+        "ask with a restriction that the passage states, such as a place, a group, a limit or a"
+        " period, so that only one answer is left",
     ),
     "deepen": Evolution(
         "Asks for the mechanism or the reason.",
-        "ask for what lies behind something: the reason, the mechanism or the steps that the passage gives for it",
+        "ask for what lies behind something: the reason, the mechanism or the steps that the"
+        " passage gives for it",
     ),
     "formula": Evolution(
         "Asks about a formula and what its parts stand for.",
-        "ask about the formula of the passage: what it gives, what a part of it stands for, how the result changes "
-        "with a part, or the result for values that the question gives",
+        "ask about the formula of the passage: what it gives, what a part of it stands for, how the"
+        " result changes with a part, or the result for values that the question gives",
         _has(_FORMULA),
     ),
     "hypothetical": Evolution(
         "Asks what would apply in an imagined case.",
-        'ask what would hold if somebody were in a certain situation ("If …, what …?"); what the passage states must '
-        "settle it",
+        'ask what would hold if somebody were in a certain situation ("If …, what …?"); what the'
+        " passage states must settle it",
     ),
-    "simplify": Evolution("Asks in at most 15 plain words.", "ask in plain everyday words, at most fifteen", bool, 15),
+    "simplify": Evolution(
+        "Asks in at most 15 plain words.", "ask in plain everyday words, at most fifteen", bool, 15
+    ),
     "table": Evolution(
         "Asks for something that a table shows.",
-        "ask for something that has to be read off the table of the passage: a value that two headings lead to, the "
-        "largest or smallest of a column, or the difference between two rows; say what the values are of",
+        "ask for something that has to be read off the table of the passage: a value that two"
+        " headings lead to, the largest or smallest of a column, or the difference between two"
+        " rows; say what the values are of",
         _has(_ROW, _LEAST_ROWS),
     ),
     UNANSWERABLE: Evolution(
         "Asks for something that no chunk answers.",
-        "ask for one definite thing that belongs to the matter of the passage and that it leaves open: a figure, a "
-        "name, a date, a reason, a way of doing something, a case that no rule covers. The passage neither states "
-        "the answer nor allows to conclude it, and states what the question takes for granted. As the answer, write "
-        "what is left open; as the evidence, the words that come nearest",
+        "ask for one definite thing that belongs to the matter of the passage and that it leaves"
+        " open: a figure, a name, a date, a reason, a way of doing something, a case that no rule"
+        " covers. The passage neither states the answer nor allows to conclude it, and states what"
+        " the question takes for granted. As the answer, write what is left open; as the evidence,"
+        " the words that come nearest",
     ),
     CONVERSATION: Evolution("Asks a follow-up question, as the second turn of a conversation."),
 }
 
-# What a question can ask for, with default weights. In a million search engine queries, 53 % ask for a description and
-# 47 % for a number, name, place or person; 17 % contain "how" and 2 % "why" (MS MARCO, Bajaj et al. 2016,
-# arXiv:1611.09268). Reasons, conditions and purposes have higher weights, because users of an organisation's documents
-# ask for them.
+# What a question can ask for, with default weights. In a million search engine queries, 53 % ask
+# for a description and 47 % for a number, name, place or person; 17 % contain "how" and 2 % "why"
+# (MS MARCO, Bajaj et al. 2016, arXiv:1611.09268). Reasons, conditions and purposes have higher
+# weights, because users of an organisation's documents ask for them.
 KINDS: Mapping[str, float] = {
     "fact": 4.0,
     "how": 2.0,
@@ -151,46 +167,52 @@ class Style(NamedTuple):
 STYLES: Mapping[str, Style] = {
     "conversational": Style(
         "Words the question as one asks a colleague or a chat assistant.",
-        "Word it in everyday words and in the first or second person, as one asks a colleague or a chat assistant: one "
-        "full question of at most 25 words.",
+        "Word it in everyday words and in the first or second person, as one asks a colleague or a"
+        " chat assistant: one full question of at most 25 words.",
         (4, 30),
     ),
     "terse": Style(
         "Words the question as a query of at most eight words.",
-        "Word it as a search query of at most eight words and no full sentence, as typed in a hurry, but with every "
-        "name and number and with what is asked for.",
+        "Word it as a search query of at most eight words and no full sentence, as typed in a"
+        " hurry, but with every name and number and with what is asked for.",
         (2, 8),
         False,
     ),
     "detailed": Style(
         "Words the question in 25 to 45 words, with the situation that leads to it.",
-        "Word it in 30 to 40 words: first a sentence on what the person who asks is doing, then the full question with "
-        "every name. The situation is everyday and says nothing about the subject that the question does not say.",
+        "Word it in 30 to 40 words: first a sentence on what the person who asks is doing, then the"
+        " full question with every name. The situation is everyday and says nothing about the"
+        " subject that the question does not say.",
         (25, 45),
     ),
     PERSONA: Style(
         "Words the question as a person named by --personas would ask it.",
-        "Word it as {persona} would ask it, in the words and the tone of that person: one full question of at most 30 "
-        "words.",
+        "Word it as {persona} would ask it, in the words and the tone of that person: one full"
+        " question of at most 30 words.",
         (4, 40),
     ),
     LIKE: Style(
         "Words the question in the style of your own queries, given by --like.",
-        "Word it like the examples: about as long, with their grammar, capitals and punctuation, but nothing of what "
-        "they are about.",
+        "Word it like the examples: about as long, with their grammar, capitals and punctuation,"
+        " but nothing of what they are about.",
         (2, 60),
         False,
     ),
 }
 FOLLOW_UP = (
-    "Word it as the next message of this conversation, short and referring back as people speak, with it, they or "
-    "there, or by leaving out what was just said, so that nobody who has not read the conversation can tell what it is "
-    "about: {conversation}"
+    "Word it as the next message of this conversation, short and referring back as people speak,"
+    " with it, they or there, or by leaving out what was just said, so that nobody who has not read"
+    " the conversation can tell what it is about: {conversation}"
 )
 
 
 def wording_fault(
-    style: Style, question: str, wording: str, answer: str, language: Language, examples: Sequence[str] = ()
+    style: Style,
+    question: str,
+    wording: str,
+    answer: str,
+    language: Language,
+    examples: Sequence[str] = (),
 ) -> str | None:
     """Return why the wording of a question is refused; None if simple checks accept it."""
     words, (fewest, most) = len(wording.split()), style.words
@@ -207,7 +229,10 @@ def wording_fault(
     if len(asked & worded) < _KEPT * len(asked):
         return f"it lost what the question asks: {', '.join(sorted(asked - worded))}"
     added = worded - asked
-    if copied := sorted(added & {word for text in examples for word in language.content_words(text) if word.isdigit()}):
+    if copied := sorted(
+        added
+        & {word for text in examples for word in language.content_words(text) if word.isdigit()}
+    ):
         return f"it copies the examples: {', '.join(copied)}"
     wanted = set(language.content_words(answer))
     if wanted and len(added & wanted) > _GIVEN * len(wanted):
@@ -216,7 +241,9 @@ def wording_fault(
 
 
 def refers_back(follow_up: str, question: str, first_turn: str, language: Language) -> bool:
-    """Return whether a stand-alone question has content words of the first turn that the follow-up leaves out."""
+    """Return whether a stand-alone question has content words of the first turn that the follow-up
+    leaves out.
+    """
     words = language.content_words
     return bool((set(words(question)) - set(words(follow_up))) & set(words(first_turn)))
 

@@ -1,7 +1,7 @@
 """The user's own questions: recipe ``given``.
 
-is it a question? → search → judge reads the passages one by one → none answers: the best few together, then with each
-left out → evidence → question; or no passage answers it
+is it a question? → search → judge reads the passages one by one → none answers: the best few
+together, then with each left out → evidence → question; or no passage answers it
 """
 
 from collections.abc import Sequence
@@ -9,28 +9,30 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from programs.checks import find_quote, stating
-from programs.forms import MULTI, SIMPLE, UNANSWERABLE
-from programs.languages import LANGUAGES, language_of
-from programs.outcome import RefusedError, Verdict, outcome
-from programs.recipe import Draft, Passage, Recipe, Search, joined
-from programs.text import MAX_QUESTION, tokens
-from programs.types import Hit
-from programs.words import word_list
+from groundset.programs.checks import find_quote, stating
+from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE
+from groundset.programs.languages import LANGUAGES, language_of
+from groundset.programs.outcome import RefusedError, Verdict, outcome
+from groundset.programs.recipe import Draft, Passage, Recipe, Search, joined
+from groundset.programs.text import MAX_QUESTION, tokens
+from groundset.programs.types import Hit
+from groundset.programs.words import word_list
 
 NEAREST = 5  # passages that are read first; all are, since more than one may answer
 _MOST = 10  # passages that are read before a question is called unanswerable
 _TOGETHER = 3  # passages that are read as one
 _FAULTS = ("not independent", "not clear")  # of the question itself, whatever the passage says
 _COURTESIES = word_list(
-    "hello hi hey there good morning evening afternoon day thanks thank you very much ok okay please bye goodbye hallo "
-    "guten tag morgen abend danke schön vielen dank tschüss bonjour bonsoir salut merci beaucoup hola buenos buenas "
-    "días tardes noches gracias"
+    "hello hi hey there good morning evening afternoon day thanks thank you very much ok okay"
+    " please bye goodbye hallo guten tag morgen abend danke schön vielen dank tschüss bonjour"
+    " bonsoir salut merci beaucoup hola buenos buenas días tardes noches gracias"
 )
 
 
 class _Reading(NamedTuple):
-    """What came of reading a passage: the judge's decision, and the answer; empty if the passage does not answer."""
+    """What came of reading a passage: the judge's decision, and the answer; empty if the passage
+    does not answer.
+    """
 
     hit: Hit
     decision: Verdict
@@ -38,20 +40,24 @@ class _Reading(NamedTuple):
 
 
 class Given(Recipe):
-    """Answer a question of the user's own from the passages that a search finds, or find that they do not answer it.
+    """Answer a question of the user's own from the passages that a search finds, or find that they
+    do not answer it.
 
-    The judge must write answers. A fitted head cannot serve: what it does not let pass is often answered all the same.
+    The judge must write answers. A fitted head cannot serve: what it does not let pass is often
+    answered all the same.
     """
 
     def __init__(self, search: Search, *, about: str = "") -> None:
-        """Build the steps; see :class:`programs.recipe.Recipe`."""
+        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
         super().__init__(search, about=about)
 
     def forward(self, question: str) -> dspy.Prediction:
-        """Return the question with its answer, or why it is refused; see :func:`programs.outcome.outcome`.
+        """Return the question with its answer, or why it is refused; see
+        :func:`groundset.programs.outcome.outcome`.
 
-        ``alternatives`` are other passages that give the same answer; those that give another one are ``variants`` in
-        the metadata. If nothing answers, ``needed`` is empty, and the answer says so.
+        ``alternatives`` are other passages that give the same answer; those that give another one
+        are ``variants`` in the metadata. If nothing answers, ``needed`` is empty, and the answer
+        says so.
         """
         draft = Draft(" ".join(question.split()), "")
         try:
@@ -62,26 +68,36 @@ class Given(Recipe):
             if not any(reading.answer for reading in readings):
                 readings += self._readings(draft, hits[NEAREST:])
             answering = [reading for reading in readings if reading.answer]
-            return self._answered(draft, answering) if answering else self._together(draft, readings)
+            return (
+                self._answered(draft, answering) if answering else self._together(draft, readings)
+            )
         except RefusedError as refused:
             return outcome(rejects=[refused.reject])
 
     def _readings(self, draft: Draft, hits: Sequence[Hit]) -> list[_Reading]:
-        """Return what the judge read in passages; a question is refused if most readings find a fault in it."""
-        readings = [_Reading(hit, *self._read(draft, Passage(hit.passage, hit.topic))) for hit in hits]
+        """Return what the judge read in passages; a question is refused if most readings find a
+        fault in it.
+        """
+        readings = [
+            _Reading(hit, *self._read(draft, Passage(hit.passage, hit.topic))) for hit in hits
+        ]
         faults = [reading for reading in readings if reading.decision.reason.startswith(_FAULTS)]
         if 2 * len(faults) > len(readings):
             raise _refused(draft, faults[0])
         return readings
 
     def _read(self, draft: Draft, passage: Passage) -> tuple[Verdict, str]:
-        """Return the judge's decision on a question with a passage, and the answer, empty if the passage has none."""
+        """Return the judge's decision on a question with a passage, and the answer, empty if the
+        passage has none.
+        """
         decision, found = self.judged(draft, passage)
         stated = decision.good and LANGUAGES[language_of(passage.text)].is_stated(found)
         return decision, found if stated else ""
 
     def _answered(self, draft: Draft, answering: Sequence[_Reading]) -> dspy.Prediction:
-        """Return a question that single passages answer: the surest answer, who agrees with it, and the others."""
+        """Return a question that single passages answer: the surest answer, who agrees with it, and
+        the others.
+        """
         best = max(answering, key=lambda reading: reading.decision.probability or 0.0)
         draft = draft._replace(answer=best.answer, probability=best.decision.probability)
         same, variants = [], []
@@ -89,25 +105,38 @@ class Given(Recipe):
             if self.agrees(draft, answer, language_of(best.hit.passage)):
                 same.append(hit.chunk_id)
             else:
-                variants.append({"answer": answer, "chunk_id": hit.chunk_id, "probability": decision.probability})
-        return self._made(draft, SIMPLE, [best.hit], [same], {"variants": variants} if variants else {})
+                variants.append(
+                    {
+                        "answer": answer,
+                        "chunk_id": hit.chunk_id,
+                        "probability": decision.probability,
+                    }
+                )
+        return self._made(
+            draft, SIMPLE, [best.hit], [same], {"variants": variants} if variants else {}
+        )
 
     def _together(self, draft: Draft, readings: Sequence[_Reading]) -> dspy.Prediction:
         """Return a question that only several passages answer, or that nothing answers.
 
-        It is refused if one reading leaves open whether there is an answer: "the documents do not say" must be sure.
+        It is refused if one reading leaves open whether there is an answer: "the documents do not
+        say" must be sure.
         """
         hits = [reading.hit for reading in readings[:_TOGETHER]]
         read, needed = [Passage(hit.passage, hit.topic) for hit in hits], list(range(len(hits)))
         code = language_of(read[0].text if read else draft.question)
-        together = self._readings(draft, [Hit("", joined(read).text, "", 0.0)]) if len(read) > 1 else []
+        together = (
+            self._readings(draft, [Hit("", joined(read).text, "", 0.0)]) if len(read) > 1 else []
+        )
         if not together or not together[0].answer:
             for reading in (*together, *readings):
                 if not reading.decision.reason.startswith("not answerable"):
                     raise _refused(draft, reading)
             draft = draft._replace(answer=LANGUAGES[code].unanswered)
             return self._made(draft, UNANSWERABLE, [], [], {"answerable": False})
-        draft = draft._replace(answer=together[0].answer, probability=together[0].decision.probability)
+        draft = draft._replace(
+            answer=together[0].answer, probability=together[0].decision.probability
+        )
         for place in range(len(read)):
             others = [other for other in needed if other != place]
             if len(others) > 1:  # no passage answers alone
@@ -117,7 +146,12 @@ class Given(Recipe):
         return self._made(draft, MULTI, [hits[place] for place in needed], groups, {})
 
     def _made(
-        self, draft: Draft, form: str, hits: Sequence[Hit], groups: Sequence[Sequence[str]], facts: dict[str, Any]
+        self,
+        draft: Draft,
+        form: str,
+        hits: Sequence[Hit],
+        groups: Sequence[Sequence[str]],
+        facts: dict[str, Any],
     ) -> dspy.Prediction:
         said = [_evidence(hit.passage, draft) for hit in hits]
         return outcome(
@@ -136,7 +170,9 @@ class Given(Recipe):
 def _refused(draft: Draft, reading: _Reading) -> RefusedError:
     hit, (_, probability, reason), _ = reading
     reason = reason or "not certain: no answer was written"
-    return RefusedError("judge", reason, question=draft.question, probability=probability, chunk_id=hit.chunk_id)
+    return RefusedError(
+        "judge", reason, question=draft.question, probability=probability, chunk_id=hit.chunk_id
+    )
 
 
 def no_question(text: str) -> str | None:
@@ -151,9 +187,13 @@ def no_question(text: str) -> str | None:
 
 
 def _evidence(passage: str, draft: Draft) -> str | None:
-    """Return the words of a passage that state an answer, else its sentence with most words of question and answer."""
+    """Return the words of a passage that state an answer, else its sentence with most words of
+    question and answer.
+    """
     language = LANGUAGES[language_of(passage)]
     wanted = set(language.content_words(f"{draft.question} {draft.answer}"))
     sentences = language.sentences(passage)
-    best = max(sentences, key=lambda each: len(wanted & set(language.content_words(each))), default="")
+    best = max(
+        sentences, key=lambda each: len(wanted & set(language.content_words(each))), default=""
+    )
     return stating(passage, draft.answer, language) or find_quote(passage, best)

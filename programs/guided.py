@@ -1,8 +1,8 @@
 """Questions of models that are too small to write on their own, about English passages.
 
 questions that the passage states, as frequent questions do → question, without a model; then
-easy facts (parser) → fact: the model completes the question → judge → sound (trained weights) → answer: the same as
-expected? → grounding → question
+easy facts (parser) → fact: the model completes the question → judge → sound (trained weights) →
+answer: the same as expected? → grounding → question
 """
 
 import math
@@ -13,24 +13,25 @@ from typing import Any, NamedTuple
 import dspy
 from dspy.lm15 import Config, Message, Request
 
-from programs.adapter import share_of_yes
-from programs.checks import find_quote, tidy_question
-from programs.english import Fact, Parse, easy_facts, without_answer
-from programs.errors import ModelError
-from programs.faq import STATED, is_asked, stated_questions
-from programs.features import answers_agree, asks_for_other_part
-from programs.forms import SIMPLE
-from programs.languages import ENGLISH, language_of
-from programs.outcome import RefusedError, call, outcome, verdict
-from programs.step import STEPS, Step, step
-from programs.text import has_words, plain, tokens
-from programs.types import Reject
+from groundset.programs.adapter import share_of_yes
+from groundset.programs.checks import find_quote, tidy_question
+from groundset.programs.english import Fact, Parse, easy_facts, without_answer
+from groundset.programs.errors import ModelError
+from groundset.programs.faq import STATED, is_asked, stated_questions
+from groundset.programs.features import answers_agree, asks_for_other_part
+from groundset.programs.forms import SIMPLE
+from groundset.programs.languages import ENGLISH, language_of
+from groundset.programs.outcome import RefusedError, call, outcome, verdict
+from groundset.programs.step import STEPS, Step, step
+from groundset.programs.text import has_words, plain, tokens
+from groundset.programs.types import Reject
 
 _FULL_QUESTION = 5  # words; such an opening is a question that lacks only its mark
 _MAX_ADDED = 2  # words by which a found answer completes the expected one
 _MAX_BEFORE, _MAX_BEFORE_SENTENCES = 240, 2
-# Threshold on the combined score of sound and judge. The scores are not calibrated, because most training questions
-# were good. Of 59 held-out questions (45 good), the judge alone accepts 42 (35 good), both together 31 (27 good).
+# Threshold on the combined score of sound and judge. The scores are not calibrated, because most
+# training questions were good. Of 59 held-out questions (45 good), the judge alone accepts 42 (35
+# good), both together 31 (27 good).
 _SOUND = 0.6
 _CRITERIA = (
     "Are they sound?\nyes: Clear to a stranger, and answered right and whole.\nno: Not so.\n"
@@ -41,7 +42,8 @@ _CRITERIA = (
 class Sound(Step):
     """Whether question and answer are right for their fact, by trained weights of the model.
 
-    The weights were trained on this prompt; the probability of its next token decides. ``config["adapter"]`` names the
+    The weights were trained on this prompt; the probability of its next token decides.
+    ``config["adapter"]`` names the
     weights: a compiled state sets it, and without it the step is skipped.
     """
 
@@ -51,7 +53,11 @@ class Sound(Step):
 
     def prompt(self, inputs: Mapping[str, str]) -> str:
         """Return the user's turn."""
-        shown = [f"{name.capitalize()}: {inputs[name]}" for name in self.signature.input_fields if inputs.get(name)]
+        shown = [
+            f"{name.capitalize()}: {inputs[name]}"
+            for name in self.signature.input_fields
+            if inputs.get(name)
+        ]
         return "\n".join([*shown, "", _CRITERIA])
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
@@ -61,11 +67,25 @@ class Sound(Step):
             ModelError: the model returns no log-probabilities.
         """
         lm = inputs.pop("lm", None) or self.lm or dspy.settings.lm
-        options = Config(max_tokens=1, temperature=0.0, logprobs=20, extensions={"adapter": self.config["adapter"]})
+        options = Config(
+            max_tokens=1,
+            temperature=0.0,
+            logprobs=20,
+            extensions={"adapter": self.config["adapter"]},
+        )
         messages = (Message.user(self.prompt(inputs)),)
-        response = lm(Request(model=lm.model, system=self.signature.instructions, messages=messages, config=options))
+        response = lm(
+            Request(
+                model=lm.model,
+                system=self.signature.instructions,
+                messages=messages,
+                config=options,
+            )
+        )
         if not response.logprobs:
-            raise ModelError(f"{lm.model} returns no log-probabilities, so it cannot decide the step sound")
+            raise ModelError(
+                f"{lm.model} returns no log-probabilities, so it cannot decide the step sound"
+            )
         probability = share_of_yes(response)
         return dspy.Prediction(sound=probability >= _SOUND, probability=probability)
 
@@ -79,22 +99,29 @@ class _Candidate(NamedTuple):
 
 
 class Guided(dspy.Module):
-    """Ask about the easy facts of a passage, the most promising first, until a question passes every check."""
+    """Ask about the easy facts of a passage, the most promising first, until a question passes
+    every check.
+    """
 
-    def __init__(self, parse: Parse, judge: dspy.Module | None = None, grounding: dspy.Module | None = None) -> None:
+    def __init__(
+        self, parse: Parse, judge: dspy.Module | None = None, grounding: dspy.Module | None = None
+    ) -> None:
         """Build the steps.
 
         Args:
             parse: parses English sentences.
             judge: judges questions, such as a ``HeadJudge``; by default the language model.
-            grounding: judges whether a passage supports an answer; without one, every answer passes.
+            grounding: judges whether a passage supports an answer; without one, every answer
+                passes.
         """
         super().__init__()
 
         def facts(passage: str, topic: str) -> list[Fact]:
             return easy_facts(passage, topic, parse)
 
-        self.facts = facts  # not the parser, because optimizers copy programs with all that they hold
+        self.facts = (
+            facts  # not the parser, because optimizers copy programs with all that they hold
+        )
         self.fact = step("fact")
         self.answer = step("answer")
         self.sound = Sound()
@@ -109,10 +136,15 @@ class Guided(dspy.Module):
         *,
         after: str = "",  # the line that follows the passage
         asked: Sequence[str] = (),
-        used: Sequence[str] = (),  # facts not to ask about: ``metadata["fact"]`` of earlier questions
-        candidates: int = 2,  # how many questions are written at a time; the best that passes is kept
+        used: Sequence[
+            str
+        ] = (),  # facts not to ask about: ``metadata["fact"]`` of earlier questions
+        # how many questions are written at a time; the best that passes is kept
+        candidates: int = 2,
     ) -> dspy.Prediction:
-        """Return a question about a passage; see :meth:`programs.onechunk.OneChunk.forward`."""
+        """Return a question about a passage; see
+        :meth:`groundset.programs.onechunk.OneChunk.forward`.
+        """
         for question, answer in stated_questions(passage, topic, after):
             if not is_asked(question, asked):
                 return outcome(
@@ -151,36 +183,60 @@ class Guided(dspy.Module):
                     metadata={"fact": best.fact.sentence},
                 )
         if not rejects:
-            rejects.append(Reject(step="fact", reason="no sentence states an easy fact that was not asked about"))
+            rejects.append(
+                Reject(
+                    step="fact", reason="no sentence states an easy fact that was not asked about"
+                )
+            )
         return outcome(rejects=rejects, exhausted=True)
 
     def _judged(
-        self, facts: Sequence[Fact], passage: str, topic: str, before: str, asked: Sequence[str], rejects: list[Reject]
+        self,
+        facts: Sequence[Fact],
+        passage: str,
+        topic: str,
+        before: str,
+        asked: Sequence[str],
+        rejects: list[Reject],
     ) -> list[_Candidate]:
-        """Return the questions about facts that the judge keeps, the best first; add the others to the rejects."""
+        """Return the questions about facts that the judge keeps, the best first; add the others to
+        the rejects.
+        """
         kept = []
         for fact in facts:
             try:
                 question = self._written(fact, topic)
                 if question in asked:
                     continue
-                judged = call(self.judge, topic=topic, before=before, passage=passage, question=question)
+                judged = call(
+                    self.judge, topic=topic, before=before, passage=passage, question=question
+                )
             except RefusedError as refused:
                 rejects.append(refused.reject)
                 continue
             good, probability, reason = verdict(judged)
             if good:
-                kept.append(_Candidate(fact, question, judged.get("probability") or probability or 0.5))
+                kept.append(
+                    _Candidate(fact, question, judged.get("probability") or probability or 0.5)
+                )
             else:
-                rejects.append(Reject(step="judge", reason=reason, question=question, probability=probability))
+                rejects.append(
+                    Reject(step="judge", reason=reason, question=question, probability=probability)
+                )
         return sorted(kept, key=lambda candidate: -candidate.probability)
 
     def _written(self, fact: Fact, topic: str) -> str:
-        """Return the question about a fact; the opening itself where the model gives the answer away."""
-        written = call(self.fact, topic=topic, fact=fact.sentence, answer=fact.answer, opening=fact.opening)
+        """Return the question about a fact; the opening itself where the model gives the answer
+        away.
+        """
+        written = call(
+            self.fact, topic=topic, fact=fact.sentence, answer=fact.answer, opening=fact.opening
+        )
         question = without_answer(tidy_question(written.question), fact.answer)
         is_full = len(tokens(fact.opening)) >= _FULL_QUESTION
-        return f"{fact.opening}?" if is_full and has_words(question, fact.answer) else question or "-"
+        return (
+            f"{fact.opening}?" if is_full and has_words(question, fact.answer) else question or "-"
+        )
 
     def _answered(self, candidate: _Candidate, passage: str, topic: str) -> tuple[str, float]:
         """Return the answer of a question, and the probability that both are good.
@@ -190,12 +246,18 @@ class Guided(dspy.Module):
         """
         fact, question, probability = candidate
         if self.sound.config.get("adapter"):
-            texts = {"topic": topic, "before": _before(fact.sentence, passage), "fact": fact.sentence}
+            texts = {
+                "topic": topic,
+                "before": _before(fact.sentence, passage),
+                "fact": fact.sentence,
+            }
             sound = call(self.sound, **texts, question=question, answer=fact.answer)
             combined = _combined(sound.probability, probability)
             if combined < _SOUND:
                 reason = "question and answer are not sound"
-                raise RefusedError("sound", reason, question=question, probability=round(combined, 4))
+                raise RefusedError(
+                    "sound", reason, question=question, probability=round(combined, 4)
+                )
         written = call(self.answer, topic=topic, passage=passage, question=question)
         found = tidy_answer(written.answer, question)
         answer = _ground_truth(question, found, fact, passage)
@@ -210,12 +272,16 @@ class Guided(dspy.Module):
         grounded = verdict(call(self.grounding, passage=passage, question=question, answer=answer))
         if not grounded.good:
             reason = f"answer not supported: {answer!r}"
-            raise RefusedError("grounding", reason, question=question, probability=grounded.probability)
+            raise RefusedError(
+                "grounding", reason, question=question, probability=grounded.probability
+            )
         return answer, min(probability, grounded.probability or 1.0)
 
 
 def tidy_answer(text: str, question: str) -> str:
-    """Return an answer without label, markup, notes, the full stop of a phrase, or "X is" before it."""
+    """Return an answer without label, markup, notes, the full stop of a phrase, or "X is" before
+    it.
+    """
     text = plain(" ".join(text.split()))
     text = re.sub(r"^(?:answer\s*[:.]|a\s*:)\s*", "", text, flags=re.IGNORECASE).strip()
     if defined := re.fullmatch(r"(?:What|Who) (is|are|was|were) (.+?)\??", question):
@@ -224,14 +290,25 @@ def tidy_answer(text: str, question: str) -> str:
 
 
 def _ground_truth(question: str, found: str, fact: Fact, passage: str) -> str | None:
-    """Return the answer to keep, given the one found in the passage; None if that differs from the expected one."""
+    """Return the answer to keep, given the one found in the passage; None if that differs from the
+    expected one.
+    """
     expected = fact.answer
     if not ENGLISH.is_stated(found):
         return None
-    # For definitions, small models often answer with the name of the thing; the sentence has the definition.
-    if not (answers_agree(found, expected, ENGLISH) or (fact.defines and has_words(question, found))):
-        return found if asks_for_other_part(question, found, expected, fact.sentence, ENGLISH) else None
-    added = tokens(found.replace(expected, " ", 1)) if expected in found and found in passage else []
+    # For definitions, small models often answer with the name of the thing; the sentence has the
+    # definition.
+    if not (
+        answers_agree(found, expected, ENGLISH) or (fact.defines and has_words(question, found))
+    ):
+        return (
+            found
+            if asks_for_other_part(question, found, expected, fact.sentence, ENGLISH)
+            else None
+        )
+    added = (
+        tokens(found.replace(expected, " ", 1)) if expected in found and found in passage else []
+    )
     completes = 0 < len(added) <= _MAX_ADDED and not ENGLISH.stop_words.intersection(added)
     return found if completes else expected
 

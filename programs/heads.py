@@ -1,7 +1,8 @@
 """Heads: classifiers, fitted to labels, that judge chunks, questions and answers in milliseconds.
 
-A head is a logistic regression on features and on the embedding of the judged text. :class:`HeadJudge` is a
-``dspy.Module`` that takes the place of the language model of a step: it has the same inputs and outputs.
+A head is a logistic regression on features and on the embedding of the judged text.
+:class:`HeadJudge` is a ``dspy.Module`` that takes the place of the language model of a step: it has
+the same inputs and outputs.
 """
 
 import math
@@ -13,21 +14,35 @@ from typing import Annotated, Any, NamedTuple, Protocol, Self
 import dspy
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    field_serializer,
+    model_validator,
+)
 
-from programs.errors import AnswerError, StateError
-from programs.features import answer_features, chunk_features, grams, question_features, shape
-from programs.languages import LANGUAGES, language_of
-from programs.text import truncate
-from programs.types import check_numbers
-from programs.untrusted import first_fault, small_text
-from programs.words import Language
+from groundset.programs.errors import AnswerError, StateError
+from groundset.programs.features import (
+    answer_features,
+    chunk_features,
+    grams,
+    question_features,
+    shape,
+)
+from groundset.programs.languages import LANGUAGES, language_of
+from groundset.programs.text import truncate
+from groundset.programs.types import check_numbers
+from groundset.programs.untrusted import first_fault, small_text
+from groundset.programs.words import Language
 
 VECTOR = "embedding"
 _MAX_FILE = 8 << 20  # bytes; the largest shipped file has 0.3 MB
 _UNSURE = 0.5  # the threshold of outputs that only say why
-# Fitted weights are below ten, means are of counts in one text, and deviations are rounded to six digits. Sums of
-# numbers within these limits cannot overflow.
+# Fitted weights are below ten, means are of counts in one text, and deviations are rounded to six
+# digits. Sums of numbers within these limits cannot overflow.
 _LARGEST_WEIGHT = 1e6
 _LARGEST_MEAN = 1e9
 SMALLEST_DEVIATION = 1e-6
@@ -55,7 +70,9 @@ class HeadStep(NamedTuple):
     """What the heads of a step decide, and by which features of each row of inputs."""
 
     subject: str  # the judged input; its embedding and its shape are features, too
-    outputs: tuple[str, ...]  # the first one is the verdict, the others, which may be missing, say why
+    outputs: tuple[
+        str, ...
+    ]  # the first one is the verdict, the others, which may be missing, say why
     refusal: str  # the reason where the verdict is no; by default, the output that is least likely
     features: Callable[[Sequence[Inputs], Encoder], list[Features]]
 
@@ -65,14 +82,23 @@ def _of(text: str) -> Language:
 
 
 def _chunk_rows(rows: Sequence[Inputs], _: Encoder) -> list[Features]:
-    return [chunk_features(passage, _of(passage)) for passage in (row["passage"].strip() for row in rows)]
+    return [
+        chunk_features(passage, _of(passage))
+        for passage in (row["passage"].strip() for row in rows)
+    ]
 
 
 def _question_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
-    """Return the features of each question: of its words, and of its nearness to the passage and its sentences."""
+    """Return the features of each question: of its words, and of its nearness to the passage and
+    its sentences.
+    """
     languages = {row["passage"]: _of(row["passage"]) for row in rows}
-    split = {passage: language.sentences(passage) or [passage] for passage, language in languages.items()}
-    short = dict.fromkeys([*(row["question"] for row in rows), *(s for found in split.values() for s in found)])
+    split = {
+        passage: language.sentences(passage) or [passage] for passage, language in languages.items()
+    }
+    short = dict.fromkeys(
+        [*(row["question"] for row in rows), *(s for found in split.values() for s in found)]
+    )
     # Long and short texts are embedded apart: the longest text of a batch determines its cost.
     vectors = {
         text: vector
@@ -83,9 +109,14 @@ def _question_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
     for row in rows:
         question, passage = row["question"], row["passage"]
         language, found = languages[passage], split[passage]
-        near = sorted((float(vectors[sentence] @ vectors[question]) for sentence in found), reverse=True)
+        near = sorted(
+            (float(vectors[sentence] @ vectors[question]) for sentence in found), reverse=True
+        )
         words = set(language.content_words(question))
-        shared = max(len(words & set(language.content_words(sentence))) / max(1, len(words)) for sentence in found)
+        shared = max(
+            len(words & set(language.content_words(sentence))) / max(1, len(words))
+            for sentence in found
+        )
         features = question_features(question, passage, language, _of(question))
         features["nearness"] = float(vectors[passage] @ vectors[question])
         features["nearest"] = near[0]
@@ -97,12 +128,17 @@ def _question_rows(rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
 
 
 def _answer_rows(rows: Sequence[Inputs], _: Encoder) -> list[Features]:
-    return [answer_features(row["passage"], row["question"], row["answer"], _of(row["passage"])) for row in rows]
+    return [
+        answer_features(row["passage"], row["question"], row["answer"], _of(row["passage"]))
+        for row in rows
+    ]
 
 
 HEAD_STEPS: Mapping[str, HeadStep] = {
     "chunk": HeadStep("passage", ("fit", "content", "self_contained"), "", _chunk_rows),
-    "judge": HeadStep("question", ("fit", "independent", "clear", "answerable"), "", _question_rows),
+    "judge": HeadStep(
+        "question", ("fit", "independent", "clear", "answerable"), "", _question_rows
+    ),
     "grounding": HeadStep("answer", ("grounded",), "answer not supported", _answer_rows),
 }
 
@@ -112,9 +148,13 @@ class LinearHead(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    weights: dict[str, tuple[Weight, Mean, Deviation]]  # of each feature, with its mean and standard deviation
+    weights: dict[
+        str, tuple[Weight, Mean, Deviation]
+    ]  # of each feature, with its mean and standard deviation
     bias: Weight  # the log-odds if all features have their mean
-    embedding: tuple[Weight, ...] = ()  # of the text's vector; their product is a feature. Empty if it is not used
+    embedding: tuple[
+        Weight, ...
+    ] = ()  # of the text's vector; their product is a feature. Empty if it is not used
     vocabulary: frozenset[str] = frozenset()  # the words that shapes keep
     grams: dict[str, Weight] = {}  # of each n-gram of the text's shape
 
@@ -122,8 +162,11 @@ class LinearHead(BaseModel):
     def _in_order(self, vocabulary: frozenset[str]) -> list[str]:
         return sorted(vocabulary)
 
-    def probability(self, features: Mapping[str, float], *, vector: Vectors | None = None, text: str = "") -> float:
-        """Return the probability of yes, for a text with its features and, if the head uses it, its embedding.
+    def probability(
+        self, features: Mapping[str, float], *, vector: Vectors | None = None, text: str = ""
+    ) -> float:
+        """Return the probability of yes, for a text with its features and, if the head uses it, its
+        embedding.
 
         Raises:
             AnswerError: a feature is NaN.
@@ -138,8 +181,8 @@ class LinearHead(BaseModel):
             odds += sum(self.grams.get(gram, 0.0) for gram in grams(shape(text, self.vocabulary)))
         if math.isnan(odds):
             raise AnswerError(
-                "the judge cannot decide, its evidence is not a number (NaN); check the weights of the --embedder and "
-                "of its state (--compiled)"
+                "the judge cannot decide, its evidence is not a number (NaN); check the weights of"
+                " the --embedder and of its state (--compiled)"
             )
         return 1 / (1 + math.exp(-max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, odds))))
 
@@ -150,10 +193,14 @@ class StepHeads(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     step: str
-    embedder: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]  # SHA-256 of the weights that they were fitted with
+    embedder: Annotated[
+        str, Field(pattern="^[0-9a-f]{64}$")
+    ]  # SHA-256 of the weights that they were fitted with
     threshold: Share  # rows with at least this probability are accepted
     heads: dict[str, LinearHead]
-    record: dict[str, JsonValue] = {}  # where they come from: labels and their hashes, rows, seed, measures
+    record: dict[
+        str, JsonValue
+    ] = {}  # where they come from: labels and their hashes, rows, seed, measures
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -169,20 +216,28 @@ class StepHeads(BaseModel):
             if unknown := sorted(head.weights.keys() - known - {VECTOR}):
                 raise ValueError(f"{name}: there is no feature {unknown[0]!r}")
             if bool(head.embedding) != (VECTOR in head.weights):
-                raise ValueError(f"{name}: weights of a vector need the feature {VECTOR!r}, and vice versa")
+                raise ValueError(
+                    f"{name}: weights of a vector need the feature {VECTOR!r}, and vice versa"
+                )
         if len({len(head.embedding) for head in self.heads.values() if head.embedding}) > 1:
             raise ValueError("its heads are for vectors of different lengths")
         check_numbers(self.record)
         return self
 
-    def probabilities(self, rows: Sequence[Inputs], encoder: Encoder, vectors: Vectors | None = None) -> list[Features]:
-        """Return the probability of each output for each row of inputs; ``vectors``: see :meth:`HeadJudge.batch`."""
+    def probabilities(
+        self, rows: Sequence[Inputs], encoder: Encoder, vectors: Vectors | None = None
+    ) -> list[Features]:
+        """Return the probability of each output for each row of inputs; ``vectors``: see
+        :meth:`HeadJudge.batch`.
+        """
         step, texts = HEAD_STEPS[self.step], [row[HEAD_STEPS[self.step].subject] for row in rows]
         if vectors is None and texts and any(head.embedding for head in self.heads.values()):
             vectors = encoder.encode(texts)
         return [
             {
-                name: head.probability(features, vector=None if vectors is None else vectors[n], text=texts[n])
+                name: head.probability(
+                    features, vector=None if vectors is None else vectors[n], text=texts[n]
+                )
                 for name, head in self.heads.items()
             }
             for n, features in enumerate(step.features(rows, encoder) if rows else [])
@@ -202,14 +257,16 @@ def load_heads(file: Path) -> StepHeads:
     try:
         return StepHeads.model_validate_json(small_text(file, _MAX_FILE, StateError), strict=True)
     except ValidationError as error:
-        raise StateError(f"{file}: not valid heads ({first_fault(error)}); fit them again") from error
+        raise StateError(
+            f"{file}: not valid heads ({first_fault(error)}); fit them again"
+        ) from error
 
 
 class HeadJudge(dspy.Module):
     """Judges with fitted heads; called with the inputs of the step as keywords, others are ignored.
 
-    The prediction has the outputs of the step: for each head yes or no, ``reason`` and ``confidence`` (0 to 100), and
-    beside them ``fit`` (the verdict) and ``probability``.
+    The prediction has the outputs of the step: for each head yes or no, ``reason`` and
+    ``confidence`` (0 to 100), and beside them ``fit`` (the verdict) and ``probability``.
     """
 
     def __init__(self, step: str, heads: StepHeads, encoder: Encoder) -> None:
@@ -223,30 +280,43 @@ class HeadJudge(dspy.Module):
             raise StateError(f"the heads of {heads.step} cannot judge the step {step}")
         if encoder.sha256 != heads.embedder:
             raise StateError(
-                f"the heads of {step} were fitted with another --embedder; use that one, let a language model judge, "
-                f"or run `groundset compile {step} --optimizer heads` with this one"
+                f"the heads of {step} were fitted with another --embedder; use that one, let a"
+                f" language model judge, or run `groundset compile {step} --optimizer heads` with"
+                " this one"
             )
         self.name, self.heads, self.encoder = step, heads, encoder
 
     def __deepcopy__(self, memo: object) -> "HeadJudge":
-        """Return the judge itself, which never changes: optimizers copy programs, and the encoder is large."""
+        """Return the judge itself, which never changes: optimizers copy programs, and the encoder
+        is large.
+        """
         return self
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Judge one row of inputs."""
         return self.batch([inputs])[0]
 
-    def batch(self, rows: Sequence[Mapping[str, Any]], vectors: Vectors | None = None) -> list[dspy.Prediction]:
-        """Judge rows of inputs by name; texts are embedded together, unless the ``vectors`` of the judged are known."""
-        texts = [truncate({name: text for name, text in row.items() if name in _EXAMPLE}) for row in rows]
-        return [self._prediction(row) for row in self.heads.probabilities(texts, self.encoder, vectors)]
+    def batch(
+        self, rows: Sequence[Mapping[str, Any]], vectors: Vectors | None = None
+    ) -> list[dspy.Prediction]:
+        """Judge rows of inputs by name; texts are embedded together, unless the ``vectors`` of the
+        judged are known.
+        """
+        texts = [
+            truncate({name: text for name, text in row.items() if name in _EXAMPLE}) for row in rows
+        ]
+        return [
+            self._prediction(row) for row in self.heads.probabilities(texts, self.encoder, vectors)
+        ]
 
     def _prediction(self, found: Mapping[str, float]) -> dspy.Prediction:
         step = HEAD_STEPS[self.name]
         verdict, *parts = step.outputs
         probability = found[verdict]
         fit = probability >= self.heads.threshold
-        weakest = min([name for name in parts if name in found] or [verdict], key=lambda name: found[name])
+        weakest = min(
+            [name for name in parts if name in found] or [verdict], key=lambda name: found[name]
+        )
         values: dict[str, Any] = {name: found.get(name, 1.0) >= _UNSURE for name in parts}
         values |= {"answer": ""} if self.name == "judge" else {}
         return dspy.Prediction(

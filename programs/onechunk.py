@@ -1,7 +1,7 @@
 """Questions about one passage: recipes ``evolved``, ``single`` and ``roundtrip``.
 
-[keyphrases, if something was asked already →] ask → is the evidence in the passage? → judge ⇄ revise → same answer?
-→ panel → alternatives → question
+[keyphrases, if something was asked already →] ask → is the evidence in the passage? → judge ⇄
+revise → same answer? → panel → alternatives → question
 """
 
 import re
@@ -10,10 +10,10 @@ from typing import Any
 
 import dspy
 
-from programs.checks import tidy_question
-from programs.errors import InputError
-from programs.faq import is_asked, stated_questions
-from programs.forms import (
+from groundset.programs.checks import tidy_question
+from groundset.programs.errors import InputError
+from groundset.programs.faq import is_asked, stated_questions
+from groundset.programs.forms import (
     CONVERSATION,
     EVOLUTIONS,
     FOLLOW_UP,
@@ -26,11 +26,19 @@ from programs.forms import (
     spoken,
     wording_fault,
 )
-from programs.languages import ENGLISH, LANGUAGES, language_of, name_of
-from programs.outcome import PREMISE, RESOLVES, SAME_QUESTION, RefusedError, call, holds, outcome
-from programs.recipe import LENGTHS, Draft, Passage, Recipe, Search
-from programs.step import step
-from programs.text import has_words, one_line
+from groundset.programs.languages import ENGLISH, LANGUAGES, language_of, name_of
+from groundset.programs.outcome import (
+    PREMISE,
+    RESOLVES,
+    SAME_QUESTION,
+    RefusedError,
+    call,
+    holds,
+    outcome,
+)
+from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search
+from groundset.programs.step import step
+from groundset.programs.text import has_words, one_line
 
 _READ = 5  # found passages that must not answer an unanswerable question
 
@@ -38,17 +46,24 @@ _READ = 5  # found passages that must not answer an unanswerable question
 class OneChunk(Recipe):
     """Ask one question about a passage.
 
-    The writer chooses: it is told which forms and kinds of question are wanted, and takes what the passage carries. The
-    judge reads the question with the passage but without the answer, and answers it again.
+    The writer chooses: it is told which forms and kinds of question are wanted, and takes what the
+    passage carries. The judge reads the question with the passage but without the answer, and
+    answers it again.
     """
 
     def __init__(
-        self, search: Search | None = None, *, panel: bool = False, about: str = "", keyphrases: bool = False
+        self,
+        search: Search | None = None,
+        *,
+        panel: bool = False,
+        about: str = "",
+        keyphrases: bool = False,
     ) -> None:
-        """Build the steps; see :class:`programs.recipe.Recipe`.
+        """Build the steps; see :class:`groundset.programs.recipe.Recipe`.
 
-        With ``keyphrases``, further questions about a passage are asked about its keyphrases in turn. Of four questions
-        about each of 40 passages, a strong writer made 3.8 distinct good ones without, 2.7 with them.
+        With ``keyphrases``, further questions about a passage are asked about its keyphrases in
+        turn. Of four questions about each of 40 passages, a strong writer made 3.8 distinct good
+        ones without, 2.7 with them.
         """
         super().__init__(search, panel=panel, about=about)
         self.ask = step("ask")
@@ -70,13 +85,15 @@ class OneChunk(Recipe):
         examples: Sequence[str] = (),
         keep: bool = False,
     ) -> dspy.Prediction:
-        """Return a question about a passage, or the reasons why there is none; see :func:`programs.outcome.outcome`.
+        """Return a question about a passage, or the reasons why there is none; see
+        :func:`groundset.programs.outcome.outcome`.
 
         Args:
             passage: the text to ask about.
             topic: its title and headings.
             before: what stands just before it.
-            wanted: names of ``EVOLUTIONS`` and ``STYLES``, the most wanted first; the writer chooses among the forms.
+            wanted: names of ``EVOLUTIONS`` and ``STYLES``, the most wanted first; the writer
+                chooses among the forms.
             kinds: names of ``KINDS``, the most wanted first.
             asked: questions that were asked about the passage already.
             answers: a key of ``LENGTHS``.
@@ -89,7 +106,9 @@ class OneChunk(Recipe):
             InputError: ``wanted`` or ``answers`` names what does not exist.
         """
         if unknown := [name for name in wanted if name not in EVOLUTIONS and name not in STYLES]:
-            raise InputError(f"wanted: no form {unknown[0]!r}; choose from {', '.join((*EVOLUTIONS, *STYLES))}")
+            raise InputError(
+                f"wanted: no form {unknown[0]!r}; choose from {', '.join((*EVOLUTIONS, *STYLES))}"
+            )
         if answers not in LENGTHS:
             raise InputError(f"answers: {answers!r}; choose from {', '.join(LENGTHS)}")
         read = Passage(passage, topic, before)
@@ -109,9 +128,14 @@ class OneChunk(Recipe):
                 draft = draft._replace(probability=refused.reject.probability)
                 facts["refused"] = refused.reject.reason
             if first == CONVERSATION:
-                form, draft, quotes, facts = self._continued(read, draft, asked, answers, language, code)
+                form, draft, quotes, facts = self._continued(
+                    read, draft, asked, answers, language, code
+                )
             elif first in STYLES:
-                form, draft, facts = first, *self._worded(read, draft, first, persona, examples, code)
+                form, draft, facts = (
+                    first,
+                    *self._worded(read, draft, first, persona, examples, code),
+                )
             self.approved(draft, passage)
         except RefusedError as refused:
             return outcome(rejects=[refused.reject], exhausted=refused.exhausted)
@@ -162,24 +186,45 @@ class OneChunk(Recipe):
         form = _named(str(written.get("form", "")), offered)
         most = EVOLUTIONS[form].max_words
         draft, quotes = self.drafted("ask", written, [read.text], code, max_words=most, stated=True)
-        return form, _named(str(written.get("kind", "")), list(kinds) or [""]), draft, [quote for _, quote in quotes]
+        return (
+            form,
+            _named(str(written.get("kind", "")), list(kinds) or [""]),
+            draft,
+            [quote for _, quote in quotes],
+        )
 
     def _subject(self, read: Passage, asked: Sequence[str]) -> str:
-        """Return what to ask about: a question that the passage states, else a keyphrase that none was asked about."""
+        """Return what to ask about: a question that the passage states, else a keyphrase that none
+        was asked about.
+        """
         if stated := next(
-            (each for each, _ in stated_questions(read.text, read.topic) if not is_asked(each, asked)), ""
+            (
+                each
+                for each, _ in stated_questions(read.text, read.topic)
+                if not is_asked(each, asked)
+            ),
+            "",
         ):
             return stated
         if not asked or not hasattr(self, "keyphrases"):
             return ""
         phrases = call(self.keyphrases, topic=read.topic, passage=read.text).keyphrases
         told = " ".join(asked)
-        return next((phrase for phrase in phrases if has_words(read.text, phrase) and not has_words(told, phrase)), "")
+        return next(
+            (
+                phrase
+                for phrase in phrases
+                if has_words(read.text, phrase) and not has_words(told, phrase)
+            ),
+            "",
+        )
 
     def _unanswerable(
         self, read: Passage, draft: Draft, kind: str, quotes: Sequence[str], code: str
     ) -> dspy.Prediction:
-        """Return a question that no passage answers, its own or a found one, and whose premise its own bears out."""
+        """Return a question that no passage answers, its own or a found one, and whose premise its
+        own bears out.
+        """
         decision, _ = self.judged(draft, read, unanswerable=True)
         if not decision.good:
             raise RefusedError("judge", decision.reason, question=draft.question)
@@ -187,9 +232,15 @@ class OneChunk(Recipe):
             reason = f"the passage does not bear out its premise: {premise[1]}"
             raise RefusedError("compare", reason, question=draft.question)
         for hit in self.search(draft.question, _READ) if self.search else ():
-            found = self.judged(draft, Passage(hit.passage, hit.topic))[0] if hit.passage != read.text else None
+            found = (
+                self.judged(draft, Passage(hit.passage, hit.topic))[0]
+                if hit.passage != read.text
+                else None
+            )
             if found is not None and found.good:
-                raise RefusedError("judge", f"another chunk answers it: {hit.chunk_id}", question=draft.question)
+                raise RefusedError(
+                    "judge", f"another chunk answers it: {hit.chunk_id}", question=draft.question
+                )
         return outcome(
             question=draft.question,
             answer=LANGUAGES[code].unanswered,
@@ -200,7 +251,13 @@ class OneChunk(Recipe):
         )
 
     def _worded(
-        self, read: Passage, draft: Draft, name: str, persona: str, examples: Sequence[str], code: str
+        self,
+        read: Passage,
+        draft: Draft,
+        name: str,
+        persona: str,
+        examples: Sequence[str],
+        code: str,
     ) -> tuple[Draft, dict[str, Any]]:
         """Return the question worded in a style, and the facts about it."""
         style, who = STYLES[name], persona or PERSONAS[len(draft.question) % len(PERSONAS)]
@@ -213,7 +270,9 @@ class OneChunk(Recipe):
             examples=list(examples),
         )
         wording = one_line(revised.new_question)
-        fault = wording_fault(style, draft.question, wording, draft.answer, LANGUAGES[code], examples)
+        fault = wording_fault(
+            style, draft.question, wording, draft.answer, LANGUAGES[code], examples
+        )
         if fault is None:
             same, why = holds(self.compare, SAME_QUESTION, draft.question, wording)
             fault = None if same else f"it asks for something else: {why}"
@@ -221,31 +280,55 @@ class OneChunk(Recipe):
             raise RefusedError("revise", fault, question=wording or draft.question)
         worded = draft._replace(question=wording)
         if style.is_question and not (decision := self.judged(worded, read)[0]).good:
-            raise RefusedError("judge", decision.reason, question=wording, probability=decision.probability)
-        facts = {"seed_question": draft.question} | ({"persona": who} if "{persona}" in style.change else {})
+            raise RefusedError(
+                "judge", decision.reason, question=wording, probability=decision.probability
+            )
+        facts = {"seed_question": draft.question} | (
+            {"persona": who} if "{persona}" in style.change else {}
+        )
         return worded, facts
 
     def _continued(
-        self, read: Passage, seed: Draft, asked: Sequence[str], answers: str, language: str, code: str
+        self,
+        read: Passage,
+        seed: Draft,
+        asked: Sequence[str],
+        answers: str,
+        language: str,
+        code: str,
     ) -> tuple[str, Draft, list[str], dict[str, Any]]:
-        """Return a second question with its conversation: the seed question, its answer, and a follow-up."""
-        _, _, draft, quotes = self._asked(read, (SIMPLE,), tuple(KINDS), [*asked, seed.question], answers, language)
+        """Return a second question with its conversation: the seed question, its answer, and a
+        follow-up.
+        """
+        _, _, draft, quotes = self._asked(
+            read, (SIMPLE,), tuple(KINDS), [*asked, seed.question], answers, language
+        )
         draft = self.checked(draft, read, code=code)
         messages = [
             {"role": "user", "content": seed.question},
             {"role": "assistant", "content": seed.answer},
         ]
         change = FOLLOW_UP.format(conversation=spoken(messages))
-        revised = call(self.revise, topic=read.topic, question=draft.question, answer=draft.answer, change=change)
+        revised = call(
+            self.revise,
+            topic=read.topic,
+            question=draft.question,
+            answer=draft.answer,
+            change=change,
+        )
         follow_up = tidy_question(revised.new_question)
         first_turn = f"{seed.question} {seed.answer} {read.topic}"
-        if not follow_up.endswith("?") or not refers_back(follow_up, draft.question, first_turn, LANGUAGES[code]):
+        if not follow_up.endswith("?") or not refers_back(
+            follow_up, draft.question, first_turn, LANGUAGES[code]
+        ):
             reason = "the follow-up leaves nothing out that the first turn tells"
             raise RefusedError("revise", reason, question=follow_up or draft.question)
         messages.append({"role": "user", "content": follow_up})
         same, why = holds(self.compare, RESOLVES, spoken(messages), draft.question)
         if not same:
-            raise RefusedError("compare", f"the follow-up asks something else: {why}", question=follow_up)
+            raise RefusedError(
+                "compare", f"the follow-up asks something else: {why}", question=follow_up
+            )
         facts = {"seed_question": seed.question, "conversation": messages}
         return CONVERSATION, draft, quotes, facts
 

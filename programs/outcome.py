@@ -1,4 +1,5 @@
-"""What programs return, a question or the reasons why there is none, and what judges decide about it.
+"""What programs return, a question or the reasons why there is none, and what judges decide about
+it.
 
 A judge is a language model or a fitted head; the claims and criteria below are what it is asked.
 """
@@ -9,36 +10,63 @@ from typing import Any, NamedTuple
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
-from programs.errors import ModelError
-from programs.types import Reject
+from groundset.programs.errors import ModelError
+from groundset.programs.types import Reject
 
 # Claims of the step `compare`.
 AGREE = (
-    "both texts give the same answer to the question; one may say more as long as nothing in them differs and neither "
-    "lacks what the question asks for"
+    "both texts give the same answer to the question; one may say more as long as nothing in them"
+    " differs and neither lacks what the question asks for"
 )
-SAME_QUESTION = "both questions ask for exactly the same thing, under the same conditions; only the wording differs"
+SAME_QUESTION = (
+    "both questions ask for exactly the same thing, under the same conditions; only the wording"
+    " differs"
+)
 RESOLVES = (
-    "the first text is a conversation, and whoever reads it takes its last message to ask exactly the question that is "
-    "the second text"
+    "the first text is a conversation, and whoever reads it takes its last message to ask exactly"
+    " the question that is the second text"
 )
 PREMISE = (
-    "the first text states or plainly implies everything that the question, which is the second text, takes for "
-    "granted; whether it answers the question is of no account"
+    "the first text states or plainly implies everything that the question, which is the second"
+    " text, takes for granted; whether it answers the question is of no account"
 )
-STATES = "the second text, an answer to the question, states or plainly implies the first text, in whatever words"
+STATES = (
+    "the second text, an answer to the question, states or plainly implies the first text, in"
+    " whatever words"
+)
 # Criteria of the step `review`.
-RELEVANT = "the passage states something that belongs in an answer to the question, be it only a part of it"
+RELEVANT = (
+    "the passage states something that belongs in an answer to the question, be it only a part"
+    " of it"
+)
 FITS = "question and answer are as every line of this profile says: "
 VIEWPOINTS = {
-    "accuracy": "accuracy and completeness: the passage states all that the question takes for granted and all that "
-    "the answer says, and the answer is the whole answer; compare names, numbers and conditions word for word",
-    "clarity": "clarity and insight: somebody who has never seen the passage understands the question, it asks for one "
-    "thing without giving the answer away, and the answer is worth knowing",
-    "use": "practical use: somebody who works with such documents would ask this question, and the answer helps them",
+    "accuracy": (
+        "accuracy and completeness: the passage states all that the question takes for granted and"
+        " all that the answer says, and the answer is the whole answer; compare names, numbers and"
+        " conditions word for word"
+    ),
+    "clarity": (
+        "clarity and insight: somebody who has never seen the passage understands the question, it"
+        " asks for one thing without giving the answer away, and the answer is worth knowing"
+    ),
+    "use": (
+        "practical use: somebody who works with such documents would ask this question, and the"
+        " answer helps them"
+    ),
 }
 _LIKELY = 0.5
-_PARTS = ("content", "self_contained", "independent", "clear", "answerable", "grounded", "sound", "approved", "holds")
+_PARTS = (
+    "content",
+    "self_contained",
+    "independent",
+    "clear",
+    "answerable",
+    "grounded",
+    "sound",
+    "approved",
+    "holds",
+)
 
 
 class RefusedError(Exception):
@@ -58,17 +86,33 @@ def outcome(
     evidence: Sequence[str] = (),  # the words of the passages that the answer rests on
     evolution: str = "",  # the form of the question, a key of ``EVOLUTIONS`` or ``STYLES``
     kind: str = "",  # what it asks for
-    probability: float | None = None,  # how likely a careful editor would keep it, if the judge said
-    needed: Sequence[int] = (),  # positions of the given passages that the answer needs; none if they do not answer it
+    probability: (
+        float | None
+    ) = None,  # how likely a careful editor would keep it, if the judge said
+    needed: Sequence[
+        int
+    ] = (),  # positions of the given passages that the answer needs; none if they do not answer it
     context_ids: Sequence[str] = (),  # of its passages, if the program searched for them
-    alternatives: Sequence[Sequence[str]] = (),  # for each needed passage, the ids of others that serve as well
+    alternatives: Sequence[
+        Sequence[str]
+    ] = (),  # for each needed passage, the ids of others that serve as well
     rejects: Sequence[Reject] = (),  # what was refused on the way
     exhausted: bool = False,  # whether nothing more can be asked about the passages
     metadata: dict[str, Any] | None = None,  # further facts about the question
 ) -> dspy.Prediction:
     """Return what a program made; fields and their meaning are the parameters."""
-    made: dict[str, Any] = {"question": question, "answer": answer, "evidence": list(evidence), "evolution": evolution}
-    made |= {"kind": kind, "probability": probability, "needed": list(needed), "context_ids": list(context_ids)}
+    made: dict[str, Any] = {
+        "question": question,
+        "answer": answer,
+        "evidence": list(evidence),
+        "evolution": evolution,
+    }
+    made |= {
+        "kind": kind,
+        "probability": probability,
+        "needed": list(needed),
+        "context_ids": list(context_ids),
+    }
     made |= {"alternatives": [list(group) for group in alternatives], "rejects": list(rejects)}
     return dspy.Prediction(**made, exhausted=exhausted, metadata=dict(metadata or {}))
 
@@ -85,7 +129,9 @@ def call(step: Any, /, **inputs: Any) -> dspy.Prediction:
         reason = " ".join(str(error.message if hasattr(error, "message") else error).split())
         question = inputs.get("question") or None
         name = getattr(step, "name", type(step).__name__)
-        raise RefusedError(name, f"what was written cannot be read: {reason:.120}", question=question) from error
+        raise RefusedError(
+            name, f"what was written cannot be read: {reason:.120}", question=question
+        ) from error
 
 
 class Verdict(NamedTuple):
@@ -99,22 +145,29 @@ class Verdict(NamedTuple):
 def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, least: float = 0.0) -> Verdict:
     """Return the decision in the outputs of a judge.
 
-    A fitted head decides by its output ``fit``, a language model by all of its parts; with log-probabilities, they must
-    be yes together more likely than not. Its ``confidence`` is that of an editor keeping the question, so it does not
-    exceed a half where a part is no; below ``least`` it refuses, too. An ``unanswerable`` question is one that the
-    passage must not answer.
+    A fitted head decides by its output ``fit``, a language model by all of its parts; with
+    log-probabilities, they must be yes together more likely than not. Its ``confidence`` is that of
+    an editor keeping the question, so it does not exceed a half where a part is no; below ``least``
+    it refuses, too. An ``unanswerable`` question is one that the passage must not answer.
 
     Raises:
         ModelError: the outputs are not those of a judge.
     """
     parts = {name: bool(judged[name]) for name in _PARTS if name in judged}
     if not (parts or "fit" in judged) or (unanswerable and "answerable" not in parts):
-        raise ModelError(f"a judge decides by outputs such as clear and answerable; this one has {', '.join(judged)}")
+        raise ModelError(
+            "a judge decides by outputs such as clear and answerable; this one has"
+            f" {', '.join(judged)}"
+        )
     if unanswerable:
         parts["unanswerable"] = not parts.pop("answerable")
     failed = [name for name, value in parts.items() if not value]
     probability = float(judged["probability"]) if "probability" in judged else None
-    if probability is not None and probability < _LIKELY and not (failed or unanswerable or "fit" in judged):
+    if (
+        probability is not None
+        and probability < _LIKELY
+        and not (failed or unanswerable or "fit" in judged)
+    ):
         failed = ["certain"]
     good = bool(judged["fit"]) if "fit" in judged and not unanswerable else not failed
     if probability is None and "confidence" in judged and not unanswerable:
@@ -130,8 +183,12 @@ def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, least: float
     return Verdict(good, None if probability is None else round(probability, 4), reason)
 
 
-def holds(compare: Any, claim: str, first: str, second: str, question: str = "") -> tuple[bool, str]:
-    """Return whether a claim about two texts holds, and the reason; what cannot be read does not hold."""
+def holds(
+    compare: Any, claim: str, first: str, second: str, question: str = ""
+) -> tuple[bool, str]:
+    """Return whether a claim about two texts holds, and the reason; what cannot be read does not
+    hold.
+    """
     try:
         decision = call(compare, claim=claim, question=question, first=first, second=second)
     except RefusedError as refused:

@@ -1,7 +1,7 @@
 """Questions for profiles, about passages that were searched for: recipe ``profiled``.
 
-clues → search → relevance of each passage → distil → profiles → ask_profiled → judge, with which passages?
-→ does it fit its profile? → panel → question
+clues → search → relevance of each passage → distil → profiles → ask_profiled → judge, with which
+passages? → does it fit its profile? → panel → question
 
 A profile is one value of each of some dimensions, which users can define in a JSON file.
 """
@@ -15,17 +15,17 @@ from typing import Annotated, Literal, TypeVar
 import dspy
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from programs.checks import is_none, tidy_question
-from programs.chunks import SeveralChunks
-from programs.errors import InputError
-from programs.languages import language_of, name_of
-from programs.outcome import FITS, RELEVANT, RefusedError, call, outcome
-from programs.recipe import Passage, Search, joined, numbered
-from programs.step import step
-from programs.text import one_line
-from programs.types import Hit, Reject
-from programs.untrusted import first_fault, json_of, small_text
-from signatures.profile import Clue
+from groundset.programs.checks import is_none, tidy_question
+from groundset.programs.chunks import SeveralChunks
+from groundset.programs.errors import InputError
+from groundset.programs.languages import language_of, name_of
+from groundset.programs.outcome import FITS, RELEVANT, RefusedError, call, outcome
+from groundset.programs.recipe import Passage, Search, joined, numbered
+from groundset.programs.step import step
+from groundset.programs.text import one_line
+from groundset.programs.types import Hit, Reject
+from groundset.programs.untrusted import first_fault, json_of, small_text
+from groundset.signatures.profile import Clue
 
 _MAX_FILE = 1 << 20  # bytes of a file
 _MAX_NAME, _MAX_DESCRIPTION = 60, 1_000  # characters
@@ -43,7 +43,8 @@ PROFILED = "profiled"
 def _check_name(name: str) -> str:
     if not name or name != name.strip() or _RESERVED & set(name):
         raise ValueError(
-            "a name must not be empty, begin or end with a space, nor contain a line break or one of : | = ;"
+            "a name must not be empty, begin or end with a space, nor contain a line break or one"
+            " of : | = ;"
         )
     return name
 
@@ -56,7 +57,9 @@ def _check_description(text: str) -> str:
 
 _Name = Annotated[str, Field(max_length=_MAX_NAME), AfterValidator(_check_name)]
 _Named = Annotated[dict[_Name, _Value], Field(min_length=1)]
-_Description = Annotated[str, Field(max_length=_MAX_DESCRIPTION), AfterValidator(_check_description)]
+_Description = Annotated[
+    str, Field(max_length=_MAX_DESCRIPTION), AfterValidator(_check_description)
+]
 
 
 class _Strict(BaseModel):
@@ -100,16 +103,21 @@ class ProfileTable(_Strict):
     def describe(self, profile: Profile) -> str:
         """Return a profile with the descriptions of its values, as prompts show it."""
         return "\n".join(
-            f"{name}: {value} ({self.parameters[name].values[value].description})" for name, value in profile.items()
+            f"{name}: {value} ({self.parameters[name].values[value].description})"
+            for name, value in profile.items()
         )
 
     def for_passages(self, profile: Profile, count: int) -> Profile:
         """Return a profile that is true of a question whose answer needs ``count`` passages.
 
-        A value that declares another number is replaced by the nearest value of its dimension that declares this one.
+        A value that declares another number is replaced by the nearest value of its dimension that
+        declares this one.
         """
         number = "one" if count == 1 else "several"
-        return {name: self._nearest(self.parameters[name].values, value, number) for name, value in profile.items()}
+        return {
+            name: self._nearest(self.parameters[name].values, value, number)
+            for name, value in profile.items()
+        }
 
     @staticmethod
     def _nearest(values: Mapping[str, ProfileValue], value: str, number: str) -> str:
@@ -146,7 +154,7 @@ class Profiled(SeveralChunks):
         panel: bool = False,
         about: str = "",
     ) -> None:
-        """Build the steps; see :class:`programs.recipe.Recipe`."""
+        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
         super().__init__(search, panel=panel, about=about)
         self.table = table
         self.count, self.top_k, self.tries = clues, top_k, profiles
@@ -166,7 +174,9 @@ class Profiled(SeveralChunks):
         language: str = "",
         seed: int = 0,  # decides the order of profiles and options
     ) -> dspy.Prediction:
-        """Return a question for a profile about a passage and found ones; see :meth:`programs.onechunk.OneChunk`."""
+        """Return a question for a profile about a passage and found ones; see
+        :meth:`groundset.programs.onechunk.OneChunk`.
+        """
         rejects: list[Reject] = []
         try:
             clue = self._clue(passage, topic, turn)
@@ -175,7 +185,9 @@ class Profiled(SeveralChunks):
             chance = random.Random(seed)
             for profile in self._suggested(clue, read, chance):
                 try:
-                    return self._for_profile(clue, profile, read, hits, asked, language, chance, rejects)
+                    return self._for_profile(
+                        clue, profile, read, hits, asked, language, chance, rejects
+                    )
                 except RefusedError as refused:
                     rejects.append(refused.reject)
         except RefusedError as refused:
@@ -184,14 +196,18 @@ class Profiled(SeveralChunks):
 
     def _clue(self, passage: str, topic: str, turn: int) -> Clue:
         written = call(self.clues, topic=topic, passage=passage, count=self.count).clues
-        clues: dict[str, Clue] = {clue.clue.casefold(): clue for clue in written if clue.clue.strip()}
+        clues: dict[str, Clue] = {
+            clue.clue.casefold(): clue for clue in written if clue.clue.strip()
+        }
         if turn >= len(clues):
             reason = "no further clue" if clues else "no clue can be read from what was written"
             raise RefusedError("clues", reason, exhausted=True)
         return list(clues.values())[turn]
 
     def _distilled(self, clue: Clue, passage: str, topic: str) -> list[Hit]:
-        """Return the passages that a clue needs, of those that a search finds; its own passage is always looked at."""
+        """Return the passages that a clue needs, of those that a search finds; its own passage is
+        always looked at.
+        """
         asked = _asked_for(clue)
         query = " ".join(filter(None, (clue.clue, clue.example, clue.description)))
         given = self.search(query, self.top_k) if self.search else ()
@@ -200,7 +216,12 @@ class Profiled(SeveralChunks):
         code = language_of(passage)
         found = [hit for hit in given if language_of(hit.passage) == code]
         relevant = [
-            call(self.review, criterion=RELEVANT, passage=f"[{hit.topic}]\n{hit.passage}", question=asked).approved
+            call(
+                self.review,
+                criterion=RELEVANT,
+                passage=f"[{hit.topic}]\n{hit.passage}",
+                question=asked,
+            ).approved
             for hit in found
         ]
         read = [Passage(hit.passage, hit.topic) for hit in found]
@@ -208,13 +229,17 @@ class Profiled(SeveralChunks):
         missing = one_line(written.missing).strip(" .")
         if missing and not _NOTHING.fullmatch(missing):
             raise RefusedError("distil", f"the passages do not say: {missing}", question=clue.clue)
-        kept = [hit for place, hit in enumerate(found) if relevant[place] or place + 1 in written.needed]
+        kept = [
+            hit for place, hit in enumerate(found) if relevant[place] or place + 1 in written.needed
+        ]
         if not kept:
             raise RefusedError("distil", "no passage is needed", question=clue.clue)
         return kept
 
-    def _suggested(self, clue: Clue, read: Sequence[Passage], chance: random.Random) -> list[Profile]:
-        """Return suggested profiles in a random order, so that the ones named first do not prevail."""
+    def _suggested(
+        self, clue: Clue, read: Sequence[Passage], chance: random.Random
+    ) -> list[Profile]:
+        """Return suggested profiles in random order, so that none prevails by its place."""
         written = call(
             self.profiles,
             dimensions=self.table.as_text(),
@@ -230,7 +255,9 @@ class Profiled(SeveralChunks):
                 profile = self.table.for_passages(profile, 1) if len(read) == 1 else profile
                 found += [profile] if profile not in found else []
         if not found:
-            raise RefusedError("profiles", "no profile can be read from what was written", question=clue.clue)
+            raise RefusedError(
+                "profiles", "no profile can be read from what was written", question=clue.clue
+            )
         return chance.sample(found[: self.tries], len(found[: self.tries]))
 
     def _for_profile(
@@ -246,8 +273,8 @@ class Profiled(SeveralChunks):
     ) -> dspy.Prediction:
         """Return a question for one profile.
 
-        How many passages the answer needs is known only when they were left out one by one; the profile is corrected
-        then, in dimensions that declare it.
+        How many passages the answer needs is known only when they were left out one by one; the
+        profile is corrected then, in dimensions that declare it.
         """
         code = language or language_of(read[0].text)
         written = call(
@@ -273,24 +300,30 @@ class Profiled(SeveralChunks):
         inputs = {"passage": shown.text, "question": asked_for, "answer": right}
         fits = call(self.review, criterion=FITS + self.table.describe(profile), **inputs)
         if not fits.approved:
-            raise RefusedError("review", f"it does not fit its profile: {fits.reason}", question=draft.question)
+            raise RefusedError(
+                "review", f"it does not fit its profile: {fits.reason}", question=draft.question
+            )
         self.approved(draft, shown.text)
         return outcome(
             question=asked_for,
             answer=right,
-            evidence=[quote for place, quote in quotes if place in needed] or [quote for _, quote in quotes],
+            evidence=[quote for place, quote in quotes if place in needed]
+            or [quote for _, quote in quotes],
             evolution=PROFILED,
             probability=draft.probability,
             needed=needed,
             context_ids=[hits[place].chunk_id for place in needed],
             alternatives=self.alternatives(draft, read, needed, code),
             rejects=rejects,
-            metadata={"profile": dict(profile), "clue": clue.clue} | ({"options": options} if options else {}),
+            metadata={"profile": dict(profile), "clue": clue.clue}
+            | ({"options": options} if options else {}),
         )
 
 
 def _asked_for(clue: Clue) -> str:
-    """Return a clue as judges see it: the question and what is to be found out, without the invented example."""
+    """Return a clue as judges see it: the question and what is to be found out, without the
+    invented example.
+    """
     return f"{clue.clue} ({clue.description})" if clue.description else clue.clue
 
 
@@ -317,10 +350,14 @@ def _options_fault(options: Sequence[str], answer: str) -> str | None:
     plain = [option.casefold() for option in options]
     if not _FEWEST <= len(options) <= _MOST or len(set(plain)) < len(plain):
         return f"it has {len(set(plain))} different options; {_FEWEST} to {_MOST} are wanted"
-    return None if answer.rstrip(" .").casefold() in plain else "the answer is not among the options"
+    return (
+        None if answer.rstrip(" .").casefold() in plain else "the answer is not among the options"
+    )
 
 
-def _with_options(question: str, answer: str, options: Sequence[str], chance: random.Random) -> tuple[str, str]:
+def _with_options(
+    question: str, answer: str, options: Sequence[str], chance: random.Random
+) -> tuple[str, str]:
     """Return a question and its answer with lettered options in a random order."""
     if not options:
         return question, answer

@@ -5,29 +5,49 @@ from typing import NamedTuple
 
 import dspy
 
-from programs.checks import agree, is_none, language_fault, located, stating, tidy_question, written_fault
-from programs.languages import LANGUAGES, language_of
-from programs.outcome import AGREE, VIEWPOINTS, RefusedError, Verdict, call, holds, verdict
-from programs.step import step
-from programs.text import has_words, one_line
-from programs.types import Hit
+from groundset.programs.checks import (
+    agree,
+    is_none,
+    language_fault,
+    located,
+    stating,
+    tidy_question,
+    written_fault,
+)
+from groundset.programs.languages import LANGUAGES, language_of
+from groundset.programs.outcome import (
+    AGREE,
+    VIEWPOINTS,
+    RefusedError,
+    Verdict,
+    call,
+    holds,
+    verdict,
+)
+from groundset.programs.step import step
+from groundset.programs.text import has_words, one_line
+from groundset.programs.types import Hit
 
 Search = Callable[[str, int], Sequence[Hit]]
 
 LENGTHS: Mapping[str, str] = {
-    "short": "as few words as answer the question, copied where they say enough without the passage",
+    "short": (
+        "as few words as answer the question, copied where they say enough without the passage"
+    ),
     "open": "one to three whole sentences",
 }
 # A change for the step `revise`.
 MEND = (
-    "Mend this fault, which an editor found: {fault}. Ask for one thing, and call what it is about by its full name, "
-    "unless title and headings make it plain. If the fault is that hardly anybody would ask this, ask for something "
-    "else that the passage tells."
+    "Mend this fault, which an editor found: {fault}. Ask for one thing, and call what it is about"
+    " by its full name, unless title and headings make it plain. If the fault is that hardly"
+    " anybody would ask this, ask for something else that the passage tells."
 )
-# The least confidence of a model that judges. Of 48 questions about company documents which a strong writer's own judge
-# had kept, two blind readers signed 2 of the 7 below it, and 35 of the 41 above.
+# The least confidence of a model that judges. Of 48 questions about company documents which a
+# strong writer's own judge had kept, two blind readers signed 2 of the 7 below it, and 35 of the 41
+# above.
 SURE = 0.75
-_HITS = 10  # search results that may serve as well as the passage, or must not answer an unanswerable question
+# search results that may serve as well as the passage, or must not answer an unanswerable question
+_HITS = 10
 
 
 class Passage(NamedTuple):
@@ -47,12 +67,15 @@ class Draft(NamedTuple):
 
 
 class Recipe(dspy.Module):
-    """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser, a panel.
+    """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser,
+    a panel.
 
     Methods that return or check a question raise ``RefusedError`` where it is refused.
     """
 
-    def __init__(self, search: Search | None = None, *, panel: bool = False, about: str = "") -> None:
+    def __init__(
+        self, search: Search | None = None, *, panel: bool = False, about: str = ""
+    ) -> None:
         """Build the steps.
 
         Args:
@@ -73,7 +96,9 @@ class Recipe(dspy.Module):
     def judged(
         self, draft: Draft, passage: Passage, *, unanswerable: bool = False, least: float = 0.0
     ) -> tuple[Verdict, str]:
-        """Return the judge's decision on a question, and the judge's own answer; empty from a fitted head."""
+        """Return the judge's decision on a question, and the judge's own answer; empty from a
+        fitted head.
+        """
         judged = call(
             self.judge,
             about=self.about,
@@ -83,7 +108,9 @@ class Recipe(dspy.Module):
             question=draft.question,
         )
         found = one_line(judged.get("answer", ""))
-        return verdict(judged, unanswerable=unanswerable, least=least), "" if is_none(found) else found
+        return verdict(judged, unanswerable=unanswerable, least=least), (
+            "" if is_none(found) else found
+        )
 
     def drafted(
         self,
@@ -93,14 +120,23 @@ class Recipe(dspy.Module):
         code: str,
         *,
         max_words: int = 0,
-        stated: bool = False,  # whether words of the first text that state the answer can be the evidence
+        # whether words of the first text that state the answer can be the evidence
+        stated: bool = False,
     ) -> tuple[Draft, list[tuple[int, str]]]:
-        """Return what a step wrote about texts, and its evidence with the positions of the texts that it is from."""
-        question, answer, language = tidy_question(written.question), one_line(written.answer), LANGUAGES[code]
+        """Return what a step wrote about texts, and its evidence with the positions of the texts
+        that it is from.
+        """
+        question, answer, language = (
+            tidy_question(written.question),
+            one_line(written.answer),
+            LANGUAGES[code],
+        )
         if not question:
             raise RefusedError(name, "no question was written")
         if is_none(question):
-            raise RefusedError(name, f"nothing to ask: {answer or 'no reason given'}", exhausted=True)
+            raise RefusedError(
+                name, f"nothing to ask: {answer or 'no reason given'}", exhausted=True
+            )
         if fault := written_fault(question, answer, language, max_words):
             raise RefusedError(name, fault, question=question or None)
         quotes = located(texts, written.evidence)
@@ -113,22 +149,34 @@ class Recipe(dspy.Module):
         return Draft(question, answer), quotes
 
     def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
-        """Return a question that the judge keeps and answers as expected; a badly worded one may be rewritten once."""
+        """Return a question that the judge keeps and answers as expected; a badly worded one may be
+        rewritten once.
+        """
         decision, found = self.judged(draft, passage, least=SURE)
         if rewrite and not decision.good and not decision.reason.startswith("not answerable"):
             draft = self.rewritten(draft, passage, decision, code=code)
             decision, found = self.judged(draft, passage, least=SURE)
         if not decision.good:
-            raise RefusedError("judge", decision.reason, question=draft.question, probability=decision.probability)
+            raise RefusedError(
+                "judge", decision.reason, question=draft.question, probability=decision.probability
+            )
         if found and not self.agrees(draft, found, code):
             reason = f"another answer than expected: {found!r}, not {draft.answer!r}"
-            raise RefusedError("answer", reason, question=draft.question, probability=decision.probability)
+            raise RefusedError(
+                "answer", reason, question=draft.question, probability=decision.probability
+            )
         return draft._replace(probability=decision.probability)
 
     def agrees(self, draft: Draft, found: str, code: str) -> bool:
-        """Return whether a found answer says what the expected one does; a model decides what words do not tell."""
+        """Return whether a found answer says what the expected one does; a model decides what words
+        do not tell.
+        """
         told = agree(draft.answer, found, code)
-        return told if told is not None else holds(self.compare, AGREE, draft.answer, found, draft.question)[0]
+        return (
+            told
+            if told is not None
+            else holds(self.compare, AGREE, draft.answer, found, draft.question)[0]
+        )
 
     def rewritten(self, draft: Draft, passage: Passage, decision: Verdict, *, code: str) -> Draft:
         """Return a refused question, rewritten with the reason."""
@@ -143,24 +191,37 @@ class Recipe(dspy.Module):
         question, answer = tidy_question(revised.new_question), one_line(revised.new_answer)
         kept = draft._replace(question=question, answer=answer or draft.answer)
         if question == draft.question or written_fault(question, kept.answer, LANGUAGES[code]):
-            raise RefusedError("judge", decision.reason, question=draft.question, probability=decision.probability)
+            raise RefusedError(
+                "judge", decision.reason, question=draft.question, probability=decision.probability
+            )
         return kept
 
     def in_language(self, draft: Draft, language: str, passages: Sequence[str]) -> None:
-        """Refuse a question in another language than the requested one, else than the known one of its passages."""
+        """Refuse a question in another language than the requested one, else than the known one of
+        its passages.
+        """
         codes = {language_of(passage) for passage in passages}
         wanted = language or (next(iter(codes)) if len(codes) == 1 else "")
-        if wanted in LANGUAGES and (fault := language_fault(draft.question, draft.answer, wanted, codes)):
+        if wanted in LANGUAGES and (
+            fault := language_fault(draft.question, draft.answer, wanted, codes)
+        ):
             raise RefusedError("language", fault, question=draft.question)
 
     def approved(self, draft: Draft, passage: str) -> None:
-        """Let a panel of three review a question with its answer; if they disagree, once more with all opinions."""
+        """Let a panel of three review a question with its answer; if they disagree, once more with
+        all opinions.
+        """
         if not self.panel:
             return
         inputs = {"passage": passage, "question": draft.question, "answer": draft.answer}
-        votes = {name: call(self.review, criterion=view, **inputs) for name, view in VIEWPOINTS.items()}
+        votes = {
+            name: call(self.review, criterion=view, **inputs) for name, view in VIEWPOINTS.items()
+        }
         if len({vote.approved for vote in votes.values()}) > 1:
-            said = {name: f"{name}, {'yes' if vote.approved else 'no'}: {vote.reason}" for name, vote in votes.items()}
+            said = {
+                name: f"{name}, {'yes' if vote.approved else 'no'}: {vote.reason}"
+                for name, vote in votes.items()
+            }
             for name, view in VIEWPOINTS.items():
                 opinions = " / ".join(text for other, text in said.items() if other != name)
                 votes[name] = call(self.review, criterion=view, opinions=opinions, **inputs)
@@ -175,8 +236,8 @@ class Recipe(dspy.Module):
     ) -> list[list[str]]:
         """Return, for each needed passage, the ids of found ones that serve as well.
 
-        A found passage serves if it has all words of question and answer that only the needed one has, and the judge
-        reads the same answer with it.
+        A found passage serves if it has all words of question and answer that only the needed one
+        has, and the judge reads the same answer with it.
         """
         groups: list[list[str]] = [[] for _ in needed]
         if self.search is None:
@@ -191,7 +252,9 @@ class Recipe(dspy.Module):
             own &= set(words(passages[place].text))
             stated = has_words(passages[place].text, draft.answer)
             for hit in hits if own else ():
-                if not own <= set(words(hit.passage)) or (stated and not has_words(hit.passage, draft.answer)):
+                if not own <= set(words(hit.passage)) or (
+                    stated and not has_words(hit.passage, draft.answer)
+                ):
                     continue
                 read = joined([*others, Passage(hit.passage, hit.topic)])
                 decision, found = self.judged(draft, read)
@@ -207,4 +270,6 @@ def joined(passages: Sequence[Passage]) -> Passage:
 
 def numbered(passages: Sequence[Passage]) -> str:
     """Return passages as one text, each with its number, title and headings."""
-    return "\n\n".join(f"[{number}] {each.topic}\n{each.text}" for number, each in enumerate(passages, start=1))
+    return "\n\n".join(
+        f"[{number}] {each.topic}\n{each.text}" for number, each in enumerate(passages, start=1)
+    )

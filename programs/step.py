@@ -8,13 +8,26 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from programs.adapter import PLAIN_TEXT
-from programs.errors import StateError
-from programs.untrusted import json_of, numbered_lines
-from signatures.chunk import ExtractKeyphrases, ScoreChunk
-from signatures.judge import CompareTexts, GroundAnswer, JudgeQuestion, ReviewDraft, WeighPair
-from signatures.profile import DistilPassages, SuggestProfiles, WriteClues
-from signatures.question import AnswerQuestion, AskFact, AskForProfile, AskPassage, CombinePassages, ReviseQuestion
+from groundset.programs.adapter import PLAIN_TEXT
+from groundset.programs.errors import StateError
+from groundset.programs.untrusted import json_of, numbered_lines
+from groundset.signatures.chunk import ExtractKeyphrases, ScoreChunk
+from groundset.signatures.judge import (
+    CompareTexts,
+    GroundAnswer,
+    JudgeQuestion,
+    ReviewDraft,
+    WeighPair,
+)
+from groundset.signatures.profile import DistilPassages, SuggestProfiles, WriteClues
+from groundset.signatures.question import (
+    AnswerQuestion,
+    AskFact,
+    AskForProfile,
+    AskPassage,
+    CombinePassages,
+    ReviseQuestion,
+)
 
 _PARAGRAPH = re.compile(r"\n(?!\n|[-*•]|\d+\. |[A-Z][a-z ]{2,20}: )(?<!\n\n)")
 
@@ -27,7 +40,9 @@ class StepSpec(NamedTuple):
     judges: bool = False  # whether it decides, so that ``--critic-lm`` serves it
 
 
-def _writes(signature: type[dspy.Signature], max_tokens: int, *, judges: bool = False, **limits: Any) -> StepSpec:
+def _writes(
+    signature: type[dspy.Signature], max_tokens: int, *, judges: bool = False, **limits: Any
+) -> StepSpec:
     return StepSpec(signature, {"max_tokens": max_tokens, "temperature": 0.0, **limits}, judges)
 
 
@@ -76,8 +91,12 @@ class Step(dspy.Predict):
             return await super().aforward(**self._sampled(inputs))
 
     def _sampled(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Let the temperature of the model count, which DSPy raises to draw several samples, where the step's is 0."""
-        wanted = getattr(inputs.get("lm") or self.lm or dspy.settings.lm, "kwargs", {}).get("temperature")
+        """Let the temperature of the model count, which DSPy raises to draw several samples, where
+        the step's is 0.
+        """
+        wanted = getattr(inputs.get("lm") or self.lm or dspy.settings.lm, "kwargs", {}).get(
+            "temperature"
+        )
         if not wanted or self.config.get("temperature"):
             return inputs
         return inputs | {"config": {"temperature": wanted} | inputs.get("config", {})}
@@ -102,11 +121,9 @@ def step(name: str, **limits: Any) -> Step:
 
 @cache
 def _demos(name: str) -> tuple[Mapping[str, Any], ...]:
-    """Return the demos of a step that lie beside the package or inside it."""
-    root = Path(__file__).parents[1]
-    folders = (root / "groundset" / "data" / "demos", root / "data" / "demos")
-    file = next((folder / f"{name}.jsonl" for folder in folders if folder.is_dir()), None)
-    return () if file is None or not file.is_file() else read_demos(file, STEPS[name].signature)
+    """Return the demos of a step in `data/` of the package."""
+    file = Path(__file__).parents[1] / "data" / "demos" / f"{name}.jsonl"
+    return read_demos(file, STEPS[name].signature) if file.is_file() else ()
 
 
 def read_demos(file: Path, signature: type[dspy.Signature]) -> tuple[Mapping[str, Any], ...]:

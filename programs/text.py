@@ -9,15 +9,22 @@ NAME = r"[^\W\d_a-zß-ÿ][\w’'-]+"
 CAPITALISED = re.compile(rf"\b{NAME}")
 CODE = re.compile(r"[{}<>;=\\$_]|\(\)|::|->|\|")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
-# Characters of a text that are read; longer texts are truncated. That is twenty pages, ten times a large chunk.
+# Characters of a text that are read; longer texts are truncated. That is twenty pages, ten times a
+# large chunk.
 MAX_READ = 50_000
 MAX_QUESTION = 5_000  # of a question; some patterns take quadratic time
 _CACHED_TEXTS = 1_024
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first of several spaces, or it takes quadratic time
-# The text of a link is limited, and its target ends where another one begins, or many brackets take quadratic time.
+_BRACKETS = re.compile(
+    r"(?<!\s)\s*\([^()]*\)"
+)  # from the first of several spaces, or it takes quadratic time
+# The text of a link is limited, and its target ends where another one begins, or many brackets take
+# quadratic time.
 _TARGET = r"[^)\s\]]*(?:\](?!\()[^)\s\]]*)*"
-_LINK = rf"!?\[([^\]\n]{{0,500}})\]\({_TARGET}\)|(?<![\w\])])\[(?!\d+\])([^\[\]\n]{{1,200}})\]\[[^\[\]\n]{{0,200}}\]"
+_LINK = (
+    rf"!?\[([^\]\n]{{0,500}})\]\({_TARGET}\)"
+    r"|(?<![\w\])])\[(?!\d+\])([^\[\]\n]{1,200})\]\[[^\[\]\n]{0,200}\]"
+)
 _TAGS = (  # of HTML; <name> and the like stand for what a reader has to fill in
     "a|abbr|b|big|br|center|code|del|details|div|em|font|i|img|ins|kbd|li|mark|ol|p|pre|q|s|small|span|strong|sub|"
     "summary|sup|table|tbody|td|th|thead|tr|tt|u|ul"
@@ -29,16 +36,22 @@ def _emphasis(char: str, times: int) -> re.Pattern[str]:
     """Return the pattern of a text between marks; names such as ``__init__`` are none."""
     mark, no_name = re.escape(char * times), r"(?!\w+__(?!\w))" if char == "_" else ""
     edge = rf"[^\s{re.escape(char)}]"
-    return re.compile(rf"(?<![\w{char}]){mark}{no_name}(?={edge}){_INLINE}(?<={edge}){mark}(?![\w{char}])")
+    return re.compile(
+        rf"(?<![\w{char}]){mark}{no_name}(?={edge}){_INLINE}(?<={edge}){mark}(?![\w{char}])"
+    )
 
 
 # What Markdown and reStructuredText mark, in this order; the group that matches is the text of it.
 _MARKED = (
-    re.compile(rf"(?<!`)(?::[a-z][a-z:-]{{1,30}}:)?(`{{1,2}})(?=[^`]){_INLINE}(?<=[^`])\1(?!`)(?:__?(?!\w))?"),
+    re.compile(
+        rf"(?<!`)(?::[a-z][a-z:-]{{1,30}}:)?(`{{1,2}})(?=[^`]){_INLINE}(?<=[^`])\1(?!`)(?:__?(?!\w))?"
+    ),
     re.compile(rf"{_LINK}|\[\^?\d+\]|</?(?:{_TAGS})(?:\s[^<>\n]{{0,500}})?/?>"),
     *(_emphasis(char, times) for char in "*_" for times in (3, 2, 1)),
 )
-_KEPT_IN_CODE = {ord(mark): 0xE000 + place for place, mark in enumerate("*_[]()<>")}  # as private characters
+_KEPT_IN_CODE = {
+    ord(mark): 0xE000 + place for place, mark in enumerate("*_[]()<>")
+}  # as private characters
 _CODE_BLOCK = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _POSSESSIVE = re.compile(r"['’]s(?= )")
 
@@ -54,7 +67,9 @@ def one_line(text: object) -> str:
 
 
 def has_words(text: str, phrase: str) -> bool:
-    """Return whether a text contains the words of a phrase in sequence; "Brock's" counts as "Brock"."""
+    """Return whether a text contains the words of a phrase in sequence; "Brock's" counts as
+    "Brock".
+    """
     return _bare(phrase) in _bare(text)
 
 
@@ -70,18 +85,24 @@ def _words(text: str) -> str:
 
 def numbers(text: str) -> frozenset[str]:
     """Return the numbers in a text, without thousands separators."""
-    return frozenset(re.sub(r"(?<=\d)[.,](?=\d{3}\b)", "", number) for number in NUMBER.findall(text))
+    return frozenset(
+        re.sub(r"(?<=\d)[.,](?=\d{3}\b)", "", number) for number in NUMBER.findall(text)
+    )
 
 
 def plain(text: str) -> str:
-    """Return Markdown text without emphasis, code marks, roles, tags, link targets and footnotes; code blocks stay."""
+    """Return Markdown text without emphasis, code marks, roles, tags, link targets and footnotes;
+    code blocks stay.
+    """
     pieces = _CODE_BLOCK.split(blanked(text)) if "```" in text else [blanked(text)]
     pieces[::2] = [re.sub(r"[ \t]{2,}", " ", piece.replace("\0", "")) for piece in pieces[::2]]
     return "".join(pieces).strip()
 
 
 def blanked(text: str) -> str:
-    """Return Markdown text with NUL characters for all that :func:`plain` leaves out, so that offsets stay."""
+    """Return Markdown text with NUL characters for all that :func:`plain` leaves out, so that
+    offsets stay.
+    """
     pieces = _CODE_BLOCK.split(text) if "```" in text else [text]
     pieces[::2] = map(_without_marks, pieces[::2])
     return "".join(pieces)
@@ -104,11 +125,14 @@ def _blank(match: re.Match[str], group: int | None = None) -> str:
 
 def truncate(inputs: Mapping[str, str]) -> dict[str, str]:
     """Return inputs by name, with long texts truncated."""
-    return {name: text[: MAX_QUESTION if name == "question" else MAX_READ] for name, text in inputs.items()}
+    return {
+        name: text[: MAX_QUESTION if name == "question" else MAX_READ]
+        for name, text in inputs.items()
+    }
 
 
 def title_of(topic: str) -> str:
-    """Return the title in a topic; see :attr:`programs.types.Chunk.topic`."""
+    """Return the title in a topic; see :attr:`groundset.programs.types.Chunk.topic`."""
     return topic.split(" > ")[0]
 
 

@@ -69,7 +69,9 @@ class Document(_Frozen):
 
 
 class Chunk(_Frozen):
-    """A span of a document: ``text == document.text[start:end]``; ``headings`` are those above it, outermost first."""
+    """A span of a document: ``text == document.text[start:end]``; ``headings`` are those above it,
+    outermost first.
+    """
 
     chunk_id: str
     doc_id: str
@@ -83,9 +85,13 @@ class Chunk(_Frozen):
 
     @property
     def topic(self) -> str:
-        """Return title and headings as one line, as prompts show them; for a table also its caption and header."""
+        """Return title and headings as one line, as prompts show them; for a table also its caption
+        and header.
+        """
         facts = self.metadata if self.metadata.get("kind") == "table" else {}
-        about = [fact for fact in (facts.get("caption"), facts.get("header")) if isinstance(fact, str)]
+        about = [
+            fact for fact in (facts.get("caption"), facts.get("header")) if isinstance(fact, str)
+        ]
         parts: dict[str, str] = {}
         for part in (self.title, *self.headings, *about):
             if cleaned := " ".join(part.split()):
@@ -114,8 +120,9 @@ class Reject(_Frozen):
 class Retrieval(_Frozen):
     """The round trip of a question: a search of all chunks for it.
 
-    ``rank`` is that of the last group of ``retrieval_gt``, from 1, None beyond the search depth; ``retrieved_id`` and
-    ``retrieved_content`` are the first hit; ``score`` is 1 if that hit is a ground-truth chunk, else 0.
+    ``rank`` is that of the last group of ``retrieval_gt``, from 1, None beyond the search depth;
+    ``retrieved_id`` and ``retrieved_content`` are the first hit; ``score`` is 1 if that hit is a
+    ground-truth chunk, else 0.
     """
 
     rank: Rank | None
@@ -127,8 +134,9 @@ class Retrieval(_Frozen):
 class Sample(_Frozen):
     """An accepted question with its contexts, ground-truth answer and provenance.
 
-    ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough. It is empty if no
-    chunk answers the question; ``contexts`` are then the chunks that it was made from.
+    ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
+    It is empty if no chunk answers the question; ``contexts`` are then the chunks that it was made
+    from.
     """
 
     id: str

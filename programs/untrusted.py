@@ -12,17 +12,22 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from programs.errors import InputError
+from groundset.programs.errors import InputError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
 MAX_TEXT = 1_000_000  # characters of a question, an answer, a passage or metadata: a long book
 MAX_NAME = 10_000  # characters of an id, a path or a title; the longest paths have 4,096
-# Bytes of a row: several of the longest texts, or a thousand passages. Parsed, it takes up to 25 times as much memory.
+# Bytes of a row: several of the longest texts, or a thousand passages. Parsed, it takes up to 25
+# times as much memory.
 MAX_ROW = 8 << 20
 _BOM = b"\xef\xbb\xbf"
-_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # pipes that the shell opened for this process
+_PIPES = (
+    "/dev/stdin",
+    "/dev/fd/",
+    "/proc/self/fd/",
+)  # pipes that the shell opened for this process
 
 
 # The messages of pydantic that are not plain.
@@ -108,7 +113,9 @@ def _no_number(name: str) -> None:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) < len(pairs):
-        raise ValueError(f"the key {Counter(key for key, _ in pairs).most_common(1)[0][0]} stands twice")
+        raise ValueError(
+            f"the key {Counter(key for key, _ in pairs).most_common(1)[0][0]} stands twice"
+        )
     return found
 
 

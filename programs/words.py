@@ -1,4 +1,6 @@
-"""What is known of a language: its function words, patterns of its texts, and the forms of its short answers."""
+"""What is known of a language: its function words, patterns of its texts, and the forms of its
+short answers.
+"""
 
 import re
 from collections.abc import Mapping
@@ -10,22 +12,31 @@ from sentencex import segment
 from snowballstemmer import stemmer
 from text_to_num import alpha2digit
 
-from programs.text import tokens
+from groundset.programs.text import tokens
 
 Pattern = re.Pattern[str]
 
 NEVER = re.compile(r"(?!)")
-ASKED = ("amount", "time", "person", "place", "reason")  # in order of precedence, for questions with several words
+ASKED = (
+    "amount",
+    "time",
+    "person",
+    "place",
+    "reason",
+)  # in order of precedence, for questions with several words
 
 # Words of web pages and bibliographies in any language.
 _ANY_BOILERPLATE = r"cookies?|copyright|©|newsletter|log ?in|disclaimer"
 _ANY_CITATION = (
-    r"doi|isbn|issn|pmid|pmc|arxiv|bibcode|s2cid|et al|vol\.|pp?\. ?\d|ed\.\)|eds\.|university press|journal of|"
+    r"doi|isbn|issn|pmid|pmc|arxiv|bibcode|s2cid|et al|vol\.|pp?\. ?\d|ed\.\)|eds\.|university"
+    r" press|journal of|"
     r"proceedings|ibid|op\. cit"
 )
-# Phrases of models that find no answer; in English for any passage, because the instructions are English.
+# Phrases of models that find no answer; in English for any passage, because the instructions are
+# English.
 _ANY_REFUSAL = (
-    r"not (?:stated|mentioned|given|specified|provided|known|said|available)|unknown|no answer|n/?a|none|"
+    r"not (?:stated|mentioned|given|specified|provided|known|said|available)|unknown|no"
+    r" answer|n/?a|none|"
     r"nothing (?:is|was) (?:said|stated)|the (?:passage|text|documents?) do(?:es)? not"
 )
 _ANY_TIME = r"\d{3,4}s?|\d{1,2}:\d\d|\d{1,2}"
@@ -70,7 +81,9 @@ _REFUSAL, _BOILERPLATE, _CITATION = refusals(), page_furniture(), references()
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Language:
-    """The words and patterns of a language; a language with only a code gets neutral ones, which never match."""
+    """The words and patterns of a language; a language with only a code gets neutral ones, which
+    never match.
+    """
 
     code: str  # ISO 639-1
     stop_words: frozenset[str] = frozenset()  # function words
@@ -79,27 +92,39 @@ class Language:
     stemmer: str = ""  # its name in Snowball; without it, each word is its own stem
     numerals: bool = False  # whether number words are recognised
     segmenter: str = ""  # the code of the language whose sentence rules are used, if it differs
-    unfinished: Pattern = NEVER  # what the segmenter wrongly takes for the end of a sentence: "M.", "im 16."
+    unfinished: Pattern = (
+        NEVER  # what the segmenter wrongly takes for the end of a sentence: "M.", "im 16."
+    )
     dependent_start: Pattern = NEVER  # of a text that refers to the text before it
     loose_pronoun: Pattern = NEVER  # pronouns that may have no antecedent
-    context_reference: Pattern = NEVER  # references to the text itself: "the passage", "as mentioned"
+    context_reference: Pattern = (
+        NEVER  # references to the text itself: "the passage", "as mentioned"
+    )
     refusal: Pattern = _REFUSAL  # phrases for a missing answer
-    unanswered: str = "The documents do not say."  # the expected answer to a question that no document answers
+    unanswered: str = (
+        "The documents do not say."  # the expected answer to a question that no document answers
+    )
     broad_question: Pattern = NEVER  # questions that do not say what they are about
     broken_question: Pattern = NEVER  # questions with wrong verb forms
     second_question: Pattern = NEVER  # the start of a second question in a question
     alternative: Pattern = NEVER  # the word between the answers that a question offers: "or"
-    boilerplate: Pattern = _BOILERPLATE  # of web pages, and headings of sections without running text
+    boilerplate: Pattern = (
+        _BOILERPLATE  # of web pages, and headings of sections without running text
+    )
     citation: Pattern = _CITATION  # bibliographic references
-    listings: frozenset[str] = frozenset()  # headings, in lower case, of sections with sources, links or contents
-    table_label: str = ""  # a regular expression of the words that begin a table's caption, before its number
+    listings: frozenset[str] = (
+        frozenset()
+    )  # headings, in lower case, of sections with sources, links or contents
+    table_label: str = (
+        ""  # a regular expression of the words that begin a table's caption, before its number
+    )
     past: Pattern = NEVER  # verbs in the past tense
     modal: Pattern = NEVER  # modal verbs
     disclaiming: Pattern = NEVER  # beginnings of words in disclaimers and licences
     definite_start: Pattern = NEVER  # a definite article and a word in lower case
     address: Pattern = NEVER  # pronouns of the first and second person
-    # Regular expressions of the words that ask for a kind of thing, one of ``ASKED``, and of those that make an answer
-    # a time, beside numbers, or an amount, beside digits.
+    # Regular expressions of the words that ask for a kind of thing, one of ``ASKED``, and of those
+    # that make an answer a time, beside numbers, or an amount, beside digits.
     asks: Mapping[str, str] = field(default_factory=dict)
     months: str = ""
     time_words: str = ""
@@ -114,12 +139,16 @@ class Language:
         return list(_content_words(text, self.stop_words, self.stemmer))
 
     def in_digits(self, text: str) -> str:
-        """Return a text with number words from three on replaced by digits; "one" and "two" are ambiguous."""
+        """Return a text with number words from three on replaced by digits; "one" and "two" are
+        ambiguous.
+        """
         return alpha2digit(text, self.code) if self.numerals else text
 
     def punctuated(self, question: str) -> str:
         """Return a question with the spacing of its question mark that is usual in the language."""
-        return f"{question[:-1].rstrip()}{self.question_mark}" if question.endswith("?") else question
+        return (
+            f"{question[:-1].rstrip()}{self.question_mark}" if question.endswith("?") else question
+        )
 
     def refers_to_text(self, text: str) -> bool:
         """Return whether a text refers to a text as such: "the passage", "as mentioned"."""
@@ -130,7 +159,9 @@ class Language:
         return bool(answer) and self.refusal.match(answer) is None
 
     def asked_for(self, question: str) -> str | None:
-        """Return the kind of thing that the words of a question ask for, one of ``ASKED``; None if they do not say."""
+        """Return the kind of thing that the words of a question ask for, one of ``ASKED``; None if
+        they do not say.
+        """
         return next((kind for kind, pattern in self._asks if pattern.search(question)), None)
 
     def can_be(self, kind: str, answer: str) -> bool:
@@ -139,7 +170,11 @@ class Language:
 
     @cached_property
     def _asks(self) -> tuple[tuple[str, Pattern], ...]:
-        return tuple((kind, re.compile(self.asks[kind], re.IGNORECASE)) for kind in ASKED if kind in self.asks)
+        return tuple(
+            (kind, re.compile(self.asks[kind], re.IGNORECASE))
+            for kind in ASKED
+            if kind in self.asks
+        )
 
     @cached_property
     def _forms(self) -> dict[str, Pattern]:
@@ -165,7 +200,9 @@ def _sentences(text: str, segmenter: str, unfinished: Pattern) -> tuple[str, ...
 
 
 def _paragraphs(block: str) -> list[str]:
-    """Join the lines of a block, except after a short line without punctuation, such as a heading or a date."""
+    """Join the lines of a block, except after a short line without punctuation, such as a heading
+    or a date.
+    """
     lines = [" ".join(line.split()) for line in block.splitlines() if line.strip()]
     longest = max(map(len, lines), default=0)
     joined: list[str] = []

@@ -4,12 +4,13 @@ import dspy
 
 
 class ScoreChunk(dspy.Signature):
-    """Decide whether a question can be asked about this passage, for somebody who sees nothing else of the document.
+    """Decide whether a question can be asked about this passage, for somebody who sees nothing else
+    of the document.
 
-    Content: it states facts, explains or tells something, in sentences, steps, a table with its headings, or code with
-    its explanation. It is no if the passage is mostly references, links, navigation, a table of contents, a notice or
-    other matter around a text.
-    Self contained: it names what it speaks of. It is no if what the passage is about can only be found in other text.
+    Content: it states facts, explains or tells something, in sentences, steps, a table with its
+    headings, or code with its explanation. It is no if the passage is mostly references, links,
+    navigation, a table of contents, a notice or other matter around a text. Self contained: it
+    names what it speaks of. It is no if what the passage is about can only be found in other text.
     Half a sentence at an end does not matter.
     """
 
@@ -22,8 +23,9 @@ class ScoreChunk(dspy.Signature):
 
 
 class ExtractKeyphrases(dspy.Signature):
-    """List three to five phrases of the passage that users of these documents could ask about: things, actions,
-    conditions, amounts and terms that it tells something about, the most useful first. Each names another matter."""
+    """List three to five phrases of the passage that users of these documents could ask about:
+    things, actions, conditions, amounts and terms that it tells something about, the most useful
+    first. Each names another matter."""
 
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")
     passage: str = dspy.InputField(desc="the passage to read")

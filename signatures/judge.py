@@ -4,22 +4,24 @@ import dspy
 
 
 class JudgeQuestion(dspy.Signature):
-    """Decide whether a careful editor would keep this question for an evaluation set, and answer it from the passage.
+    """Decide whether a careful editor would keep this question for an evaluation set, and answer it
+    from the passage.
 
-    Be strict: faults are easily missed, and one is enough for no. Names, places and years in the topic or before the
-    passage count as said, the answer must be in the passage.
-    Independent: read the question first as somebody who knows which documents are searched, that is title and headings,
-    but will never see the passage. What these make plain need not be named. It is no if it points at a passage, text or
-    figure, if a word in it says nothing until the passage explains who or what that is, or if it describes in a
-    roundabout way what has a name.
-    Clear: it asks one thing in a well-formed way; a list of things that are asked for together is one. It is no if two
-    things are asked at once, if several different answers would be right, if it holds its own answer other than as one
-    of several to choose from, or if it is one of a quiz, which only somebody who has just read the passage would think
-    of: a definition turned round, the reason of a passing remark, a missing word, clauses set against each other that
-    nobody weighs.
-    Answerable: somebody who reads this passage only can give the right and whole answer. It is no if the passage only
-    speaks of the matter, or if the question takes anything for granted, such as a name, number, date or cause, that the
-    passage does not say or says otherwise.
+    Be strict: faults are easily missed, and one is enough for no. Names, places and years in the
+    topic or before the passage count as said, the answer must be in the passage.
+    Independent: read the question first as somebody who knows which documents are searched, that is
+    title and headings, but will never see the passage. What these make plain need not be named. It
+    is no if it points at a passage, text or figure, if a word in it says nothing until the passage
+    explains who or what that is, or if it describes in a roundabout way what has a name.
+    Clear: it asks one thing in a well-formed way; a list of things that are asked for together is
+    one. It is no if two things are asked at once, if several different answers would be right, if
+    it holds its own answer other than as one of several to choose from, or if it is one of a quiz,
+    which only somebody who has just read the passage would think
+    of: a definition turned round, the reason of a passing remark, a missing word, clauses set
+    against each other that nobody weighs.
+    Answerable: somebody who reads this passage only can give the right and whole answer. It is no
+    if the passage only speaks of the matter, or if the question takes anything for granted, such as
+    a name, number, date or cause, that the passage does not say or says otherwise.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")
@@ -27,33 +29,45 @@ class JudgeQuestion(dspy.Signature):
     before: str = dspy.InputField(desc="what stands just before the passage", default="")
     passage: str = dspy.InputField(desc="the passage that must answer the question")
     question: str = dspy.InputField(desc="the question to judge")
-    reason: str = dspy.OutputField(desc="what speaks for and against the question, in at most 30 words")
-    answer: str = dspy.OutputField(desc="the whole answer in a few words of the passage, or: not stated")
-    independent: bool = dspy.OutputField(desc="can it be understood by who knows the documents, not the passage?")
+    reason: str = dspy.OutputField(
+        desc="what speaks for and against the question, in at most 30 words"
+    )
+    answer: str = dspy.OutputField(
+        desc="the whole answer in a few words of the passage, or: not stated"
+    )
+    independent: bool = dspy.OutputField(
+        desc="can it be understood by who knows the documents, not the passage?"
+    )
     clear: bool = dspy.OutputField(desc="does it ask one clear thing?")
     answerable: bool = dspy.OutputField(desc="does the passage answer it?")
     confidence: int = dspy.OutputField(
-        desc="how likely an editor keeps it, from 0 to 100: under 50 with any no, under 75 where it is not put as "
-        "people ask or hardly anybody would look it up"
+        desc=(
+            "how likely an editor keeps it, from 0 to 100: under 50 with any no, under 75 where it"
+            " is not put as people ask or hardly anybody would look it up"
+        )
     )
 
 
 class CompareTexts(dspy.Signature):
-    """Decide whether what is claimed of two texts holds. Compare names, numbers, conditions and negations; one
-    difference that matters to the claim is enough for no."""
+    """Decide whether what is claimed of two texts holds. Compare names, numbers, conditions and
+    negations; one difference that matters to the claim is enough for no."""
 
     claim: str = dspy.InputField(desc="what must hold")
-    question: str = dspy.InputField(desc="the question that both texts are about, if there is one", default="")
+    question: str = dspy.InputField(
+        desc="the question that both texts are about, if there is one", default=""
+    )
     first: str = dspy.InputField(desc="the first text")
     second: str = dspy.InputField(desc="the second text")
-    reason: str = dspy.OutputField(desc="what speaks for and against the claim, in at most 20 words")
+    reason: str = dspy.OutputField(
+        desc="what speaks for and against the claim, in at most 20 words"
+    )
     holds: bool = dspy.OutputField(desc="does the claim hold?")
 
 
 class ReviewDraft(dspy.Signature):
-    """Decide whether a passage, or a question with its answer, meets a criterion. Decide by the criterion alone. If
-    other reviewers' opinions are given, weigh their reasons: change your decision where they show a fault, or that
-    there is none."""
+    """Decide whether a passage, or a question with its answer, meets a criterion. Decide by the
+    criterion alone. If other reviewers' opinions are given, weigh their reasons: change your
+    decision where they show a fault, or that there is none."""
 
     criterion: str = dspy.InputField(desc="what to decide by")
     passage: str = dspy.InputField(desc="the passage, or several, each under its number")
@@ -77,7 +91,9 @@ class WeighPair(dspy.Signature):
     """Decide whether question and answer are sound."""
 
     topic: str = dspy.InputField(desc="what the fact is about")
-    before: str = dspy.InputField(desc="what the passage says just before, if that is needed", default="")
+    before: str = dspy.InputField(
+        desc="what the passage says just before, if that is needed", default=""
+    )
     fact: str = dspy.InputField(desc="the sentence that they were written from")
     question: str = dspy.InputField(desc="the question")
     answer: str = dspy.InputField(desc="its answer, words of the fact")

@@ -4,23 +4,27 @@ import dspy
 
 
 class AskPassage(dspy.Signature):
-    """Write one question that a user of these documents would ask and that this passage alone answers.
+    """Write one question that a user of these documents would ask and that this passage alone
+    answers.
 
-    Think of somebody who is doing or deciding something, knows which documents are searched and has not seen the
-    passage. The question asks one thing, in the words that such a person has before the answer is known, not in those
-    of the passage. It is what they look up, not what a quiz on the passage asks: no definition turned round, no reason
-    of a passing remark, no missing word, no list or clause that is only turned into a question, no clauses set against
-    each other that nobody weighs. Where one could ask what, when, how or how much, it does not ask for yes or no. What
-    it is about is called by its full name; what title and headings make plain to such a person, such as the product
-    that a manual is for, need not be named. Names may come from the topic or from what stands before, all else from the
-    passage. The question does not speak of the passage and does not give its answer away. The answer is right and
-    complete, well worded, and clear to somebody who does not see the passage; it is stated there, or counted or
-    concluded from nothing but what it states. The evidence is copied from the passage word for word.
+    Think of somebody who is doing or deciding something, knows which documents are searched and has
+    not seen the passage. The question asks one thing, in the words that such a person has before
+    the answer is known, not in those of the passage. It is what they look up, not what a quiz on
+    the passage asks: no definition turned round, no reason of a passing remark, no missing word, no
+    list or clause that is only turned into a question, no clauses set against each other that
+    nobody weighs. Where one could ask what, when, how or how much, it does not ask for yes or no.
+    What it is about is called by its full name; what title and headings make plain to such a
+    person, such as the product that a manual is for, need not be named. Names may come from the
+    topic or from what stands before, all else from the passage. The question does not speak of the
+    passage and does not give its answer away. The answer is right and complete, well worded, and
+    clear to somebody who does not see the passage; it is stated there, or counted or concluded from
+    nothing but what it states. The evidence is copied from the passage word for word.
 
-    Take the first form on offer that this passage carries, and in that form ask what is most worth knowing; of kinds
-    that are worth as much, take the earlier one. A form that could only become a riddle, or a question that nobody has,
-    is not carried. If a subject is given, ask about that. If nothing in the passage is worth a question that was not
-    asked already, write "none" as the question, and why as the answer.
+    Take the first form on offer that this passage carries, and in that form ask what is most worth
+    knowing; of kinds that are worth as much, take the earlier one. A form that could only become a
+    riddle, or a question that nobody has, is not carried. If a subject is given, ask about that. If
+    nothing in the passage is worth a question that was not asked already, write "none" as the
+    question, and why as the answer.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")
@@ -30,9 +34,13 @@ class AskPassage(dspy.Signature):
     asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
     subject: str = dspy.InputField(desc="what to ask about, if that is fixed", default="")
     forms: list[str] = dspy.InputField(desc="forms of question on offer, the most wanted first")
-    kinds: str = dspy.InputField(desc="what a question can ask for, the most wanted first", default="")
+    kinds: str = dspy.InputField(
+        desc="what a question can ask for, the most wanted first", default=""
+    )
     answers: str = dspy.InputField(desc="how long the answer is")
-    language: str = dspy.InputField(desc="the language to write in, if it is not that of the passage", default="")
+    language: str = dspy.InputField(
+        desc="the language to write in, if it is not that of the passage", default=""
+    )
     form: str = dspy.OutputField(desc="the name of the form that you take")
     kind: str = dspy.OutputField(desc="the kind that you take")
     question: str = dspy.OutputField(desc="the question, in the language of the passage")
@@ -41,26 +49,32 @@ class AskPassage(dspy.Signature):
 
 
 class CombinePassages(dspy.Signature):
-    """Write one question that needs all of the passages: each gives something that the others do not say, and without
-    it the answer cannot be found.
+    """Write one question that needs all of the passages: each gives something that the others do
+    not say, and without it the answer cannot be found.
 
-    Such a question asks about a thing that one passage tells of, and needs what another one says of it (bridge),
-    compares what the passages say of like things (comparison), or asks for something that only follows from all of them
-    (general). It asks one thing in plain words, as somebody would who wants to know it and has not seen the passages;
-    things are called by their names, it is no riddle and no string of clauses. Like things are compared in what matters
-    about them; years between two events, or two figures, only where the one bears on the other. The question does not
-    give its answer away and adds nothing that the passages do not say. The answer is right and complete, well worded,
-    and clear to somebody who does not see the passages; it is stated there, or counted or concluded from nothing but
-    what they state. The evidence is copied word for word, a piece of each passage. If one passage says it all, or
-    nobody who works with these documents would have a question that needs them together, write "none" as the question,
-    and why as the answer.
+    Such a question asks about a thing that one passage tells of, and needs what another one says of
+    it (bridge), compares what the passages say of like things (comparison), or asks for something
+    that only follows from all of them (general). It asks one thing in plain words, as somebody
+    would who wants to know it and has not seen the passages; things are called by their names, it
+    is no riddle and no string of clauses. Like things are compared in what matters about them;
+    years between two events, or two figures, only where the one bears on the other. The question
+    does not give its answer away and adds nothing that the passages do not say. The answer is right
+    and complete, well worded, and clear to somebody who does not see the passages; it is stated
+    there, or counted or concluded from nothing but what they state. The evidence is copied word for
+    word, a piece of each passage. If one passage says it all, or nobody who works with these
+    documents would have a question that needs them together, write "none" as the question, and why
+    as the answer.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")
-    passages: str = dspy.InputField(desc="the passages, each under its number with title and headings")
+    passages: str = dspy.InputField(
+        desc="the passages, each under its number with title and headings"
+    )
     asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
     answers: str = dspy.InputField(desc="how long the answer is")
-    language: str = dspy.InputField(desc="the language to write in, if it is not that of the passages", default="")
+    language: str = dspy.InputField(
+        desc="the language to write in, if it is not that of the passages", default=""
+    )
     kind: str = dspy.OutputField(desc="bridge, comparison or general")
     question: str = dspy.OutputField(desc="the question, in the language of the passages")
     answer: str = dspy.OutputField(desc="its answer")
@@ -68,8 +82,9 @@ class CombinePassages(dspy.Signature):
 
 
 class AskFact(dspy.Signature):
-    """Write one question whose answer is exactly the given answer. The question names its subject in full, so that
-    someone who has never seen the fact understands it, and does not contain the answer."""
+    """Write one question whose answer is exactly the given answer. The question names its subject
+    in full, so that someone who has never seen the fact understands it, and does not contain the
+    answer."""
 
     topic: str = dspy.InputField(desc="what the fact is about")
     fact: str = dspy.InputField(desc="one sentence of the passage")
@@ -79,32 +94,40 @@ class AskFact(dspy.Signature):
 
 
 class AskForProfile(dspy.Signature):
-    """Write a question that fits every line of the profile and that the passages answer, with its answer.
+    """Write a question that fits every line of the profile and that the passages answer, with its
+    answer.
 
-    The question asks one thing, as the person of the profile would who wants to know it and has not seen the passages.
-    It names its subject in full, so that it can be understood alone, does not give its answer away and does not speak
-    of passages, documents or profiles. It may ask for something near the clue, if the passages answer that better. The
-    answer has the form that the profile wants; it is right, complete and stated in the passages, or concluded from
-    nothing but what they state. Only if the profile wants options, write them: the answer, word for word, and wrong
-    ones of the same kind and length, which somebody may take for right but the passages do not support; the question
-    itself does not list them. The evidence is copied from the passages word for word. If the passages have nothing that
-    fits the profile, write "none" as the question.
+    The question asks one thing, as the person of the profile would who wants to know it and has not
+    seen the passages. It names its subject in full, so that it can be understood alone, does not
+    give its answer away and does not speak of passages, documents or profiles. It may ask for
+    something near the clue, if the passages answer that better. The answer has the form that the
+    profile wants; it is right, complete and stated in the passages, or concluded from nothing but
+    what they state. Only if the profile wants options, write them: the answer, word for word, and
+    wrong ones of the same kind and length, which somebody may take for right but the passages do
+    not support; the question itself does not list them. The evidence is copied from the passages
+    word for word. If the passages have nothing that fits the profile, write "none" as the question.
     """
 
     clue: str = dspy.InputField(desc="what the passages were chosen for")
-    passages: str = dspy.InputField(desc="the passages, each under its number with title and headings")
+    passages: str = dspy.InputField(
+        desc="the passages, each under its number with title and headings"
+    )
     asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
     profile: str = dspy.InputField(desc="the profile of the question, a line for each dimension")
-    language: str = dspy.InputField(desc="the language to write in, if it is not that of the passages", default="")
+    language: str = dspy.InputField(
+        desc="the language to write in, if it is not that of the passages", default=""
+    )
     question: str = dspy.OutputField(desc="the question, without options")
     options: list[str] = dspy.OutputField(desc="the options, or: none")
     answer: str = dspy.OutputField(desc="its answer")
-    evidence: list[str] = dspy.OutputField(desc="the words of the passages that the answer rests on")
+    evidence: list[str] = dspy.OutputField(
+        desc="the words of the passages that the answer rests on"
+    )
 
 
 class AnswerQuestion(dspy.Signature):
-    """Answer the question with the few words of the passage that answer it. Write "not stated" if the passage does not
-    say."""
+    """Answer the question with the few words of the passage that answer it. Write "not stated" if
+    the passage does not say."""
 
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")
     passage: str = dspy.InputField(desc="the passage to answer from")
@@ -115,16 +138,23 @@ class AnswerQuestion(dspy.Signature):
 class ReviseQuestion(dspy.Signature):
     """Change the question as the change says, and nothing else about it.
 
-    What the change does not concern stays: every name, number and condition, and what is asked for. The new question
-    does not contain its answer and does not speak of a passage. Unless the change wants it otherwise, it can be
-    understood alone. Examples show how to write, never what to ask about.
+    What the change does not concern stays: every name, number and condition, and what is asked for.
+    The new question does not contain its answer and does not speak of a passage. Unless the change
+    wants it otherwise, it can be understood alone. Examples show how to write, never what to ask
+    about.
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")
-    passage: str = dspy.InputField(desc="the passage that answers the question, if it is needed", default="")
+    passage: str = dspy.InputField(
+        desc="the passage that answers the question, if it is needed", default=""
+    )
     question: str = dspy.InputField(desc="the question to change")
     answer: str = dspy.InputField(desc="its answer", default="")
     change: str = dspy.InputField(desc="what to change")
-    examples: list[str] = dspy.InputField(desc="questions in the wanted style, about other things", default=[])
-    new_question: str = dspy.OutputField(desc="the changed question, in the language of the question")
+    examples: list[str] = dspy.InputField(
+        desc="questions in the wanted style, about other things", default=[]
+    )
+    new_question: str = dspy.OutputField(
+        desc="the changed question, in the language of the question"
+    )
     new_answer: str = dspy.OutputField(desc="its answer: the same, unless the change concerns it")

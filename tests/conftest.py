@@ -24,26 +24,29 @@ os.environ["DSPY_CACHEDIR"] = _dspy_cache.name
 _tracked = tempfile.TemporaryDirectory(prefix="groundset-mlflow-")
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{_tracked.name}/mlflow.db"
 os.environ["XDG_DATA_HOME"] = _tracked.name
-# Nothing listens on this port: a test that asks the Hub without meaning to fails at once. Offline mode itself stays
-# off, so that tests can serve a Hub of their own: the Hub's client reads it once, when it is imported.
+# Nothing listens on this port: a test that asks the Hub without meaning to fails at once. Offline
+# mode itself stays off, so that tests can serve a Hub of their own: the Hub's client reads it once,
+# when it is imported.
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
 for _switch in ("GROUNDSET_HUB", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "COLUMNS"):
     os.environ.pop(_switch, None)
-os.environ["GROUNDSET_HUB"] = "1"
 privacy.set_defaults()
 importlib.import_module("huggingface_hub.constants")
-del os.environ["GROUNDSET_HUB"]
 
 
 class WordEncoder:
-    """Embeds texts by the words that they share, in no time; ``sha256`` is whatever weights it stands for."""
+    """Embeds texts by the words that they share, in no time; ``sha256`` is whatever weights it
+    stands for.
+    """
 
     name, dimension = "words", 64
 
     def __init__(self, sha256: str = "0" * 64) -> None:
         self.sha256 = sha256
 
-    def encode(self, texts: Sequence[str], *, on_done: Callable[[int], object] = lambda count: None) -> np.ndarray:
+    def encode(
+        self, texts: Sequence[str], *, on_done: Callable[[int], object] = lambda count: None
+    ) -> np.ndarray:
         on_done(len(texts))
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
@@ -71,7 +74,9 @@ def _reset_dspy() -> None:
         return
     import dspy
 
-    settings = sys.modules["dspy.dsp.utils.settings"]  # the package's attribute of that name is an object
+    settings = sys.modules[
+        "dspy.dsp.utils.settings"
+    ]  # the package's attribute of that name is an object
     settings.config_owner_thread_id = None
     settings.config_owner_async_task = None
     settings.main_thread_config.clear()

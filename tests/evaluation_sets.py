@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from groundset.corpus.corpus import Corpus
-from groundset.out.sets import EvaluationSet, Splits
+from groundset.exports.sets import EvaluationSet, Splits
+from groundset.programs.types import Chunk, Document, Retrieval, Sample
 from groundset.run.run import Run, save_run
 from groundset.run.store import Review
-from programs.types import Chunk, Document, Retrieval, Sample
 
 EAST = timezone(timedelta(hours=2))
 STARTED = "2026-03-04T05:06:07+00:00"
@@ -19,7 +19,9 @@ STARTED = "2026-03-04T05:06:07+00:00"
 
 def document(name: str, chunks: int, modified: datetime | None = None) -> Document:
     text = "\n".join(f"{name} says that number {number} is “fine”." for number in range(chunks))
-    return Document(doc_id=name, path=f"{name}.md", title=name.title(), text=text, last_modified=modified)
+    return Document(
+        doc_id=name, path=f"{name}.md", title=name.title(), text=text, last_modified=modified
+    )
 
 
 def cut(source: Document) -> list[Chunk]:
@@ -43,7 +45,9 @@ def sample(name: str, *contexts: Chunk, **changes: Any) -> Sample:
         "language": "en",
         "contexts": contexts,
         "retrieval_gt": tuple((chunk.chunk_id,) for chunk in contexts),
-        "retrieval": Retrieval(rank=1, retrieved_id=first.chunk_id, retrieved_content=first.text, score=1),
+        "retrieval": Retrieval(
+            rank=1, retrieved_id=first.chunk_id, retrieved_content=first.text, score=1
+        ),
         "probability": 0.9,
         **changes,
     }
@@ -60,8 +64,12 @@ def run_of(
     reviews: Sequence[Review] = (),
     vectors: np.ndarray | None = None,
 ) -> Run:
-    """Return a run in memory; its chunks are lines of the documents, and like one another in nothing, if not given."""
-    chunks = [chunk for source in documents for chunk in cut(source)] if chunks is None else list(chunks)
+    """Return a run in memory; its chunks are lines of the documents, and like one another in
+    nothing, if not given.
+    """
+    chunks = (
+        [chunk for source in documents for chunk in cut(source)] if chunks is None else list(chunks)
+    )
     parts = {
         "samples": tuple(samples),
         "corpus": Corpus({each.doc_id: each for each in documents}, chunks),
@@ -80,7 +88,9 @@ def evaluation_set(run: Run, splits: dict[str, str] | None = None) -> Evaluation
 
 
 def two_documents() -> EvaluationSet:
-    """Return a question about a chunk of one document, and one about chunks of both; chunks are in no order."""
+    """Return a question about a chunk of one document, and one about chunks of both; chunks are in
+    no order.
+    """
     documents = [document("ferry", 3, datetime(2025, 7, 1, 12, tzinfo=EAST)), document("clock", 1)]
     ferry, clock = map(cut, documents)
     chunks = [ferry[2], clock[0], ferry[0], ferry[1]]
@@ -89,7 +99,7 @@ def two_documents() -> EvaluationSet:
 
 
 def many_documents(documents: int = 12, chunks: int = 10) -> EvaluationSet:
-    """Return a set whose chunks of a document are alike, with a question about the second of each."""
+    """Return a set whose chunks of a document are alike, with a question about each second one."""
     sources = [document(f"d{number:02d}", chunks) for number in range(documents)]
     found = [chunk for each in sources for chunk in cut(each)]
     chance = np.random.default_rng(1)
@@ -97,7 +107,12 @@ def many_documents(documents: int = 12, chunks: int = 10) -> EvaluationSet:
     vectors = (themes + chance.standard_normal((documents * chunks, 16))).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     asked = [
-        sample(f"q-{each.chunk_id}", each, answer=f"number {number}", question=f"What is {each.chunk_id}?")
+        sample(
+            f"q-{each.chunk_id}",
+            each,
+            answer=f"number {number}",
+            question=f"What is {each.chunk_id}?",
+        )
         for number, each in enumerate(found)
         if number % chunks == 1
     ]
@@ -144,7 +159,9 @@ RECORD = {
 
 
 def private_run(*samples: Sample, **parts: Any) -> Run:
-    """Return the run of two documents in memory, or its documents with other samples, with a private record."""
+    """Return the run of two documents in memory, or its documents with other samples, with a
+    private record.
+    """
     found = two_documents()
     record = RECORD | parts.pop("record", {})
     return run_of(samples or found.samples, list(found.documents.values()), record=record, **parts)

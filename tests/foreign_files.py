@@ -7,17 +7,22 @@ from collections.abc import Callable
 
 _TYPES = (
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="rels"'
+    ' ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
     '<Default Extension="png" ContentType="image/png"/>'
     '<Override PartName="/word/document.xml" '
     'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
 )
 _RELATIONS = (
-    '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" '
-    'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" '
-    'Target="word/document.xml"/></Relationships>'
+    "<Relationships"
+    ' xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1"'
+    ' Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"'
+    ' Target="word/document.xml"/></Relationships>'
 )
-_DOCUMENT = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>{}</w:body></w:document>'
+_DOCUMENT = (
+    "<w:document"
+    ' xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>{}</w:body></w:document>'
+)
 
 
 def archive(files: dict[str, str | bytes]) -> bytes:
@@ -38,13 +43,19 @@ def docx(paragraphs: str, **media: bytes) -> bytes:
 
 
 def pdf(
-    drawing: bytes, pages: int = 1, pack: Callable[[bytes], bytes] = zlib.compress, filters: bytes = b"/FlateDecode"
+    drawing: bytes,
+    pages: int = 1,
+    pack: Callable[[bytes], bytes] = zlib.compress,
+    filters: bytes = b"/FlateDecode",
 ) -> bytes:
     """Return a document whose pages all show the same, packed in a way that ``filters`` undo."""
     stream = pack(drawing)
     kids = b" ".join(b"%d 0 R" % (5 + page) for page in range(pages))
     font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
-    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 3 0 R>>>>>>"
+    page = (
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 3 0"
+        b" R>>>>>>"
+    )
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Count %d/Kids[%s]>>" % (pages, kids),

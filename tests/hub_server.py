@@ -1,6 +1,8 @@
-"""A server on this machine that speaks the Hugging Face Hub's protocol for datasets, as its own client uses it.
+"""A server on this machine that speaks the Hugging Face Hub's protocol for datasets, as its own
+client uses it.
 
-Files are in git by their blob id, Parquet files by LFS. It remembers what it was asked, and fails when it is told to.
+Files are in git by their blob id, Parquet files by LFS. It remembers what it was asked, and fails
+when it is told to.
 """
 
 import base64
@@ -31,7 +33,9 @@ class Repo:
     head: str = ""
 
     def commit(self, files: dict[str, str], message: str) -> str:
-        self.head = hashlib.sha1(json.dumps([len(self.messages), message, files]).encode()).hexdigest()
+        self.head = hashlib.sha1(
+            json.dumps([len(self.messages), message, files]).encode()
+        ).hexdigest()
         self.commits[self.head] = files
         self.messages.append(message)
         return self.head
@@ -43,8 +47,8 @@ class HubServer(ThreadingHTTPServer):
     Attributes:
         repos: by ``owner/name``.
         asked: method and path of every request, in order.
-        failing: answers to come for requests whose method and path hold a text: a status, 0 to hang up, less to do so
-            after as many seconds.
+        failing: answers to come for requests whose method and path hold a text: a status, 0 to hang
+            up, less to do so after as many seconds.
     """
 
     def __init__(self) -> None:
@@ -87,7 +91,9 @@ def _blob_id(content: bytes) -> str:
 
 
 class _AnswerError(Exception):
-    def __init__(self, status: int, body: Any = None, code: str = "", headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, body: Any = None, code: str = "", headers: dict[str, str] | None = None
+    ) -> None:
         self.status, self.body, self.headers = status, body, headers or {}
         if code:
             self.headers["X-Error-Code"] = code
@@ -117,9 +123,15 @@ class _Handler(BaseHTTPRequestHandler):
                     self.close_connection = True
                     self.connection.shutdown(2)
                     return
-                return self._send(_AnswerError(status, {"error": f"told to fail with {status}; {TOKEN}"}))
+                return self._send(
+                    _AnswerError(status, {"error": f"told to fail with {status}; {TOKEN}"})
+                )
         try:
-            self._route([unquote(part) for part in parts.path.strip("/").split("/")], parse_qs(parts.query), body)
+            self._route(
+                [unquote(part) for part in parts.path.strip("/").split("/")],
+                parse_qs(parts.query),
+                body,
+            )
         except _AnswerError as answer:
             self._send(answer)
 
@@ -128,7 +140,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", "application/octet-stream" if answer.body is raw else "application/json")
+        self.send_header(
+            "Content-Type", "application/octet-stream" if answer.body is raw else "application/json"
+        )
         self.send_header("Content-Length", str(len(raw)))
         self.end_headers()
         if self.command != "HEAD":
@@ -155,7 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _repo(self, name: str) -> Repo:
         repo = self.server.repos.get(name)
-        if repo is None or (repo.private and self.headers.get("Authorization") != f"Bearer {TOKEN}"):
+        if repo is None or (
+            repo.private and self.headers.get("Authorization") != f"Bearer {TOKEN}"
+        ):
             raise _AnswerError(404, {"error": "Repository not found"}, "RepoNotFound")
         return repo
 
@@ -169,7 +185,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._needs_token()
         name = f"{asked['organization']}/{asked['name']}"
         if asked["organization"] != "you":
-            raise _AnswerError(403, {"error": "You don't have the rights to create a dataset under this namespace"})
+            raise _AnswerError(
+                403, {"error": "You don't have the rights to create a dataset under this namespace"}
+            )
         known = name in self.server.repos
         if not known:
             self.server.create(name, private=asked.get("visibility") == "private")
@@ -177,8 +195,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check_card(self, content: str) -> None:
         front = yaml.safe_load(content.split("---")[1])
-        if not isinstance(front.get("license"), str) or not all(isinstance(code, str) for code in front["language"]):
-            raise _AnswerError(400, {"errors": [{"message": '"license" must be a string'}], "warnings": []})
+        if not isinstance(front.get("license"), str) or not all(
+            isinstance(code, str) for code in front["language"]
+        ):
+            raise _AnswerError(
+                400, {"errors": [{"message": '"license" must be a string'}], "warnings": []}
+            )
         raise _AnswerError(200, {"errors": [], "warnings": []})
 
     def _api(self, name: str, path: list[str], body: bytes) -> None:
@@ -192,9 +214,14 @@ class _Handler(BaseHTTPRequestHandler):
             raise _AnswerError(200, [self._entry(each, files[each]) for each in files])
         self._needs_token()
         if what == "preupload":
-            raise _AnswerError(200, {"files": [self._mode(each["path"], files) for each in json.loads(body)["files"]]})
+            raise _AnswerError(
+                200,
+                {"files": [self._mode(each["path"], files) for each in json.loads(body)["files"]]},
+            )
         if what == "commit":
-            made = self._commit(repo, sha, dict(files), [json.loads(line) for line in body.splitlines()])
+            made = self._commit(
+                repo, sha, dict(files), [json.loads(line) for line in body.splitlines()]
+            )
             url = f"{self.server.url}/datasets/{name}/commit/{made}"
             raise _AnswerError(200, {"success": True, "commitOid": made, "commitUrl": url})
 
@@ -203,16 +230,24 @@ class _Handler(BaseHTTPRequestHandler):
         entry = {"type": "file", "path": path, "size": size, "oid": oid}
         if not path.endswith(_LARGE):
             return entry
-        return {**entry, "oid": _blob_id(oid.encode()), "lfs": {"oid": oid, "size": size, "pointerSize": 130}}
+        return {
+            **entry,
+            "oid": _blob_id(oid.encode()),
+            "lfs": {"oid": oid, "size": size, "pointerSize": 130},
+        }
 
     def _mode(self, path: str, files: dict[str, str]) -> dict[str, Any]:
         mode = "lfs" if path.endswith(_LARGE) else "regular"
         return {"path": path, "uploadMode": mode, "shouldIgnore": False, "oid": files.get(path)}
 
-    def _commit(self, repo: Repo, sha: str, files: dict[str, str], lines: list[dict[str, Any]]) -> str:
+    def _commit(
+        self, repo: Repo, sha: str, files: dict[str, str], lines: list[dict[str, Any]]
+    ) -> str:
         header = lines[0]["value"]
         if header.get("parentCommit") not in (None, sha):
-            raise _AnswerError(412, {"error": "A commit has happened since. Please refresh and try again."})
+            raise _AnswerError(
+                412, {"error": "A commit has happened since. Please refresh and try again."}
+            )
         for line in lines[1:]:
             value = line["value"]
             if line["key"] == "deletedFile":
@@ -231,7 +266,13 @@ class _Handler(BaseHTTPRequestHandler):
             href = f"{self.server.url}/lfs/{each['oid']}"
             actions = {"upload": {"href": href}, "verify": {"href": f"{href}?verify=1"}}
             known = each["oid"] in self.server.blobs
-            objects.append({"oid": each["oid"], "size": each["size"], **({} if known else {"actions": actions})})
+            objects.append(
+                {
+                    "oid": each["oid"],
+                    "size": each["size"],
+                    **({} if known else {"actions": actions}),
+                }
+            )
         raise _AnswerError(200, {"transfer": "basic", "objects": objects})
 
     def _store(self, oid: str, query: dict[str, list[str]], body: bytes) -> None:

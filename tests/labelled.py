@@ -8,8 +8,13 @@ from dspy.lm15 import Request, Response
 from scripted import ScriptedEngine, response, user_turn
 
 PASSAGE = "The weir at Ebbing was built in 1891 by the miller Jonas Alder. It is 40 metres long."
-KEPT = "Reason: fine\nAnswer: {answer}\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
-REFUSED = "Reason: vague\nAnswer: not stated\nIndependent: no\nClear: yes\nAnswerable: yes\nConfidence: 10"
+KEPT = (
+    "Reason: fine\nAnswer: {answer}\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
+)
+REFUSED = (
+    "Reason: vague\nAnswer: not stated\nIndependent: no\nClear: yes\nAnswerable:"
+    " yes\nConfidence: 10"
+)
 
 
 def question(number: int, *, good: bool, split: str) -> dict[str, Any]:
@@ -19,7 +24,11 @@ def question(number: int, *, good: bool, split: str) -> dict[str, Any]:
     return {
         **{"id": f"q{number}", "document": f"{split}-{number % 4}", "split": split},
         **{"passage": PASSAGE, "question": asked},
-        **{"label": "good" if good else "bad", "reason": "ok" if good else "vague", "explanation": "so it is"},
+        **{
+            "label": "good" if good else "bad",
+            "reason": "ok" if good else "vague",
+            "explanation": "so it is",
+        },
         **answer,
     }
 
@@ -53,5 +62,9 @@ class Judge(ScriptedEngine):
             return super().complete(request)
         self.requests.append(("judge", request))
         able = self.word in str(request.system) or len(request.messages) > 2 * self.least
-        text = REFUSED if able and "built it" in asked.rsplit("Question:", 1)[-1] else KEPT.format(answer="Jonas Alder")
+        text = (
+            REFUSED
+            if able and "built it" in asked.rsplit("Question:", 1)[-1]
+            else KEPT.format(answer="Jonas Alder")
+        )
         return response(text, model=request.model)

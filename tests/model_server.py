@@ -1,4 +1,6 @@
-"""A server that speaks the protocol of OpenAI: it answers as a test says, and remembers what it was asked."""
+"""A server that speaks the protocol of OpenAI: it answers as a test says, and remembers what it was
+asked.
+"""
 
 import json
 import threading
@@ -13,9 +15,20 @@ Answer = str | dict[str, Any] | tuple[int, Any]
 
 def wrote(text: str | None, *, finish: str = "stop", **message: Any) -> dict[str, Any]:
     """Return a completion as servers send it; ``message`` are further fields of the message."""
-    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text, **message}}
+    choice = {
+        "index": 0,
+        "finish_reason": finish,
+        "message": {"role": "assistant", "content": text, **message},
+    }
     usage = {"prompt_tokens": 12, "completion_tokens": 16, "total_tokens": 28}
-    return {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice], "usage": usage}
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": MODEL,
+        "choices": [choice],
+        "usage": usage,
+    }
 
 
 class ModelServer(ThreadingHTTPServer):
@@ -75,7 +88,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(answer: Callable[[dict[str, Any]], Answer] | Answer = "Hello", port: int = 0) -> Iterator[ModelServer]:
+def serving(
+    answer: Callable[[dict[str, Any]], Answer] | Answer = "Hello", port: int = 0
+) -> Iterator[ModelServer]:
     """Serve until the block ends."""
     server = ModelServer(answer if callable(answer) else lambda _: answer, port)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))

@@ -6,7 +6,7 @@ from typing import Any
 import dspy
 from dspy.lm15 import Message, Request, Response, Usage
 
-from programs.step import STEPS
+from groundset.programs.step import STEPS
 
 _OPENINGS = {name: str(spec.signature.instructions).split()[:6] for name, spec in STEPS.items()}
 Answer = str | Sequence[str] | Callable[[str], str]
@@ -27,11 +27,15 @@ def response(text: str, *, model: str = "m", logprobs: Any = None) -> Response:
     """Return what an engine answers with a text."""
     usage = Usage(input_tokens=1, output_tokens=len(text.split()), total_tokens=0)
     message = Message.assistant(text)
-    return Response(id=None, model=model, message=message, finish_reason="stop", usage=usage, logprobs=logprobs)
+    return Response(
+        id=None, model=model, message=message, finish_reason="stop", usage=usage, logprobs=logprobs
+    )
 
 
 class ScriptedEngine:
-    """Answers each step with a text, with texts in turn (the last one stays), or by a function of the prompt."""
+    """Answers each step with a text, with texts in turn (the last one stays), or by a function of
+    the prompt.
+    """
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
         self.answers = dict(answers)

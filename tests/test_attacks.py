@@ -1,7 +1,7 @@
 """Hostile inputs, through the commands that users give them to.
 
-Each is bounded in memory and time, and ends in one line with status 2, or in a skipped file with its reason; nothing is
-half-written, and nothing is sent to a server that the user did not name.
+Each is bounded in memory and time, and ends in one line with status 2, or in a skipped file with
+its reason; nothing is half-written, and nothing is sent to a server that the user did not name.
 """
 
 import json
@@ -31,17 +31,22 @@ from pyarrow import parquet
 
 from groundset.cli import main
 from groundset.corpus import read
+from groundset.programs.step import STEPS
+from groundset.programs.types import Chunk, Document, Reject, StepRecord
 from groundset.run.run import save_run
-from programs.step import STEPS
-from programs.types import Chunk, Document, Reject, StepRecord
 
 sys.path.append(str(Path(__file__).parent / "groundset" / "run"))
 
 from run_parts import sample
 
 GOOD = "The mill was built by two brothers in 1887. " * 10
-ROW = {"passage": "The ferry leaves Brannock at seven.", "question": "When does the ferry leave Brannock?"}
-JUDGED = "Reason: fine\nAnswer: at seven\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
+ROW = {
+    "passage": "The ferry leaves Brannock at seven.",
+    "question": "When does the ferry leave Brannock?",
+}
+JUDGED = (
+    "Reason: fine\nAnswer: at seven\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
+)
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 
 
@@ -50,7 +55,9 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+def command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Command:
     """Run a command in this process, in an empty folder."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -97,25 +104,35 @@ def elsewhere() -> Iterator[socket.socket]:
     """A server that nobody named, and that nobody may connect to."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening
-        assert not select.select([listening], [], [], 0)[0], "a server was contacted that the user did not name"
+        assert not select.select([listening], [], [], 0)[0], (
+            "a server was contacted that the user did not name"
+        )
 
 
 def lying(data: bytes, name: bytes, size: int) -> bytes:
     """Change the size that an archive declares of a file, in its header and in the directory."""
     changed = bytearray(data)
     for magic, offset, length in ((b"PK\3\4", 22, 30), (b"PK\1\2", 24, 46)):
-        for found in re.finditer(re.escape(magic) + b".{%d}" % (length - 4) + re.escape(name), data, re.DOTALL):
+        for found in re.finditer(
+            re.escape(magic) + b".{%d}" % (length - 4) + re.escape(name), data, re.DOTALL
+        ):
             struct.pack_into("<I", changed, found.start() + offset, size)
     return bytes(changed)
 
 
 def drawn_twice(deep: int) -> bytes:
     """Return a PDF of forms, each of which draws the next one twice, on a page below itself."""
-    form = b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X %d 0 R>>>>/Length 11>>stream\n"
+    form = (
+        b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X %d 0 R>>>>/Length"
+        b" 11>>stream\n"
+    )
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Count 2/Kids[3 0 R 2 0 R]>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</XObject<</X 5 0 R>>>>>>",
+        (
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</XObject<</X 5"
+            b" 0 R>>>>>>"
+        ),
         b"<</Length 5>>stream\n/X Do\nendstream",
         *(form % (6 + number) + b"/X Do /X Do\nendstream" for number in range(deep)),
     ]
@@ -130,11 +147,17 @@ _CONTAINER = (
 LIMIT = "(?:reading it takes more|its text is longer) than"  # whichever comes first
 DOCUMENTS = {  # each with the beginning of the reason why it is skipped
     "a-lie.docx": (lying(docx("<w:p/>" * (40 << 20)), b"word/document.xml", 1_000), LIMIT),
-    "cell.ipynb": (b'{"cells": [{"cell_type": "markdown", "source": ["%s"]}]}' % (b"word " * 10_000_000), LIMIT),
+    "cell.ipynb": (
+        b'{"cells": [{"cell_type": "markdown", "source": ["%s"]}]}' % (b"word " * 10_000_000),
+        LIMIT,
+    ),
     "deep.html": (b"<div>a" * 100_000, LIMIT),
     "forms.pdf": (drawn_twice(40), LIMIT),
     "row.csv": (b"a,b\n" + b"x," * 10_000_000, LIMIT),
-    "up.epub": (archive({"META-INF/container.xml": _CONTAINER, "../../up.txt": "up"}), "damaged epub file"),
+    "up.epub": (
+        archive({"META-INF/container.xml": _CONTAINER, "../../up.txt": "up"}),
+        "damaged epub file",
+    ),
 }
 
 
@@ -152,8 +175,13 @@ def test_documents_that_never_end_are_skipped(
     assert f"skipped files: {len(DOCUMENTS)})" in ended.out
     for name, (_, reason) in DOCUMENTS.items():
         assert re.search(f"skipped {name}: {reason}", ended.err)
-    assert {json.loads(line)["path"] for line in Path("chunks.jsonl").read_text().splitlines()} == {"good.md"}
-    assert not [*tmp_path.parent.glob("up.txt"), *tmp_path.rglob("up.txt")], "an archive wrote out of its folder"
+    assert {json.loads(line)["path"] for line in Path("chunks.jsonl").read_text().splitlines()} == {
+        "good.md"
+    }
+    assert not [
+        *tmp_path.parent.glob("up.txt"),
+        *tmp_path.rglob("up.txt"),
+    ], "an archive wrote out of its folder"
 
 
 @pytest.mark.parametrize(
@@ -162,9 +190,30 @@ def test_documents_that_never_end_are_skipped(
         ("chunk", "ENDLESS.md", "--out", "out.jsonl"),
         ("chunk", "--chunks", "ENDLESS.jsonl", "--out", "out.jsonl"),
         ("judge", "questions", "ENDLESS.jsonl", "--out", "out.jsonl"),
-        ("judge", "questions", "ROWS", "--compiled", "ENDLESS.json", "--critic-lm", "SERVER", "--out", "out.jsonl"),
+        (
+            "judge",
+            "questions",
+            "ROWS",
+            "--compiled",
+            "ENDLESS.json",
+            "--critic-lm",
+            "SERVER",
+            "--out",
+            "out.jsonl",
+        ),
         ("compile", "judge", "--optimizer", "heads", "--labels", "ENDLESS.jsonl", "--no-track"),
-        ("generate", "DOC", "--recipe", "profiled", "--profile-file", "ENDLESS.json", "--lm", "SERVER", "--out", "out"),
+        (
+            "generate",
+            "DOC",
+            "--recipe",
+            "profiled",
+            "--profile-file",
+            "ENDLESS.json",
+            "--lm",
+            "SERVER",
+            "--out",
+            "out",
+        ),
         ("generate", "DOC", "--like", "ENDLESS.txt", "--out", "out"),
         ("import", "ENDLESS.jsonl", "--format", "jsonl", "--out", "out"),
     ],
@@ -179,10 +228,17 @@ def test_pipes_and_devices_without_end_are_refused(
     with serving(JUDGED) as server:
         values = {"ROWS": str(rows), "SERVER": server.spec, "DOC": str(tmp_path / "good.md")}
         for name in ("pipe", "zero"):
-            refused(*(values.get(each, each).replace("ENDLESS", str(tmp_path / name)) for each in arguments))
+            refused(
+                *(
+                    values.get(each, each).replace("ENDLESS", str(tmp_path / name))
+                    for each in arguments
+                )
+            )
 
 
-def test_a_small_parquet_file_of_many_rows_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_a_small_parquet_file_of_many_rows_is_refused(
+    refused: Callable[..., str], tmp_path: Path
+) -> None:
     texts = pa.DictionaryArray.from_arrays(np.zeros(200_000, np.int32), pa.array(["x" * 7_000]))
     table = pa.table({"doc_id": np.arange(200_000), "contents": texts})
     packed = {"use_dictionary": ["contents"], "column_encoding": {"doc_id": "DELTA_BINARY_PACKED"}}
@@ -197,7 +253,12 @@ def test_modules_beside_documents_are_not_run(tmp_path: Path) -> None:
         (tmp_path / f"{Path(name).name}.py").write_text("import os; os.mkdir('ran')")
     (tmp_path / "good.md").write_text(GOOD)
     command = [sys.executable, "-P", "-m", "groundset", "chunk", "good.md", "--out", "out.jsonl"]
-    subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}, check=True)
+    subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        check=True,
+    )
     assert (tmp_path / "out.jsonl").exists()
     assert not (tmp_path / "ran").exists()
 
@@ -212,10 +273,22 @@ def test_the_server_of_a_compiled_state_is_not_contacted(
 ) -> None:
     url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/v1"
     (tmp_path / "states").mkdir()
-    lm = {"model": "openai/evil", "api_base": url, "api_key": "k", "engine": {"state": {"spec": f"openai/evil@{url}"}}}
+    lm = {
+        "model": "openai/evil",
+        "api_base": url,
+        "api_key": "k",
+        "engine": {"state": {"spec": f"openai/evil@{url}"}},
+    }
     (tmp_path / "states" / "judge.json").write_text(json.dumps(state | {"lm": lm}))
     with serving(JUDGED) as server:
-        options = ("--critic-lm", server.spec, "--compiled", tmp_path / "states", "--out", "out.jsonl")
+        options = (
+            "--critic-lm",
+            server.spec,
+            "--compiled",
+            tmp_path / "states",
+            "--out",
+            "out.jsonl",
+        )
         assert command("judge", "questions", rows, *options).status == 0
         assert len(server.bodies) == 1
     assert json.loads(Path("out.jsonl").read_text())["verdict"] == "good"
@@ -239,17 +312,28 @@ def test_other_states_than_those_of_dspy_are_refused(
         "pickle": pickle.dumps(Touches(tmp_path / "unpickled")),
         "keys": json.dumps(state | {"__class__": "os.system", "code": "import os"}).encode(),
         "size": json.dumps(state | {"traces": ["x" * (9 << 20)]}).encode(),
-        "server of a call": json.dumps(state | {"config": {"api_base": "http://127.0.0.1:9/v1"}}).encode(),
+        "server of a call": (
+            json.dumps(state | {"config": {"api_base": "http://127.0.0.1:9/v1"}}).encode()
+        ),
         "depth": b'{"signature": ' + b"[" * 500_000,
     }
     (tmp_path / "judge.json").write_bytes(contents[attack])
     with serving(JUDGED) as server:
-        options = ("--critic-lm", server.spec, "--compiled", tmp_path / "judge.json", "--out", "out.jsonl")
+        options = (
+            "--critic-lm",
+            server.spec,
+            "--compiled",
+            tmp_path / "judge.json",
+            "--out",
+            "out.jsonl",
+        )
         assert "judge.json: " in refused("judge", "questions", rows, *options)
         assert server.bodies == []
 
 
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+)
 HOSTILE = "mill\x1b[2J\x1b]0;owned\x07\u202efdp.exe\u2066\u200f\x9b31m\r[bold red]x[/bold red]\x00"
 
 
@@ -260,7 +344,10 @@ def saved(out: Path, text: str) -> Path:
     about |= {"headings": (text,), "start": 0, "end": len(document.text), "text": document.text}
     chunk = Chunk(chunk_id=f"{text} c", **about, metadata=(facts := {text: text}))
     trail = (StepRecord(step="ask", output={text: text}),)
-    texts = dict.fromkeys(("id", "question", "answer", "language"), text) | {"metadata": facts, "trail": trail}
+    texts = dict.fromkeys(("id", "question", "answer", "language"), text) | {
+        "metadata": facts,
+        "trail": trail,
+    }
     save_run(
         out,
         samples=[sample(1, chunks=[chunk]).model_copy(update=texts)],
@@ -282,7 +369,9 @@ def test_what_is_shown_does_not_steer_the_terminal(command: Command, tmp_path: P
         assert not STEERING.search(ended.out + ended.err)
 
 
-def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(
+    refused: Callable[..., str], tmp_path: Path
+) -> None:
     run, real = tmp_path / "run", saved(tmp_path / "real", "mill") / "run.sqlite"
     run.mkdir()
     before, noise = real.read_bytes(), np.random.default_rng(7).bytes(100_000)
@@ -305,8 +394,14 @@ def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(refused: Calla
 def test_vectors_are_not_unpickled(refused: Callable[..., str], tmp_path: Path) -> None:
     run = saved(tmp_path / "run", "mill")
     (run / "vectors.npy").unlink()
-    np.save(run / "vectors.npy", np.array([Touches(tmp_path / "unpickled")], dtype=object), allow_pickle=True)
-    assert "vectors.npy is damaged" in refused("export", run, "--format", "triplets", "--out", "out")
+    np.save(
+        run / "vectors.npy",
+        np.array([Touches(tmp_path / "unpickled")], dtype=object),
+        allow_pickle=True,
+    )
+    assert "vectors.npy is damaged" in refused(
+        "export", run, "--format", "triplets", "--out", "out"
+    )
 
 
 def without_end(head: bytes) -> Callable[[Any, list[int]], None]:
@@ -321,8 +416,12 @@ def without_end(head: bytes) -> Callable[[Any, list[int]], None]:
     return send
 
 
-@pytest.mark.parametrize("fault", [without_end(b""), without_end(b"Content-Length: %d\r\n" % (100 << 20))])
-def test_answers_without_end_are_cut_off(refused: Callable[..., str], rows: Path, tmp_path: Path, fault: Any) -> None:
+@pytest.mark.parametrize(
+    "fault", [without_end(b""), without_end(b"Content-Length: %d\r\n" % (100 << 20))]
+)
+def test_answers_without_end_are_cut_off(
+    refused: Callable[..., str], rows: Path, tmp_path: Path, fault: Any
+) -> None:
     sent = [0]
     with serving(JUDGED) as server:
         server.fault = lambda handler: fault(handler, sent)
@@ -333,13 +432,19 @@ def test_answers_without_end_are_cut_off(refused: Callable[..., str], rows: Path
 
 
 def test_redirects_to_another_server_are_not_followed(
-    refused: Callable[..., str], elsewhere: socket.socket, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    refused: Callable[..., str],
+    elsewhere: socket.socket,
+    rows: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
 
     def redirect(handler: Any) -> None:
         handler.send_response(307)
-        handler.send_header("Location", f"http://127.0.0.1:{elsewhere.getsockname()[1]}/v1/chat/completions")
+        handler.send_header(
+            "Location", f"http://127.0.0.1:{elsewhere.getsockname()[1]}/v1/chat/completions"
+        )
         handler.send_header("Content-Length", "0")
         handler.end_headers()
 
@@ -361,15 +466,21 @@ def test_redirects_to_another_server_are_not_followed(
         "\x00" * 100_000,
     ],
 )
-def test_what_a_model_writes_is_a_verdict_or_none(command: Command, rows: Path, tmp_path: Path, written: str) -> None:
+def test_what_a_model_writes_is_a_verdict_or_none(
+    command: Command, rows: Path, tmp_path: Path, written: str
+) -> None:
     with serving(lambda body: JUDGED if len(body["messages"]) == 1 else written) as server:
-        ended = command("judge", "questions", rows, "--critic-lm", server.spec, "--out", "out.jsonl", "--quiet")
+        ended = command(
+            "judge", "questions", rows, "--critic-lm", server.spec, "--out", "out.jsonl", "--quiet"
+        )
     assert ended.status == 0, ended
     assert json.loads(Path("out.jsonl").read_text("utf-8"))["verdict"] in ("good", "bad", None)
     assert not STEERING.search(ended.out + ended.err)
 
 
-def test_weights_of_random_bytes_are_refused(refused: Callable[..., str], rows: Path, tmp_path: Path) -> None:
+def test_weights_of_random_bytes_are_refused(
+    refused: Callable[..., str], rows: Path, tmp_path: Path
+) -> None:
     noise = np.random.default_rng(7).bytes(1 << 20)
     for name, data in (("noise.gguf", noise), ("header.gguf", b"GGUF\3\0\0\0" + noise)):
         (tmp_path / name).write_bytes(data)
@@ -378,7 +489,9 @@ def test_weights_of_random_bytes_are_refused(refused: Callable[..., str], rows: 
         assert f"{name}: llama.cpp cannot use this file" in line
 
 
-def test_profiles_of_a_million_keys_are_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_profiles_of_a_million_keys_are_refused(
+    refused: Callable[..., str], tmp_path: Path
+) -> None:
     (tmp_path / "good.md").write_text(GOOD)
     file = tmp_path / "profiles.json"
     keys = {f"k{number}": {} for number in range(1_000_000)}
@@ -390,5 +503,14 @@ def test_profiles_of_a_million_keys_are_refused(refused: Callable[..., str], tmp
             ("[" * 1_000_000, "nested too deep"),
         ):
             file.write_text(content)
-            options = ("--recipe", "profiled", "--profile-file", file, "--lm", server.spec, "--out", "out")
+            options = (
+                "--recipe",
+                "profiled",
+                "--profile-file",
+                file,
+                "--lm",
+                server.spec,
+                "--out",
+                "out",
+            )
             assert message in refused("generate", tmp_path / "good.md", *options)

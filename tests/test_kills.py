@@ -1,6 +1,8 @@
-"""A run is killed at random moments and continued: nothing is paid twice, nothing is lost, and it ends the same.
+"""A run is killed at random moments and continued: nothing is paid twice, nothing is lost, and it
+ends the same.
 
-`KILLS=100 make test-faults` kills more often than twenty times; most of the time is spent on starting.
+`KILLS=100 make test-faults` kills more often than twenty times; most of the time is spent on
+starting.
 """
 
 import json
@@ -39,19 +41,31 @@ def answer(body: dict[str, Any]) -> str:
 
 
 class Runs:
-    """Starts and kills runs on one server: with questions about chunks, or with questions of the user's own."""
+    """Starts and kills runs on one server: with questions about chunks, or with questions of the
+    user's own.
+    """
 
     def __init__(self, server: ModelServer, folder: Path, *, given: bool) -> None:
         self.server, self.folder = server, folder
         self.chunks, questions = write_chunks(folder / "mills.jsonl"), folder / "questions.txt"
-        questions.write_text("".join(f"When was the mill of {place} built?\n" for place in PLACES[:SIZE]))
+        questions.write_text(
+            "".join(f"When was the mill of {place} built?\n" for place in PLACES[:SIZE])
+        )
         about = ["--chunk-critic", "lm", "--size", str(SIZE)]
         self.options = ["--questions", str(questions)] if given else about
 
     def start(self, out: Path) -> "subprocess.Popen[str]":
         """Begin a run, or go on with it; the command is always the same."""
         options = ["--lm", self.server.spec, "--workers", "1", *self.options]
-        command = [sys.executable, "-m", "groundset", "generate", "--chunks", str(self.chunks), *options]
+        command = [
+            sys.executable,
+            "-m",
+            "groundset",
+            "generate",
+            "--chunks",
+            str(self.chunks),
+            *options,
+        ]
         return subprocess.Popen(
             [*command, "--no-track", "--out", str(out)],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -87,7 +101,11 @@ class Runs:
 
 
 def samples(out: Path) -> set[str]:
-    return {sample.model_dump_json() for sample in open_run(out).samples} if (out / DATABASE).exists() else set()
+    return (
+        {sample.model_dump_json() for sample in open_run(out).samples}
+        if (out / DATABASE).exists()
+        else set()
+    )
 
 
 @pytest.mark.fault
@@ -120,10 +138,17 @@ def check_kills(runs: Runs) -> None:
         assert runs.finish(out) == files
         assert kept <= samples(out)
         again = Counter(runs.asked()) - requests
-        assert Counter(runs.asked()).keys() == requests.keys(), "other requests than those of a run that nobody killed"
+        assert Counter(runs.asked()).keys() == requests.keys(), (
+            "other requests than those of a run that nobody killed"
+        )
         assert again <= in_flight, "a request was repeated that was not in flight at a kill"
-        finished, received, repeated = finished + 1, received + len(runs.asked()), repeated + again.total()
+        finished, received, repeated = (
+            finished + 1,
+            received + len(runs.asked()),
+            repeated + again.total(),
+        )
     print(
-        f"\n{killed} kills in {finished} runs: {received} requests ({requests.total()} in a run that nobody killed), "
-        f"{repeated} of them repeated; {time.monotonic() - began:.0f} s, of which a whole run takes {seconds:.0f} s"
+        f"\n{killed} kills in {finished} runs: {received} requests ({requests.total()} in a run"
+        f" that nobody killed), {repeated} of them repeated; {time.monotonic() - began:.0f} s, of"
+        f" which a whole run takes {seconds:.0f} s"
     )

@@ -1,7 +1,8 @@
-"""Chunkers by name: documents are split into atoms, the smallest parts with the cost of a cut after each, and packed.
+"""Chunkers by name: documents are split into atoms, the smallest parts with the cost of a cut after
+each, and packed.
 
-Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in words for ``word`` and in tokens for
-``token``. Where a script has no spaces between words, each character is one.
+Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in words for ``word`` and
+in tokens for ``token``. Where a script has no spaces between words, each character is one.
 """
 
 import re
@@ -16,32 +17,49 @@ from sentencex import get_sentence_boundaries
 from tokenizers import Tokenizer
 
 from groundset.corpus.options import ChunkerName
+from groundset.programs.types import Document, Heading
 from groundset.retrieval.embed import Embedder
-from programs.types import Document, Heading
 
 # Costs are relative to the length penalty of chunkers.pack: 1 is the penalty of an empty chunk.
-PARAGRAPH, ITEM, SENTENCE, LINE, INTRODUCTION, CODE, WORD, HEADING = 0.0, 0.25, 0.5, 0.8, 1.5, 1.5, 3.0, 20.0
+PARAGRAPH, ITEM, SENTENCE, LINE, INTRODUCTION, CODE, WORD, HEADING = (
+    0.0,
+    0.25,
+    0.5,
+    0.8,
+    1.5,
+    1.5,
+    3.0,
+    20.0,
+)
 
 FENCE = re.compile(r"\s*(```+|~~~+)")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\[\^?\w{1,4}\]:?)\s")
 _UNDERLINE = re.compile(r"\n[ \t]*([=\-~^\"*+#])\1{2,}[ \t]*(?=\n|\Z)")
-# A block that introduces the next one: it ends with a colon, or is a short line without final punctuation.
+# A block that introduces the next one: it ends with a colon, or is a short line without final
+# punctuation.
 _INTRODUCES = re.compile(r".*:\Z|[^\n]{0,80}(?<![.!?;,…|)\]'\"”])\Z", re.DOTALL)
 _SPACE = re.compile(r"\s+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-# The language is unknown here. A boundary is used if the rules of all these languages agree on it, so that
-# "12. Juni" and "e.g. tea" stay whole.
+# The language is unknown here. A boundary is used if the rules of all these languages agree on it,
+# so that "12. Juni" and "e.g. tea" stay whole.
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pl")
-# Brackets, quotation marks and bullets: the rules never split inside them, so an unmatched one can span pages.
+# Brackets, quotation marks and bullets: the rules never split inside them, so an unmatched one can
+# span pages.
 _ENCLOSING = dict.fromkeys(map(ord, '()[]"“”„«»‘’•·'), " ")
 _SUSPICIOUS = 400
-# The rules take quadratic time, so longer texts are split in windows; few paragraphs are longer than one.
+# The rules take quadratic time, so longer texts are split in windows; few paragraphs are longer
+# than one.
 _WINDOW = 4_096
 BY_SECTION = ("recursive", "semantic")  # chunkers that cut at headings
-# Scripts without spaces between words: each of their characters counts, with the marks and punctuation on it.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Scripts without spaces between words: each of their characters counts, with the marks and
+# punctuation on it.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _MARKS = (
-    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3、。，！？；：」』）】》"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3、。"
+    "，！？；：」』）】》"
 )
 _WORD = re.compile(rf"[{_UNSPACED}][{_MARKS}]*|[^\s{_UNSPACED}]+")
 _TOKEN = re.compile(rf"[{_UNSPACED}][{_MARKS}]*|[^\W{_UNSPACED}]+|[^\w\s]")
@@ -70,10 +88,11 @@ Kept = Sequence[Sequence[Span]]
 
 
 def sections(document: Document, size: int, kept: Kept, kept_size: int) -> list[list[Atom]]:
-    """Split a document at its headings, and every section into atoms of at most ``size`` characters.
+    """Split a document at its headings, and every section into atoms of at most ``size``
+    characters.
 
-    A part in ``kept`` of at most ``kept_size`` characters is one atom. A heading directly above another one joins
-    that one's section.
+    A part in ``kept`` of at most ``kept_size`` characters is one atom. A heading directly above
+    another one joins that one's section.
     """
     text, headings = document.text, document.headings
     starts = [*(heading.start for heading in headings), len(text)]
@@ -82,7 +101,10 @@ def sections(document: Document, size: int, kept: Kept, kept_size: int) -> list[
     levels = [*(heading.level for heading in headings), 0]
     for (start, end), (level, below) in zip(pairwise(starts), pairwise(levels), strict=True):
         body = heading_end(text, start)
-        atoms += [Atom(start, body, HEADING), *atoms_of(text, Span(body, end), size, kept, kept_size)]
+        atoms += [
+            Atom(start, body, HEADING),
+            *atoms_of(text, Span(body, end), size, kept, kept_size),
+        ]
         if below < level or text[body:end].strip():
             found.append(atoms)
             atoms = []
@@ -108,7 +130,9 @@ def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
 
 
 def atoms_of(text: str, span: Span, size: int, kept: Kept, kept_size: int) -> list[Atom]:
-    """Split a part of a text into atoms of at most ``size`` characters, and ``kept`` ones of at most ``kept_size``."""
+    """Split a part of a text into atoms of at most ``size`` characters, and ``kept`` ones of at
+    most ``kept_size``.
+    """
     atoms: list[Atom] = []
     position = span.start
     first = bisect_right(kept, span.start, key=lambda rows: rows[-1].end)
@@ -135,7 +159,7 @@ def _atoms(text: str, size: int, start: int, end: int) -> Iterator[Atom]:
 
 
 def blocks(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the paragraphs of a part of a text: split at empty lines, but not inside fenced code."""
+    """Yield the paragraphs of a part of a text: split at empty lines outside fenced code."""
     fence = ""
     first: int | None = None
     for line in line_spans(text, Span(start, end)):
@@ -161,7 +185,9 @@ def _block_atoms(text: str, block: Span) -> list[Atom]:
     contents = [text[slice(*line)] for line in lines]
     if FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
         return [Atom(*line, CODE) for line in lines]
-    items = [line.start for line, content in zip(lines, contents, strict=True) if _ITEM.match(content)]
+    items = [
+        line.start for line, content in zip(lines, contents, strict=True) if _ITEM.match(content)
+    ]
     atoms: list[Atom] = []
     for start, end in pairwise(sorted({block.start, *items, block.end})):
         atoms += [Atom(start + a, start + b, SENTENCE) for a, b in sentence_spans(text[start:end])]
@@ -174,7 +200,11 @@ def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
     if atom.end - atom.start <= size:
         return [atom]
     lines = list(line_spans(text, Span(atom.start, atom.end)))
-    pieces = [piece for line in lines for piece in _fit(text, Atom(*line, LINE), size)] if len(lines) > 1 else []
+    pieces = (
+        [piece for line in lines for piece in _fit(text, Atom(*line, LINE), size)]
+        if len(lines) > 1
+        else []
+    )
     start = atom.end if pieces else atom.start
     while start < atom.end:
         most = min(start + size, atom.end)
@@ -198,25 +228,38 @@ def _split(text: str) -> list[tuple[int, int]]:
     ends, start = [0], 0
     while start < len(text):
         window = text[start : start + _WINDOW]
-        boundaries = ({each["end_index"] for each in get_sentence_boundaries(code, window)} for code in _LANGUAGES)
+        boundaries = (
+            {each["end_index"] for each in get_sentence_boundaries(code, window)}
+            for code in _LANGUAGES
+        )
         found = sorted(reduce(set.intersection, boundaries) - {len(window)})
         if start + _WINDOW >= len(text):
             found.append(len(window))
         ends += [start + end for end in found]
-        # Restart after the last complete sentence, or at the last word if one sentence fills the window.
-        start += found[-1] if found else max(window.rfind(" "), window.rfind("\n")) + 1 or len(window)
+        # Restart after the last complete sentence, or at the last word if one sentence fills the
+        # window.
+        start += (
+            found[-1] if found else max(window.rfind(" "), window.rfind("\n")) + 1 or len(window)
+        )
     return list(pairwise(ends))
 
 
 def split(
-    document: Document, chunker: ChunkerName, size: int, overlap: int, kept: Kept, embedder: Embedder | None = None
+    document: Document,
+    chunker: ChunkerName,
+    size: int,
+    overlap: int,
+    kept: Kept,
+    embedder: Embedder | None = None,
 ) -> list[Span]:
-    """Split a document into spans of at most ``size``, which repeat at most ``overlap`` of the one before.
+    """Split a document into spans of at most ``size``, which repeat at most ``overlap`` of the one
+    before.
 
-    Parts in ``kept`` that fit are not divided. ``recursive`` splits at headings, then paragraphs, then sentences, then
-    words, only as deep as the size requires; ``semantic`` at headings, and where the sentences before and after differ
-    most in meaning, by the embedder; ``sentence`` fills chunks with whole sentences; ``word`` and ``token`` count their
-    units. Tokens are those of the embedder, or without one words and punctuation marks.
+    Parts in ``kept`` that fit are not divided. ``recursive`` splits at headings, then paragraphs,
+    then sentences, then words, only as deep as the size requires; ``semantic`` at headings, and
+    where the sentences before and after differ most in meaning, by the embedder; ``sentence`` fills
+    chunks with whole sentences; ``word`` and ``token`` count their units. Tokens are those of the
+    embedder, or without one words and punctuation marks.
     """
     if chunker in BY_SECTION:
         parts, fullness = sections(document, size - overlap, kept, size), 1.0
@@ -226,16 +269,23 @@ def split(
         return [span for groups in packed for span in _overlapping(groups, size, overlap)]
     if chunker == "sentence":
         atoms = atoms_of(document.text, Span(0, len(document.text)), size, kept, size)
-        return [Span(atoms[first].start, atoms[end - 1].end) for first, end in fill(atoms, size, overlap)]
+        return [
+            Span(atoms[first].start, atoms[end - 1].end)
+            for first, end in fill(atoms, size, overlap)
+        ]
     units = _units(document.text, chunker, None if embedder is None else embedder.tokenizer)
     groups = list(_groups(units, kept, size))
-    ranges = (Span(groups[first].start, groups[end - 1].end) for first, end in fill(groups, size, overlap))
+    ranges = (
+        Span(groups[first].start, groups[end - 1].end) for first, end in fill(groups, size, overlap)
+    )
     return [Span(units[first].start, units[end - 1].end) for first, end in ranges]
 
 
 def _units(text: str, chunker: ChunkerName, tokenizer: Tokenizer | None) -> list[Span]:
     if chunker == "word" or tokenizer is None:
-        return [Span(*found.span()) for found in (_WORD if chunker == "word" else _TOKEN).finditer(text)]
+        return [
+            Span(*found.span()) for found in (_WORD if chunker == "word" else _TOKEN).finditer(text)
+        ]
     # An embedder's tokenizer truncates texts to the model's length, so use a copy without limits.
     tokenizer = Tokenizer.from_str(tokenizer.to_str())
     tokenizer.no_truncation()
@@ -245,7 +295,9 @@ def _units(text: str, chunker: ChunkerName, tokenizer: Tokenizer | None) -> list
 
 
 def _groups(units: Sequence[Span], kept: Kept, size: int) -> Iterator[Span]:
-    """Yield ranges of units: the kept parts, or their rows if they are too long, and single units between them."""
+    """Yield ranges of units: the kept parts, or their rows if they are too long, and single units
+    between them.
+    """
     position = 0
     for rows in kept:
         offsets = (*(row.start for row in rows), rows[-1].end)
@@ -259,7 +311,9 @@ def _groups(units: Sequence[Span], kept: Kept, size: int) -> Iterator[Span]:
 
 
 def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
-    """Group parts greedily into ranges of at most ``size``, repeating up to ``overlap``; as indexes of parts."""
+    """Group parts greedily into ranges of at most ``size``, repeating up to ``overlap``; as indexes
+    of parts.
+    """
     ranges: list[Span] = []
     first = 0
     while first < len(parts):
@@ -277,12 +331,15 @@ def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
 
 
 def _priced(text: str, parts: Sequence[Sequence[Atom]], embedder: Embedder) -> list[list[Atom]]:
-    """Set the cost of a cut after each atom: the similarity of the text before and after, scaled per document.
+    """Set the cost of a cut after each atom: the similarity of the text before and after, scaled
+    per document.
 
     Cuts inside words and after headings keep their cost.
     """
     atoms = [atom for part in parts for atom in part]
-    vectors = embedder.encode([text[atom.start : atom.end].strip() for atom in atoms]).astype(np.float64)
+    vectors = embedder.encode([text[atom.start : atom.end].strip() for atom in atoms]).astype(
+        np.float64
+    )
     similarities = []
     for cut in range(1, len(atoms)):
         before = vectors[max(0, cut - _COMPARED) : cut].mean(axis=0)
@@ -290,17 +347,25 @@ def _priced(text: str, parts: Sequence[Sequence[Atom]], embedder: Embedder) -> l
         norm = float(np.linalg.norm(before) * np.linalg.norm(after))
         similarities.append(float(before @ after) / norm if norm else 0.0)
     low, high = min(similarities, default=0.0), max(similarities, default=0.0)
-    costs = iter([*(_SIMILARITY_COST * (value - low) / ((high - low) or 1.0) for value in similarities), HEADING])
+    costs = iter(
+        [
+            *(_SIMILARITY_COST * (value - low) / ((high - low) or 1.0) for value in similarities),
+            HEADING,
+        ]
+    )
     priced = [[(atom, next(costs)) for atom in part] for part in parts]
-    return [[atom if atom.cost >= WORD else atom._replace(cost=cost) for atom, cost in part] for part in priced]
+    return [
+        [atom if atom.cost >= WORD else atom._replace(cost=cost) for atom, cost in part]
+        for part in priced
+    ]
 
 
 def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[Sequence[Atom]]:
     """Group atoms into chunks of at most ``size`` characters at the lowest total cost.
 
-    A chunk costs ``fullness`` times the square of the unused share of ``size``, plus the cost of the cut after its
-    last atom. The minimum is found exactly, by dynamic programming. An atom longer than ``size`` becomes a chunk by
-    itself.
+    A chunk costs ``fullness`` times the square of the unused share of ``size``, plus the cost of
+    the cut after its last atom. The minimum is found exactly, by dynamic programming. An atom
+    longer than ``size`` becomes a chunk by itself.
     """
     starts = np.array([atom.start for atom in atoms])
     best = np.zeros(len(atoms) + 1)
@@ -324,10 +389,16 @@ def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[Sequen
 
 
 def _overlapping(groups: Sequence[Sequence[Atom]], size: int, overlap: int) -> list[Span]:
-    """Turn groups into spans of at most ``size`` that repeat the last atoms of the group before, up to ``overlap``."""
+    """Turn groups into spans of at most ``size`` that repeat the last atoms of the group before, up
+    to ``overlap``.
+    """
     spans: list[Span] = []
     for previous, group in pairwise([(), *groups]):
         start, end = group[0].start, group[-1].end
-        earlier = [atom.start for atom in previous if start - atom.start <= overlap and end - atom.start <= size]
+        earlier = [
+            atom.start
+            for atom in previous
+            if start - atom.start <= overlap and end - atom.start <= size
+        ]
         spans.append(Span(min([start, *earlier]), end))
     return spans

@@ -1,4 +1,6 @@
-"""Split a document into chunks: merge spans, join short ones, assign ids, headings, pages and tables; find copies."""
+"""Split a document into chunks: merge spans, join short ones, assign ids, headings, pages and
+tables; find copies.
+"""
 
 import re
 import zlib
@@ -12,14 +14,15 @@ from typing import Any
 from groundset.corpus.chunkers import BY_SECTION, Span, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
+from groundset.programs.types import Chunk, Document
 from groundset.retrieval.embed import Embedder
-from programs.types import Chunk, Document
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
 _SHINGLE = 3  # words
 _SHARED = 0.85  # of the shingles of both; chosen by hand
-# Chunks that share this much have one of their four smallest hashes in common but in one of 2,000 cases.
+# Chunks that share this much have one of their four smallest hashes in common but in one of 2,000
+# cases.
 _KEYS = 4
 _MAX_CANDIDATES = 25  # for each key; with more (form letters), only exact copies are found
 
@@ -27,19 +30,31 @@ _MAX_CANDIDATES = 25  # for each key; with more (form letters), only exact copie
 def chunk_document(
     document: Document, options: CorpusOptions, embedder: Embedder | None = None
 ) -> tuple[list[Chunk], list[str]]:
-    """Split a document into chunks, except its listings; also return the texts that were dropped as too short."""
+    """Split a document into chunks, except its listings; also return the texts that were dropped as
+    too short.
+    """
     size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge or 1
     joined: list[tuple[Span, tuple[int, ...]]] = []
-    starts, paths = [heading.start for heading in document.headings], heading_paths(document.headings)
+    starts, paths = (
+        [heading.start for heading in document.headings],
+        heading_paths(document.headings),
+    )
     for part in text_spans(document):
         excerpt = _excerpt(document, part)
         kept = [table.rows for table in tables_of(excerpt)]
         inside = split(excerpt, options.chunker, size, overlap, kept, embedder)
-        spans = [_trimmed(document.text, Span(part.start + start, part.start + end)) for start, end in inside]
+        spans = [
+            _trimmed(document.text, Span(part.start + start, part.start + end))
+            for start, end in inside
+        ]
         spans = [span for span in spans if span.start < span.end]
-        spans = [Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)]
+        spans = [
+            Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)
+        ]
         placed = [(span, _path(document.text, starts, paths, span)) for span in spans]
-        joined += _join_short(document, placed, options.min_length, by_section=options.chunker in BY_SECTION)
+        joined += _join_short(
+            document, placed, options.min_length, by_section=options.chunker in BY_SECTION
+        )
     left = [(span, path) for span, path in joined if span.end - span.start >= options.min_length]
     tables = tables_of(document)
     chunks = [
@@ -71,36 +86,66 @@ def _pages(document: Document, span: Span) -> dict[str, Any]:
     """Return the first page of a span as metadata, and all its pages if there are several."""
     first = max(0, bisect_right(document.pages, span.start, key=lambda page: page.start) - 1)
     pages = sorted({page.page for page in document.pages[first:] if page.start < span.end})
-    return {"page": pages[0], "pages": pages} if len(pages) > 1 else {"page": pages[0]} if pages else {}
+    return (
+        {"page": pages[0], "pages": pages}
+        if len(pages) > 1
+        else {"page": pages[0]}
+        if pages
+        else {}
+    )
 
 
 def _excerpt(document: Document, part: Span) -> Document:
     """Return a part of a document as a document, with its headings."""
-    first, last = (bisect_left(document.headings, edge, key=lambda heading: heading.start) for edge in part)
+    first, last = (
+        bisect_left(document.headings, edge, key=lambda heading: heading.start) for edge in part
+    )
     inside = document.headings[first:last]
-    headings = tuple(heading.model_copy(update={"start": heading.start - part.start}) for heading in inside)
+    headings = tuple(
+        heading.model_copy(update={"start": heading.start - part.start}) for heading in inside
+    )
     return document.model_copy(update={"text": document.text[slice(*part)], "headings": headings})
 
 
-def _path(text: str, starts: Sequence[int], paths: Sequence[tuple[int, ...]], span: Span) -> tuple[int, ...]:
+def _path(
+    text: str, starts: Sequence[int], paths: Sequence[tuple[int, ...]], span: Span
+) -> tuple[int, ...]:
     """Return the indexes of the headings above the first body text of a span."""
     index = bisect_right(starts, span.start) - 1
-    position = heading_end(text, span.start) if index >= 0 and starts[index] == span.start else span.start
-    while index + 1 < len(starts) and starts[index + 1] < span.end and not text[position : starts[index + 1]].strip():
+    position = (
+        heading_end(text, span.start) if index >= 0 and starts[index] == span.start else span.start
+    )
+    while (
+        index + 1 < len(starts)
+        and starts[index + 1] < span.end
+        and not text[position : starts[index + 1]].strip()
+    ):
         index += 1
         position = heading_end(text, starts[index])
     return paths[index] if index >= 0 else ()
 
 
 def _join_short(
-    document: Document, spans: Sequence[tuple[Span, tuple[int, ...]]], min_length: int, *, by_section: bool
+    document: Document,
+    spans: Sequence[tuple[Span, tuple[int, ...]]],
+    min_length: int,
+    *,
+    by_section: bool,
 ) -> list[tuple[Span, tuple[int, ...]]]:
-    """Join every span below ``min_length`` to its shorter neighbour, by section only to one of the same section."""
+    """Join every span below ``min_length`` to its shorter neighbour, by section only to one of the
+    same section.
+    """
 
     def is_near(one: Sequence[int], other: Sequence[int]) -> bool:
-        """Return whether two heading paths are equal or share a heading other than the document's title."""
+        """Return whether two heading paths are equal or share a heading other than the document's
+        title.
+        """
         shared = [a for a, b in zip(one, other, strict=False) if a == b]
-        return not by_section or one == other or any(document.headings[n].text != document.title for n in shared)
+        return (
+            not by_section
+            or one == other
+            or any(document.headings[n].text != document.title for n in shared)
+        )
 
     done: list[tuple[Span, tuple[int, ...]]] = []
     ahead = list(reversed(spans))
@@ -113,20 +158,29 @@ def _join_short(
         side = min(sides, key=lambda side: side[-1][0].end - side[-1][0].start)
         other, others = side.pop()
         # Check the joined span again; it may still be too short.
-        ahead.append((Span(other.start, span.end), others) if side is done else (Span(span.start, other.end), path))
+        ahead.append(
+            (Span(other.start, span.end), others)
+            if side is done
+            else (Span(span.start, other.end), path)
+        )
     return done
 
 
 def find_copies(chunks: Sequence[Chunk]) -> dict[str, str]:
     """Return the ids of copies with the id of the first chunk that they repeat.
 
-    Copies share most of their three-word sequences. Chunks with different numbers are never copies, since table rows
-    may differ in nothing else; nor are overlapping chunks of one document.
+    Copies share most of their three-word sequences. Chunks with different numbers are never copies,
+    since table rows may differ in nothing else; nor are overlapping chunks of one document.
     """
     groups: defaultdict[tuple[str, ...], list[Chunk]] = defaultdict(list)
     for chunk in chunks:
         groups[tuple(_NUMBER.findall(chunk.text))].append(chunk)
-    return {name: first for group in groups.values() if len(group) > 1 for name, first in _copies(group).items()}
+    return {
+        name: first
+        for group in groups.values()
+        if len(group) > 1
+        for name, first in _copies(group).items()
+    }
 
 
 def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
@@ -134,16 +188,27 @@ def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
     copies: dict[str, str] = {}
     exact: dict[int, Chunk] = {}
     by_key: defaultdict[int, list[Chunk]] = defaultdict(list)
-    sequences = lru_cache(4 * _KEYS * _MAX_CANDIDATES)(_sequences)  # storing all takes twenty times the memory of texts
+    sequences = lru_cache(4 * _KEYS * _MAX_CANDIDATES)(
+        _sequences
+    )  # storing all takes twenty times the memory of texts
     for chunk in chunks:
         words = hash(tuple(_WORD.findall(chunk.text.casefold())))
         found = exact.setdefault(words, chunk)
         if found is chunk or _overlap(found, chunk):
             own = sequences(chunk.text)
             keys = nsmallest(_KEYS, own)
-            near = {other.chunk_id: other for key in keys for other in by_key[key] if not _overlap(chunk, other)}
+            near = {
+                other.chunk_id: other
+                for key in keys
+                for other in by_key[key]
+                if not _overlap(chunk, other)
+            }
             others = ((other, sequences(other.text)) for other in near.values())
-            alike = (other for other, theirs in others if len(own & theirs) >= _SHARED * len(own | theirs))
+            alike = (
+                other
+                for other, theirs in others
+                if len(own & theirs) >= _SHARED * len(own | theirs)
+            )
             found = next(alike, chunk)
         if found is not chunk:
             copies[chunk.chunk_id] = found.chunk_id
@@ -159,7 +224,9 @@ def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
 def _sequences(text: str) -> frozenset[int]:
     words = _WORD.findall(text.casefold())
     last = max(1, len(words) - _SHINGLE + 1)
-    return frozenset(zlib.crc32(" ".join(words[start : start + _SHINGLE]).encode()) for start in range(last))
+    return frozenset(
+        zlib.crc32(" ".join(words[start : start + _SHINGLE]).encode()) for start in range(last)
+    )
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:

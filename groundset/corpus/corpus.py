@@ -15,11 +15,11 @@ from groundset.corpus.own import read_own_chunks
 from groundset.corpus.read import MISSING, read_files
 from groundset.files import whole_file
 from groundset.options import DEFAULT_EMBEDDER
+from groundset.programs.errors import InputError, RunError
+from groundset.programs.text import plain
+from groundset.programs.types import Chunk, Document
 from groundset.retrieval import embed
 from groundset.retrieval.embed import Embedder
-from programs.errors import InputError, RunError
-from programs.text import plain
-from programs.types import Chunk, Document
 
 _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
 _AS_JSON = ("headings", "pages", "captions", "metadata")  # columns whose values have no fixed form
@@ -35,8 +35,12 @@ class Corpus:
 
     documents: dict[str, Document]
     chunks: list[Chunk]
-    skipped: list[SkippedFile] = field(default_factory=list)  # the files that could not be read, and why
-    dropped: Counter[str] = field(default_factory=Counter)  # how many chunks were dropped, by reason
+    skipped: list[SkippedFile] = field(
+        default_factory=list
+    )  # the files that could not be read, and why
+    dropped: Counter[str] = field(
+        default_factory=Counter
+    )  # how many chunks were dropped, by reason
 
     def before(self, chunk: Chunk) -> str:
         """Return the end of the document's text before a chunk, as prompts show it."""
@@ -50,9 +54,11 @@ class Corpus:
         return plain(self.documents[chunk.doc_id].text[chunk.end :].lstrip().partition("\n")[0])
 
     def order(self, seed: int) -> list[int]:
-        """Return the indexes of the chunks in rounds: one of every document, then a second of each, shuffled by a seed.
+        """Return the indexes of the chunks in rounds: one of every document, then a second of each,
+        shuffled by a seed.
 
-        The order depends only on ids and the seed: adding or removing a document keeps the order of the others.
+        The order depends only on ids and the seed: adding or removing a document keeps the order of
+        the others.
         """
 
         def rank(name: str) -> bytes:
@@ -62,7 +68,11 @@ class Corpus:
         for index, chunk in enumerate(self.chunks):
             members[chunk.doc_id].append((rank(chunk.chunk_id), index))
         rounds = (enumerate(sorted(drawn)) for drawn in members.values())
-        rows = [(n, rank(name), index) for name, each in zip(members, rounds, strict=True) for n, (_, index) in each]
+        rows = [
+            (n, rank(name), index)
+            for name, each in zip(members, rounds, strict=True)
+            for n, (_, index) in each
+        ]
         return [index for *_, index in sorted(rows)]
 
     def write(self, folder: Path) -> None:
@@ -77,7 +87,13 @@ class Corpus:
         for name, rows in ((_DOCUMENTS, self.documents.values()), (_CHUNKS, self.chunks)):
             columns = [row.model_dump(mode="json") for row in rows]
             for row in columns:
-                row.update({key: json.dumps(row[key], ensure_ascii=False) for key in _AS_JSON if key in row})
+                row.update(
+                    {
+                        key: json.dumps(row[key], ensure_ascii=False)
+                        for key in _AS_JSON
+                        if key in row
+                    }
+                )
             with whole_file(folder / _FOLDER / name, follow=False) as aside:
                 parquet.write_table(Table.from_pylist(columns), aside, compression="zstd")
 
@@ -88,7 +104,10 @@ class Corpus:
         Raises:
             RunError: it is missing or damaged; the message names the file.
         """
-        documents = {document.doc_id: document for document in _stored(folder / _FOLDER / _DOCUMENTS, Document)}
+        documents = {
+            document.doc_id: document
+            for document in _stored(folder / _FOLDER / _DOCUMENTS, Document)
+        }
         return cls(documents, list(_stored(folder / _FOLDER / _CHUNKS, Chunk)))
 
 
@@ -97,26 +116,36 @@ def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
 
     try:
         for where, fields in parquet_rows(file, longest=_MAX_ROW, kind=RunError):
-            values = {key: json.loads(value) if key in _AS_JSON else value for key, value in fields.items()}
+            values = {
+                key: json.loads(value) if key in _AS_JSON else value
+                for key, value in fields.items()
+            }
             try:
                 yield kind.model_validate(values)
             except ValueError as error:
                 raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
     except (TypeError, ValueError) as error:
-        raise RunError(f"{file}: is damaged ({error}); restore it, or make the run again") from error
+        raise RunError(
+            f"{file}: is damaged ({error}); restore it, or make the run again"
+        ) from error
 
 
 def read_corpus(
     options: CorpusOptions,
     *,
-    notify: Callable[[str], None],  # gets a line for each file that is skipped or lacks something; if verbose, more
+    notify: Callable[
+        [str], None
+    ],  # gets a line for each file that is skipped or lacks something; if verbose, more
     engine: str = "local",  # where files are read: ``local``, ``ray`` or ``ray=ADDRESS``
-    embedder: Embedder | None = None,  # of the chunkers ``semantic`` and ``token``; by default that of the options
+    embedder: (
+        Embedder | None
+    ) = None,  # of the chunkers ``semantic`` and ``token``; by default that of the options
     on_file: Callable[[], object] = lambda: None,  # is called after each file
 ) -> Corpus:
     """Read documents and cut them into chunks, and read the user's own chunks.
 
-    Of the chunks that are cut, copies of earlier ones are dropped; own ones stay, with ``copy_of`` in their metadata.
+    Of the chunks that are cut, copies of earlier ones are dropped; own ones stay, with ``copy_of``
+    in their metadata.
 
     Raises:
         InputError: there is no chunk, or an option is wrong.
@@ -134,9 +163,14 @@ def read_corpus(
     if options.chunks is not None:
         documents, chunks = read_own_chunks(options.chunks)
         ids = {*corpus.documents, *(chunk.chunk_id for chunk in corpus.chunks)}
-        for name in (*(document.doc_id for document in documents), *(chunk.chunk_id for chunk in chunks)):
+        for name in (
+            *(document.doc_id for document in documents),
+            *(chunk.chunk_id for chunk in chunks),
+        ):
             if name in ids:
-                raise InputError(f"--chunks {options.chunks}: the id {name!r} is also in DOCS; rename it")
+                raise InputError(
+                    f"--chunks {options.chunks}: the id {name!r} is also in DOCS; rename it"
+                )
         copies = find_copies(chunks)
         corpus.documents |= {document.doc_id: document for document in documents}
         for chunk in chunks:
@@ -155,17 +189,24 @@ def _read_documents(
     embedder: Embedder | None,
     on_file: Callable[[], object],
 ) -> None:
-    if options.chunker not in ("semantic", "token"):  # others need no embedder, and can work in other processes
+    if options.chunker not in (
+        "semantic",
+        "token",
+    ):  # others need no embedder, and can work in other processes
         embedder = None
     elif embedder is None:
         embedder = embed.open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
     files, skipped = find_documents(options.documents, options.exclude)
     seen: dict[bytes, str] = {}
-    for found, read in zip(files, read_files(files, None if embedder else options, engine), strict=True):
+    for found, read in zip(
+        files, read_files(files, None if embedder else options, engine), strict=True
+    ):
         on_file()
         reason, document, own, short = read.reason, read.document, read.chunks, read.short
         if reason == MISSING and engine != "local" and found.file.exists():
-            raise InputError(f"{found.file}: not found by a node of the cluster; use a folder that all share")
+            raise InputError(
+                f"{found.file}: not found by a node of the cluster; use a folder that all share"
+            )
         if document is not None:
             same = hashlib.sha256(" ".join(document.text.split()).encode()).digest()
             first = seen.setdefault(same, found.path)
@@ -194,7 +235,10 @@ def _why_empty(corpus: Corpus) -> str:
     if corpus.documents:
         return f"no chunk is left: {corpus.dropped['too short']} are too short; see --min-length"
     if not corpus.skipped:
-        return "no documents found: the folders are empty, or all is excluded; name files, or other folders"
+        return (
+            "no documents found: the folders are empty, or all is excluded; name files, or other"
+            " folders"
+        )
     reasons = "; ".join(f"{path}: {reason}" for path, reason in corpus.skipped[:_NAMED_FILES])
     more = len(corpus.skipped) - _NAMED_FILES
     return f"no document could be read: {reasons}{f'; and {more} more files' if more > 0 else ''}"

@@ -1,5 +1,7 @@
 """Expand files, folders and globs to files with portable paths."""
-# ruff: noqa: PTH110, PTH112, PTH114 - for these, a path that is too long or in a locked folder is none; pathlib raises
+
+# ruff: noqa: PTH110, PTH112, PTH114 - for these, a path that is too long or in a locked folder is
+# none; pathlib raises
 
 import os
 import unicodedata
@@ -8,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from programs.errors import InputError
+from groundset.programs.errors import InputError
 
 _GLOB = frozenset("*?[")
 
@@ -30,18 +32,23 @@ class FoundFile(NamedTuple):
 def find_documents(
     paths: Sequence[str | Path], exclude: Sequence[str] = ()
 ) -> tuple[list[FoundFile], list[SkippedFile]]:
-    """Expand files, folders and globs to the files in the order of their paths, without the hidden ones in folders.
+    """Expand files, folders and globs to the files in the order of their paths, without the hidden
+    ones in folders.
 
-    A symbolic link in a folder is followed only to a file in the same folder, so that a folder from someone else cannot
-    expose other files. A link passed as an argument is followed. What is skipped is returned, too, but not what is
-    excluded: a glob in ``exclude`` is a path below the given folder, or the name of files and folders in it.
+    A symbolic link in a folder is followed only to a file in the same folder, so that a folder from
+    someone else cannot expose other files. A link passed as an argument is followed. What is
+    skipped is returned, too, but not what is
+    excluded: a glob in ``exclude`` is a path below the given folder, or the name of files and
+        folders in it.
 
     Raises:
         InputError: a path does not exist, or a glob matches nothing.
     """
     skipped: list[SkippedFile] = []
     matched: set[str] = set()  # of the globs in ``exclude``
-    found: dict[str, tuple[Path, Path]] = {}  # by what they lead to: the file, and the folder that names it
+    found: dict[
+        str, tuple[Path, Path]
+    ] = {}  # by what they lead to: the file, and the folder that names it
     for argument in map(Path, paths):
         try:
             expanded = list(_expand(argument, skipped))
@@ -51,12 +58,18 @@ def find_documents(
         matching = [_matching(_below(file, root), exclude) for file, root in expanded]
         matched.update(*matching)
         kept = [each for each, globs in zip(expanded, matching, strict=True) if not globs]
-        for file, root in sorted(kept, key=lambda each: os.path.islink(each[0])):  # a file gives its name, not a link
+        for file, root in sorted(
+            kept, key=lambda each: os.path.islink(each[0])
+        ):  # a file gives its name, not a link
             first, _ = found.setdefault(os.path.realpath(file), (file, root))
             if os.path.islink(file) and first != file:
-                skipped.append(SkippedFile(_below(file, root), "link to a file that is read by itself"))
+                skipped.append(
+                    SkippedFile(_below(file, root), "link to a file that is read by itself")
+                )
     if idle := [glob for glob in exclude if glob not in matched]:
-        raise InputError(f"--exclude {idle[0]}: no file or folder below the given ones has this name or path")
+        raise InputError(
+            f"--exclude {idle[0]}: no file or folder below the given ones has this name or path"
+        )
     names = [_below(file, root) for file, root in found.values()]
     if len(set(names)) < len(names):  # folders with the same names in them: name the folders, too
         common = Path(os.path.commonpath([root.absolute() for _, root in found.values()]))
@@ -75,7 +88,11 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
         fixed = next(index for index, part in enumerate(argument.parts) if _GLOB & set(part))
         root = Path(*argument.parts[:fixed])
         matches = sorted(root.glob(str(Path(*argument.parts[fixed:]))))
-        matches = [match for match in matches if not any(part[0] == "." for part in match.relative_to(root).parts)]
+        matches = [
+            match
+            for match in matches
+            if not any(part[0] == "." for part in match.relative_to(root).parts)
+        ]
         if not matches:
             raise InputError(f"no file matches {argument}")
         for match in matches:
@@ -88,7 +105,9 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
 
 def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
     def note(error: OSError) -> None:
-        skipped.append(SkippedFile(_below(Path(error.filename), root), f"cannot be listed: {error.strerror}"))
+        skipped.append(
+            SkippedFile(_below(Path(error.filename), root), f"cannot be listed: {error.strerror}")
+        )
 
     for parent, folders, names in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if name[0] != ".")
@@ -98,9 +117,11 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
 
 
 def _usable(paths: Iterable[Path], root: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
-    """Yield the files among paths; links are skipped that lead to folders, or out of the given one."""
+    """Yield the files among paths; links to folders, or out of the given one, are skipped."""
     for path in paths:
-        if os.path.exists(path) and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+        if os.path.exists(path) and not Path(os.path.realpath(path)).is_relative_to(
+            os.path.realpath(root)
+        ):
             skipped.append(SkippedFile(_below(path, root), "link that leads out of the folder"))
         elif os.path.isdir(path):
             skipped.append(SkippedFile(_below(path, root), "links to folders are not followed"))
@@ -112,7 +133,11 @@ def _matching(path: str, globs: Sequence[str]) -> set[str]:
     """Return the globs that match a path, or the path or name of it or of a folder above it."""
     above = [path, *map(str, PurePosixPath(path).parents)][:-1]
     names = {name for each in above for name in (each, each.rpartition("/")[2])}
-    return {glob for glob in globs if any(fnmatchcase(name, glob.removeprefix("**/").strip("/")) for name in names)}
+    return {
+        glob
+        for glob in globs
+        if any(fnmatchcase(name, glob.removeprefix("**/").strip("/")) for name in names)
+    }
 
 
 def _below(path: Path, root: Path) -> str:

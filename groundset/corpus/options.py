@@ -1,4 +1,6 @@
-"""The options of a corpus: which documents, and how they are cut into chunks; and `groundset chunk`."""
+"""The options of a corpus: which documents, and how they are cut into chunks; and `groundset
+chunk`.
+"""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +13,7 @@ from groundset.corpus.parsing import SUFFIXES
 from groundset.files import check_target, is_stream, json_line, whole_file
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import say
-from programs.errors import InputError
+from groundset.programs.errors import InputError
 
 if TYPE_CHECKING:
     from groundset.corpus.corpus import Corpus
@@ -24,9 +26,14 @@ class CorpusOptions(Options):
     """Which documents are read, and how they are cut."""
 
     documents: tuple[Path, ...] = option(
-        (), "Files, folders or globs: txt, md, rst, html, pdf, docx and more.", metavar="DOCS", argument=True
+        (),
+        "Files, folders or globs: txt, md, rst, html, pdf, docx and more.",
+        metavar="DOCS",
+        argument=True,
     )
-    exclude: tuple[str, ...] = option((), "Leave out by name or path below DOCS: drafts, '*.log'.", metavar="GLOB")
+    exclude: tuple[str, ...] = option(
+        (), "Leave out by name or path below DOCS: drafts, '*.log'.", metavar="GLOB"
+    )
     chunks: Path | None = option(
         None, "Your own chunks: JSON lines or parquet with doc_id and contents.", metavar="FILE"
     )
@@ -38,15 +45,20 @@ class CorpusOptions(Options):
         ge=1,
     )
     chunk_overlap: int = option(0, "Overlap of neighbouring chunks, in the same unit.", ge=0)
-    merge: int | None = option(None, "Join this many consecutive chunks.", shown="1; profiled: 3", ge=1)
+    merge: int | None = option(
+        None, "Join this many consecutive chunks.", shown="1; profiled: 3", ge=1
+    )
     min_length: int = option(100, "Drop shorter chunks, in characters.", ge=0)
-    verbose: bool = option(False, "Name what is left out, and print a local model's log.", short="-v")
+    verbose: bool = option(
+        False, "Name what is left out, and print a local model's log.", short="-v"
+    )
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:
         if self.chunk_overlap >= self.cut_size:
             raise ValueError(
-                f"--chunk-overlap {self.chunk_overlap}: must be less than the chunk size ({self.cut_size})"
+                f"--chunk-overlap {self.chunk_overlap}: must be less than the chunk size"
+                f" ({self.cut_size})"
             )
         return self
 
@@ -59,22 +71,26 @@ class CorpusOptions(Options):
 class CutOptions(CorpusOptions):
     """Cut documents into chunks, without a language model."""
 
-    embedder: str = option(DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL")
+    embedder: str = option(
+        DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL"
+    )
     engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
 
 
 class ChunkOptions(CutOptions):
     """Cut documents into chunks, without a language model.
 
-    The texts of the documents are written beside the chunks, to FILE.docs.jsonl; each chunk is its document's text from
-    `start` to `end`. With `--out -` only the chunks are written, to standard output.
+    The texts of the documents are written beside the chunks, to FILE.docs.jsonl; each chunk is its
+    document's text from `start` to `end`. With `--out -` only the chunks are written, to standard
+    output.
     """
 
     out: Path = option(..., "The file of the chunks; - for standard output.", metavar="FILE.jsonl")
 
 
 def cut(options: CutOptions) -> "Corpus":
-    """Cut the documents and return them with their chunks; what is skipped is named on standard error.
+    """Cut the documents and return them with their chunks; what is skipped is named on standard
+    error.
 
     Raises:
         InputError: there are no chunks.
@@ -85,27 +101,43 @@ def cut(options: CutOptions) -> "Corpus":
 
 
 def chunk(options: ChunkOptions) -> None:
-    """Cut the documents, write the chunks and the texts of the documents beside them, and print the counts.
+    """Cut the documents, write the chunks and the texts of the documents beside them, and print the
+    counts.
 
     Raises:
         InputError: there are no chunks, or a file cannot be written.
     """
     out = options.out
     # FILE.docs.jsonl for FILE.jsonl; chunks on a stream are without them.
-    targets = [out] if is_stream(out) else [out, out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl")]
+    targets = (
+        [out]
+        if is_stream(out)
+        else [out, out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl")]
+    )
     found, _ = find_documents(options.documents, options.exclude)
     read = [options.chunks, *(file for file, _ in found if file.suffix.lower() in SUFFIXES)]
     for target in targets:
         check_target(target)
         if target.resolve() in {path.resolve() for path in read if path}:
-            raise InputError(f"--out {out}: would replace {target}, which is read; name another file")
+            raise InputError(
+                f"--out {out}: would replace {target}, which is read; name another file"
+            )
     corpus = cut(options)
-    chunks = (each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"}) for each in corpus.chunks)
-    texts = (each.model_dump(include={"doc_id", "path", "title", "text"}) for each in corpus.documents.values())
-    # Both are written completely before either takes its name; chunks never exist without their documents.
+    chunks = (
+        each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"})
+        for each in corpus.chunks
+    )
+    texts = (
+        each.model_dump(include={"doc_id", "path", "title", "text"})
+        for each in corpus.documents.values()
+    )
+    # Both are written completely before either takes its name; chunks never exist without their
+    # documents.
     with ExitStack() as stack:
         for target, rows in zip(targets, (chunks, texts), strict=False):
-            with stack.enter_context(whole_file(target)).open("w", encoding="utf-8", newline="\n") as stream:
+            with stack.enter_context(whole_file(target)).open(
+                "w", encoding="utf-8", newline="\n"
+            ) as stream:
                 stream.writelines(map(json_line, rows))
     dropped = f"dropped: {corpus.dropped['too short']} too short, {corpus.dropped['copies']} copies"
     counts = f"{len(corpus.chunks)} chunks from {len(corpus.documents)} documents"

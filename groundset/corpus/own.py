@@ -1,10 +1,11 @@
 """Read the user's own chunks from JSON lines or parquet.
 
-A row has ``contents`` and ``doc_id``, as in AutoRAG's corpus, where ``doc_id`` is the id of the chunk; or ``text``,
-``chunk_id`` and ``doc_id``, as ``groundset chunk`` writes them. Optional: ``path``, ``title``, ``headings``,
-``metadata`` and ``start_end_idx`` (or ``start`` and ``end``). In AutoRAG rows the metadata may hold ``document_id`` and
-``title`` of the document. Where the offsets of all chunks of a document fit, its text is made of the chunks, with line
-ends in the gaps; else the chunks are joined, and the offsets are kept in their metadata.
+A row has ``contents`` and ``doc_id``, as in AutoRAG's corpus, where ``doc_id`` is the id of the
+chunk; or ``text``, ``chunk_id`` and ``doc_id``, as ``groundset chunk`` writes them. Optional:
+``path``, ``title``, ``headings``, ``metadata`` and ``start_end_idx`` (or ``start`` and ``end``). In
+AutoRAG rows the metadata may hold ``document_id`` and ``title`` of the document. Where the offsets
+of all chunks of a document fit, its text is made of the chunks, with line ends in the gaps; else
+the chunks are joined, and the offsets are kept in their metadata.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,20 +17,30 @@ from typing import Any
 from groundset.corpus.find import portable
 from groundset.corpus.parsing import name_title
 from groundset.corpus.read import document_id, modified
-from groundset.rows import headings_of, jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
-from programs.errors import InputError
-from programs.types import Chunk, Document
+from groundset.programs.errors import InputError
+from groundset.programs.types import Chunk, Document
+from groundset.rows import (
+    headings_of,
+    jsonl_rows,
+    metadata_of,
+    optional,
+    parquet_rows,
+    required,
+    span_of,
+)
 
 OFFSETS = "start_end_idx"
 _SEPARATOR = "\n\n"
-_MAX_EXPANSION = 20  # longest text, as a multiple of the length of its chunks; larger offsets are considered wrong
+# longest text, as a multiple of the length of its chunks; larger offsets are considered wrong
+_MAX_EXPANSION = 20
 
 
 def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     """Read a file of chunks, in its order, and rebuild the document of each source from them.
 
     Raises:
-        InputError: the file cannot be read, or a row is invalid; the message names its line and column.
+        InputError: the file cannot be read, or a row is invalid; the message names its line and
+            column.
     """
     readers = {".jsonl": jsonl_rows, ".parquet": parquet_rows}
     if file.suffix.lower() not in readers:
@@ -42,19 +53,31 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
         for where, fields in readers[file.suffix.lower()](file):
             chunk = chunk_of(where, fields)
             if chunk.chunk_id in first:
-                raise InputError(f"{where}: the id {chunk.chunk_id!r} was used before, in {first[chunk.chunk_id]}")
+                raise InputError(
+                    f"{where}: the id {chunk.chunk_id!r} was used before, in"
+                    f" {first[chunk.chunk_id]}"
+                )
             first[chunk.chunk_id] = where
             sources.setdefault(chunk.doc_id or chunk.path or chunk.chunk_id, []).append(chunk)
     except OSError as error:
-        raise InputError(f"--chunks {file}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise InputError(
+            f"--chunks {file}: cannot be read: {(error.strerror or str(error)).lower()}"
+        ) from error
     if not first:
         raise InputError(f"--chunks {file}: holds no chunks")
     for chunks in sources.values():
         path = chunks[0].path or portable(file.name)
         title = chunks[0].title or (name_title(path) if chunks[0].path else "")
-        unnamed = document_id(path, _SEPARATOR.join(chunk.text for chunk in chunks)) if chunks[0].path else ""
+        unnamed = (
+            document_id(path, _SEPARATOR.join(chunk.text for chunk in chunks))
+            if chunks[0].path
+            else ""
+        )
         about = {"doc_id": chunks[0].doc_id or unnamed or chunks[0].chunk_id, "path": path}
-        found |= {each.chunk_id: each.model_copy(update=about | {"title": each.title or title}) for each in chunks}
+        found |= {
+            each.chunk_id: each.model_copy(update=about | {"title": each.title or title})
+            for each in chunks
+        }
     documents, placed = rebuilt(found)
     by_id = {chunk.chunk_id: chunk for chunk in placed}
     documents = [document.model_copy(update={"last_modified": changed}) for document in documents]
@@ -68,10 +91,16 @@ def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
         InputError: the row is invalid; the message begins with ``where``.
     """
     has_chunk_id = fields.get("chunk_id") is not None
-    text = required(where, fields, *(("text", "contents") if has_chunk_id else ("contents", "text")))
+    text = required(
+        where, fields, *(("text", "contents") if has_chunk_id else ("contents", "text"))
+    )
     metadata = metadata_of(where, fields)
     of_document = {} if has_chunk_id else metadata
-    source = optional(where, fields, "doc_id") if has_chunk_id else optional(where, of_document, "document_id")
+    source = (
+        optional(where, fields, "doc_id")
+        if has_chunk_id
+        else optional(where, of_document, "document_id")
+    )
     span = span_of(where, fields)
     return Chunk(
         chunk_id=required(where, fields, "chunk_id" if has_chunk_id else "doc_id"),
@@ -82,12 +111,15 @@ def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
         start=0,
         end=len(text),
         text=text,
-        metadata=metadata | (metadata_of(where, {"metadata": {OFFSETS: list(span)}}) if span else {}),
+        metadata=metadata
+        | (metadata_of(where, {"metadata": {OFFSETS: list(span)}}) if span else {}),
     )
 
 
 def rebuilt(chunks: Mapping[str, Chunk], corpus: str = "") -> tuple[list[Document], list[Chunk]]:
-    """Return documents, and chunks with their places in them; ``corpus`` is the path of chunks without one."""
+    """Return documents, and chunks with their places in them; ``corpus`` is the path of chunks
+    without one.
+    """
     by_document: dict[str, list[Chunk]] = {}
     for chunk in chunks.values():
         by_document.setdefault(chunk.doc_id, []).append(chunk)
@@ -100,18 +132,30 @@ def rebuilt(chunks: Mapping[str, Chunk], corpus: str = "") -> tuple[list[Documen
         else:
             starts = [chunk.metadata.pop(OFFSETS)[0] for chunk in members]
         own = [
-            chunk.model_copy(update={"start": start, "end": start + len(chunk.text), "path": chunk.path or corpus})
+            chunk.model_copy(
+                update={
+                    "start": start,
+                    "end": start + len(chunk.text),
+                    "path": chunk.path or corpus,
+                }
+            )
             for chunk, start in zip(members, starts, strict=False)
         ]
-        documents.append(Document(doc_id=doc_id, path=first.path or corpus, title=first.title, text=text))
+        documents.append(
+            Document(doc_id=doc_id, path=first.path or corpus, title=first.title, text=text)
+        )
         placed += sorted(own, key=lambda chunk: (chunk.start, chunk.end))
     return documents, placed
 
 
 def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
     """Rebuild a text from the offsets of its chunks; None if they are missing or do not fit."""
-    spans = [(*chunk.metadata[OFFSETS], chunk.text) for chunk in chunks if chunk.metadata.get(OFFSETS)]
-    if len(spans) < len(chunks) or any(start < 0 or end - start != len(text) for start, end, text in spans):
+    spans = [
+        (*chunk.metadata[OFFSETS], chunk.text) for chunk in chunks if chunk.metadata.get(OFFSETS)
+    ]
+    if len(spans) < len(chunks) or any(
+        start < 0 or end - start != len(text) for start, end, text in spans
+    ):
         return None
     if max(end for _, end, _ in spans) > _MAX_EXPANSION * sum(len(text) for _, _, text in spans):
         return None

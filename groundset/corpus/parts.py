@@ -1,12 +1,14 @@
-"""Find the parts of a document that are not cut like the rest: tables, which chunks keep whole and name, and listings.
+"""Find the parts of a document that are not cut like the rest: tables, which chunks keep whole and
+name, and listings.
 
-A table is a Markdown table with a header, a line of dashes and at least one more row. A caption is a paragraph before
-or after it that starts with words such as "Table 3" in a known language, or that is marked as a caption in HTML.
+A table is a Markdown table with a header, a line of dashes and at least one more row. A caption is
+a paragraph before or after it that starts with words such as "Table 3" in a known language, or that
+is marked as a caption in HTML.
 
-A listing, of sources, links or contents, is left out. It is a section whose heading names it in a known language
-("References") and whose lines are hardly ever sentences; the sections at the end of the document behind it if none of
-them has a sentence (navigation); or several consecutive lines of a table of contents, which end with dots and a page
-number.
+A listing, of sources, links or contents, is left out. It is a section whose heading names it in a
+known language ("References") and whose lines are hardly ever sentences; the sections at the end of
+the document behind it if none of them has a sentence (navigation); or several consecutive lines of
+a table of contents, which end with dots and a page number.
 """
 
 import re
@@ -15,21 +17,24 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from groundset.corpus.chunkers import FENCE, Span, blocks, heading_end, line_spans
-from programs.languages import LANGUAGES
-from programs.text import plain
-from programs.types import Document
+from groundset.programs.languages import LANGUAGES
+from groundset.programs.text import plain
+from groundset.programs.types import Document
 
 _DELIMITERS = "|:- \t\n"  # all characters of the line below a header
 _HEADER_LINES = 3  # the header, the line of dashes and the first row stay together
 _MAX_CAPTION = 500  # characters; longer paragraphs are text
 _MARKUP = "#>*_( \t"  # before a caption
 _NUMBER = r"(?:[A-Z]{1,2}[.-]?)?\d{1,3}(?:[.–-]\d{1,3})*[a-zA-Z]?|[IVXLC]{1,6}"
-# "Table 2 shows" starts a sentence: after the number, a caption has punctuation, or a word that is not in lower case.
+# "Table 2 shows" starts a sentence: after the number, a caption has punctuation, or a word that is
+# not in lower case.
 _AFTER = r"\s?[.:–—|)*_-]|\s*\Z|\s+[^a-zß-ÿ\s]"
 _EDGES = re.compile(r"^[\W\d_]+|[\W_]+$")
 _ITEM = re.compile(r"(?:[-*+•·|]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\[\^?\w{1,4}\]:?)\s+")
 _LEADERS = re.compile(r"(?:\. ?){4,}\d{1,4}\Z")
-_ENDING = 60  # characters at the end of a line in which patterns are searched, because lines can be long
+_ENDING = (
+    60  # characters at the end of a line in which patterns are searched, because lines can be long
+)
 _SENTENCE_END = re.compile(r"[.!?…]['\"”’»)\]]*(?:\[\w{1,4}\])*\s*$")
 _PAGES = re.compile(r"\d\s?[:;(]\s?\d|\d[–-]\d|[↑^]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -65,32 +70,47 @@ def tables_of(document: Document) -> list[Table]:
             rows[-1] = Span(rows[-1].start, caption.end)
         header = " ".join(text[slice(*lines[0])].split())
         shown = _shown(text[slice(*caption)]) if caption else ""
-        found.append(Table(tuple(rows), lines[0].start, shown, header if header.strip("| ") else ""))
+        found.append(
+            Table(tuple(rows), lines[0].start, shown, header if header.strip("| ") else "")
+        )
     return found
 
 
 def described(tables: Sequence[Table], span: Span) -> dict[str, Any]:
-    """Return the metadata of a chunk about its tables: ``kind``, ``caption``, and the ``header`` of a cut one."""
+    """Return the metadata of a chunk about its tables: ``kind``, ``caption``, and the ``header`` of
+    a cut one.
+    """
     first = bisect_right(tables, span.start, key=lambda table: table.rows[-1].end)
     inside = tables[first : bisect_left(tables, span.end, key=lambda table: table.start)]
     if not inside:
         return {}
     caption = "; ".join(table.caption for table in inside if table.caption)
     header = inside[0].header if inside[0].start < span.start else ""
-    return {"kind": "table"} | ({"caption": caption} if caption else {}) | ({"header": header} if header else {})
+    return (
+        {"kind": "table"}
+        | ({"caption": caption} if caption else {})
+        | ({"header": header} if header else {})
+    )
 
 
 def _lines_of_tables(text: str) -> Iterator[list[Span]]:
     for block in blocks(text, 0, len(text)):
         lines = list(line_spans(text, block))
         contents = [text[slice(*line)] for line in lines]
-        if any(map(FENCE.match, contents)) or all(content.startswith("    ") for content in contents):
+        if any(map(FENCE.match, contents)) or all(
+            content.startswith("    ") for content in contents
+        ):
             continue  # code
         number = 0
         while number + _HEADER_LINES <= len(lines):
             end = number + 1
             below = contents[end]
-            if "|" in contents[number] and "|" in below and "-" in below and not below.strip(_DELIMITERS):
+            if (
+                "|" in contents[number]
+                and "|" in below
+                and "-" in below
+                and not below.strip(_DELIMITERS)
+            ):
                 while end < len(lines) and "|" in contents[end]:
                     end += 1
             if end - number >= _HEADER_LINES:
@@ -114,8 +134,13 @@ class _Captions:
             if caption is None or caption.start < used:
                 caption = self._after(number)
                 following = self._tables[number + 1].start
-                # Between two tables it belongs to the second, unless that one has another caption below.
-                if caption and following < len(self._text) and not self._text[caption.end : following].strip():
+                # Between two tables it belongs to the second, unless that one has another caption
+                # below.
+                if (
+                    caption
+                    and following < len(self._text)
+                    and not self._text[caption.end : following].strip()
+                ):
                     caption = caption if self._after(number + 1) else None
             used = caption.end if caption else used
             yield caption
@@ -128,7 +153,11 @@ class _Captions:
         first += len(before + gap)
         for line in reversed(list(line_spans(self._text, Span(first, end)))):
             if _LABEL.match(self._text[slice(*line)].lstrip(_MARKUP)):
-                return Span(line.start, end) if len(_shown(self._text[line.start : end])) <= _MAX_CAPTION else None
+                return (
+                    Span(line.start, end)
+                    if len(_shown(self._text[line.start : end])) <= _MAX_CAPTION
+                    else None
+                )
         return Span(first, end) if _shown(self._text[first:end]) in self._marked else None
 
     def _after(self, number: int) -> Span | None:
@@ -139,7 +168,11 @@ class _Captions:
         paragraph, _, _ = content.lstrip("\n").partition("\n\n")
         shown = _shown(paragraph)
         is_caption = _LABEL.match(paragraph.lstrip(_MARKUP)) or shown in self._marked
-        return Span(start, start + len(paragraph)) if is_caption and 0 < len(shown) <= _MAX_CAPTION else None
+        return (
+            Span(start, start + len(paragraph))
+            if is_caption and 0 < len(shown) <= _MAX_CAPTION
+            else None
+        )
 
 
 def _shown(text: str) -> str:
@@ -169,8 +202,12 @@ def _named_sections(document: Document) -> Iterator[Span]:
             names.add(start)
     ends: dict[int, int] = {}
     after: dict[int, int] = {}  # by level, the start of the nearest section behind
-    for start in sorted(levels, reverse=True):  # a section ends at the next one of its level or above
-        ends[start] = min((n for level, n in after.items() if level <= levels[start]), default=len(text))
+    for start in sorted(
+        levels, reverse=True
+    ):  # a section ends at the next one of its level or above
+        ends[start] = min(
+            (n for level, n in after.items() if level <= levels[start]), default=len(text)
+        )
         after[levels[start]] = start
     last = len(text)
     for start in sorted(names):
@@ -183,7 +220,10 @@ def _named_sections(document: Document) -> Iterator[Span]:
 
 
 def _names_list(heading: str) -> bool:
-    return len(heading) <= _MAX_NAME and _EDGES.sub("", heading.strip().removesuffix("[edit]")).lower() in _NAMES
+    return (
+        len(heading) <= _MAX_NAME
+        and _EDGES.sub("", heading.strip().removesuffix("[edit]")).lower() in _NAMES
+    )
 
 
 def _sentence_share(text: str, start: int, end: int) -> float:
@@ -195,7 +235,11 @@ def _sentence_share(text: str, start: int, end: int) -> float:
 def _is_sentence(line: str) -> bool:
     item = _ITEM.match(line)
     line = line[item.end() :] if item else line
-    if len(line) < _MIN_SENTENCE or not _SENTENCE_END.search(line[-_ENDING:]) or _PAGES.search(line):
+    if (
+        len(line) < _MIN_SENTENCE
+        or not _SENTENCE_END.search(line[-_ENDING:])
+        or _PAGES.search(line)
+    ):
         return False
     words = _WORD.findall(line)
     is_source = any(language.citation.search(line) for language in LANGUAGES.values())

@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from groundset.bounded import usable_processors
 from groundset.corpus.corpus import Corpus
+from groundset.programs.heads import HeadJudge
+from groundset.programs.outcome import Verdict, verdict
+from groundset.programs.text import plain
 from groundset.retrieval.embed import Embedder
-from programs.heads import HeadJudge
-from programs.outcome import Verdict, verdict
-from programs.text import plain
 
 Vectors = NDArray[np.float32]
-_FIRST_BATCH, _BATCH = 32, 64  # chunks; attempts on the first ones begin while the others are prepared
+_FIRST_BATCH, _BATCH = (
+    32,
+    64,
+)  # chunks; attempts on the first ones begin while the others are prepared
 
 
 class Batch(NamedTuple):
@@ -32,7 +35,8 @@ def prepare_batches(
     corpus: Corpus,
     embedder: Embedder,  # embeds what prompts show of a chunk
     head: HeadJudge | None,
-    order: Sequence[int] | None = None,  # the indexes of the chunks in the order in which they are wanted
+    order: Sequence[int]
+    | None = None,  # the indexes of the chunks in the order in which they are wanted
     *,
     engine: str = "local",  # by threads that share the weights; or ``ray``, ``ray=ADDRESS``
 ) -> Iterator[Batch]:
@@ -56,7 +60,9 @@ def prepare_batches(
     for places, vectors in zip(batches, embedded, strict=True):
         chunks = [corpus.chunks[place] for place in places]
         inputs = [{"topic": chunk.topic, "passage": plain(chunk.text)} for chunk in chunks]
-        yield Batch(places, vectors, list(map(verdict, head.batch(inputs, vectors))) if head else [])
+        yield Batch(
+            places, vectors, list(map(verdict, head.batch(inputs, vectors))) if head else []
+        )
 
 
 class _Embed:
@@ -69,7 +75,9 @@ class _Embed:
         return {"vectors": self._embedder.encode(list(row["texts"]))}
 
 
-def _embedded_here(embedder: Embedder, batches: Iterator[list[str]], count: int) -> Iterator[Vectors]:
+def _embedded_here(
+    embedder: Embedder, batches: Iterator[list[str]], count: int
+) -> Iterator[Vectors]:
     """Yield the vectors of each batch, by threads with a replica of the embedder each."""
     if count <= 1:
         yield from map(embedder.encode, batches)

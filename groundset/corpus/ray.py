@@ -14,10 +14,11 @@ from typing import Any
 
 from groundset.bounded import usable_processors
 from groundset.files import working_folder
-from programs.errors import GroundsetError, InputError
+from groundset.programs.errors import GroundsetError, InputError
 
-# Ray reads these when it is imported. Without clusters of several machines it listens on the loopback address only.
-# With a token it refuses other users of this machine; one from the environment is not written to the user's home.
+# Ray reads these when it is imported. Without clusters of several machines it listens on the
+# loopback address only. With a token it refuses other users of this machine; one from the
+# environment is not written to the user's home.
 _LOCAL_ONLY = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",
@@ -28,7 +29,9 @@ _ALWAYS = {
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # else it prints the deaths of actors to standard output
 }
-_STORE_BYTES = 256 << 20  # results wait there until they are taken; larger ones are moved to the disk
+_STORE_BYTES = (
+    256 << 20
+)  # results wait there until they are taken; larger ones are moved to the disk
 _TEMPORARY = Path("/tmp")  # names of sockets are short, TMPDIR may not be
 _CONNECT_SECONDS = 5.0
 _ROWS_EACH = 4  # of a block; results are taken by blocks
@@ -36,8 +39,11 @@ _ROWS_EACH = 4  # of a block; results are taken by blocks
 _is_local = False  # whether this process imported Ray with the variables of `_LOCAL_ONLY`
 
 
-def mapped(engine: str, work: type[Any], arguments: Sequence[Any], rows: list[dict[str, Any]]) -> Iterator[Any]:
-    """Yield what ``work(*arguments)``, built once in each process of a cluster, returns for each row, in their order.
+def mapped(
+    engine: str, work: type[Any], arguments: Sequence[Any], rows: list[dict[str, Any]]
+) -> Iterator[Any]:
+    """Yield what ``work(*arguments)``, built once in each process of a cluster, returns for each
+    row, in their order.
 
     The engine is ``ray`` for a cluster on this machine, or ``ray=ADDRESS``.
 
@@ -80,7 +86,11 @@ def connected(engine: str) -> Iterator[None]:
     if "ray" in sys.modules and sys.modules["ray"].is_initialized():
         yield
         return
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
+    options: dict[str, Any] = {
+        "log_to_driver": False,
+        "logging_level": "error",
+        "configure_logging": False,
+    }
     with ExitStack() as stack:
         os.environ.update(_ALWAYS)
         folder = stack.enter_context(working_folder(_TEMPORARY))
@@ -91,11 +101,15 @@ def connected(engine: str) -> Iterator[None]:
                     socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
             except (OSError, OverflowError, UnicodeError) as error:
                 cause = getattr(error, "strerror", None) or error
-                raise InputError(f"--engine {engine}: no cluster answers there ({cause})") from error
+                raise InputError(
+                    f"--engine {engine}: no cluster answers there ({cause})"
+                ) from error
             options["address"] = address
         else:
             if "ray" in sys.modules and not _is_local:
-                raise InputError(f"--engine {engine}: Ray was imported before and would listen on all networks")
+                raise InputError(
+                    f"--engine {engine}: Ray was imported before and would listen on all networks"
+                )
             _is_local = True
             os.environ.update(_LOCAL_ONLY)
             options |= {
@@ -103,12 +117,16 @@ def connected(engine: str) -> Iterator[None]:
                 "num_cpus": usable_processors(),
                 "object_store_memory": _STORE_BYTES,
                 "include_dashboard": False,
-                "_temp_dir": str(folder / "r"),  # Ray opens it to everybody; the folder around it is private
+                "_temp_dir": str(
+                    folder / "r"
+                ),  # Ray opens it to everybody; the folder around it is private
             }
         try:
             import ray
         except ImportError as error:
-            raise InputError(f"--engine {engine}: needs Ray; install it with `pip install 'groundset[ray]'`") from error
+            raise InputError(
+                f"--engine {engine}: needs Ray; install it with `pip install 'groundset[ray]'`"
+            ) from error
         try:
             with _starting(folder):
                 ray.init(**options)
@@ -120,12 +138,15 @@ def connected(engine: str) -> Iterator[None]:
 
 def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
-    return next((line for line in lines if line.startswith("ModuleNotFoundError")), lines[0]).rstrip(".:")
+    return next(
+        (line for line in lines if line.startswith("ModuleNotFoundError")), lines[0]
+    ).rstrip(".:")
 
 
 @contextmanager
 def _starting(folder: Path) -> Iterator[None]:
-    """Keep Ray, in the block, from the working folder, which its processes would import from, and from this process.
+    """Keep Ray, in the block, from the working folder, which its processes would import from, and
+    from this process.
 
     It writes a line to standard error, and replaces the handler of SIGTERM.
     """

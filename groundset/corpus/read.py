@@ -1,4 +1,6 @@
-"""Read files into documents and cut them, each in a child process with limits; bad ones are skipped with a reason."""
+"""Read files into documents and cut them, each in a child process with limits; bad ones are skipped
+with a reason.
+"""
 
 import hashlib
 import json
@@ -17,10 +19,10 @@ from groundset.bounded import BoundedProcess, LimitError, usable_processors
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parsing import SUFFIXES, Parsed, UnparsableError, file_stem, name_title, parse
-from programs.types import Chunk, Document
+from groundset.programs.types import Chunk, Document
 
-# Limits for one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a thousand pages 200 MB
-# and two minutes.
+# Limits for one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a
+# thousand pages 200 MB and two minutes.
 MAX_FILE_MB = 256
 LIMITS = {"memory_mb": 1024, "output_mb": 256}
 SECONDS = 30
@@ -28,8 +30,12 @@ SECONDS_PER_MB = 20
 SECONDS_PER_MB_OF_PDF = 100
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
-_MENDS = dict.fromkeys((".tex", ".rtf", ".odt", ".xml", ".mediawiki"), "; convert it with pandoc, to .md")
-_MENDS |= dict.fromkeys((".doc", ".ppt", ".xls", ".odp", ".ods", ".pages"), "; save it as .docx, .pptx, .xlsx or .pdf")
+_MENDS = dict.fromkeys(
+    (".tex", ".rtf", ".odt", ".xml", ".mediawiki"), "; convert it with pandoc, to .md"
+)
+_MENDS |= dict.fromkeys(
+    (".doc", ".ppt", ".xls", ".odp", ".ods", ".pages"), "; save it as .docx, .pptx, .xlsx or .pdf"
+)
 _MAX_PROCESSES = 8  # each may use the memory above
 _SLUG_LENGTH = 40
 
@@ -38,7 +44,9 @@ class ReadFile(BaseModel):
     """A document with its chunks, or the reason why it is skipped."""
 
     document: Document | None = None
-    chunks: list[Chunk] | None = None  # None if they are to be cut by the process that has the embedder
+    chunks: list[Chunk] | None = (
+        None  # None if they are to be cut by the process that has the embedder
+    )
     short: list[str] = []  # the chunks that were dropped as too short
     left_out: list[str] = []  # what of the document is not in its text
     note: str = ""  # what the user should know about the document
@@ -50,17 +58,22 @@ def read_files(
     options: CorpusOptions | None,  # how to cut the documents; None leaves it to this process
     engine: str,  # ``local``, ``ray`` or ``ray=ADDRESS``
 ) -> Iterator[ReadFile]:
-    """Yield what is in each file, in their order; read by processes of this machine, or by a Ray cluster.
+    """Yield what is in each file, in their order; read by processes of this machine, or by a Ray
+    cluster.
 
     Raises:
         InputError: the cluster does not answer.
     """
-    cut = options and options.model_dump(include={"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"})
+    cut = options and options.model_dump(
+        include={"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"}
+    )
     requests = [{"path": str(file.absolute()), "name": name, "cut": cut} for file, name in files]
     if engine != "local":
         from groundset.corpus.ray import mapped
 
-        rows = mapped(engine, Reader, (), [{"request": json.dumps(request)} for request in requests])
+        rows = mapped(
+            engine, Reader, (), [{"request": json.dumps(request)} for request in requests]
+        )
         yield from (ReadFile.model_validate_json(row["answer"]) for row in rows)
         return
     pool = [Reader() for _ in range(max(1, min(len(files), usable_processors(), _MAX_PROCESSES)))]
@@ -95,7 +108,11 @@ class Reader:
         """Return what is in a file."""
         try:
             megabytes = min(Path(request["path"]).stat().st_size / (1 << 20), MAX_FILE_MB)
-            each = SECONDS_PER_MB_OF_PDF if request["name"].lower().endswith(".pdf") else SECONDS_PER_MB
+            each = (
+                SECONDS_PER_MB_OF_PDF
+                if request["name"].lower().endswith(".pdf")
+                else SECONDS_PER_MB
+            )
             return ReadFile.model_validate(self.process(request, SECONDS + each * megabytes))
         except FileNotFoundError:
             return ReadFile(reason=MISSING)
@@ -135,7 +152,9 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def modified(file: Path) -> datetime | None:
-    """Return when a file was changed last; None for a date that Python cannot hold, which file systems can."""
+    """Return when a file was changed last; None for a date that Python cannot hold, which file
+    systems can.
+    """
     try:
         return datetime.fromtimestamp(file.stat().st_mtime, UTC)
     except (ValueError, OverflowError):

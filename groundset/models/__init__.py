@@ -1,1 +1,3 @@
-"""Language models, the embedder's and the parser's weights: named, fetched, verified, opened for DSPy."""
+"""Language models, the embedder's and the parser's weights: named, fetched, verified, opened for
+DSPy.
+"""

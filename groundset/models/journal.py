@@ -1,7 +1,8 @@
-"""The engine of every model: finished calls are stored by their request, and answered from the journal.
+"""The engine of every model: finished calls are stored by their request, and answered from the
+journal.
 
-A call that is asked for twice at the same time is made once. What DSPy asks for again on purpose, with a rollout id or
-as one of several candidates, is another call.
+A call that is asked for twice at the same time is made once. What DSPy asks for again on purpose,
+with a rollout id or as one of several candidates, is another call.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from dspy.utils.callback import BaseCallback
 from groundset.models.llama import LlamaModel
 from groundset.models.server import Server
 from groundset.models.texts import response_of
-from programs.errors import ModelError
+from groundset.programs.errors import ModelError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CANDIDATES = 1_000  # of one call, at most
@@ -51,8 +52,8 @@ class MemoryJournal(dict[str, str]):
 class Engine:
     """The engine of a ``dspy.LM``: answers come from the journal, or else from the model.
 
-    DSPy saves a program with the specification of its model only. What is loaded again answers nothing until it is
-    opened, so that a file can neither download weights nor send texts anywhere.
+    DSPy saves a program with the specification of its model only. What is loaded again answers
+    nothing until it is opened, so that a file can neither download weights nor send texts anywhere.
     """
 
     def __init__(
@@ -62,7 +63,9 @@ class Engine:
         journal: Journal | None = None,
         adapters: Mapping[str, str] | None = None,
     ) -> None:
-        """Wrap a model, None if it is not open; ``adapters`` are the SHA-256 of its adapters by name."""
+        """Wrap a model, None if it is not open; ``adapters`` are the SHA-256 of its adapters by
+        name.
+        """
         self._spec, self._model = spec, model
         self._journal: Journal = MemoryJournal() if journal is None else journal
         self._adapters = dict(adapters or {})
@@ -73,8 +76,9 @@ class Engine:
     def usage(self) -> dict[str, float]:
         """Return the counts of this process.
 
-        ``calls`` to the model, ``replayed`` answers of the journal, and of the calls ``prompt_tokens``,
-        ``cached_tokens`` (those of prompts that were in the prefix cache), ``generated_tokens`` and ``seconds``.
+        ``calls`` to the model, ``replayed`` answers of the journal, and of the calls
+        ``prompt_tokens``, ``cached_tokens`` (those of prompts that were in the prefix cache),
+        ``generated_tokens`` and ``seconds``.
         """
         with self._lock:
             return dict(self._usage)
@@ -99,7 +103,9 @@ class Engine:
                 self._usage["replayed"] += 1
         return _response(stored, request.model)
 
-    def _call(self, model: LlamaModel | Server, request: lm15.Request, key: str, waited_for: Future[str]) -> str:
+    def _call(
+        self, model: LlamaModel | Server, request: lm15.Request, key: str, waited_for: Future[str]
+    ) -> str:
         started = time.perf_counter()
         try:
             stored = _stored(model.complete(request), time.perf_counter() - started)
@@ -119,11 +125,15 @@ class Engine:
         return stored
 
     def _keyed(self, request: lm15.Request) -> tuple[lm15.Request, str]:
-        """Return a request, with another seed for another candidate, and the hash of all that its answer depends on."""
+        """Return a request, with another seed for another candidate, and the hash of all that its
+        answer depends on.
+        """
         variants = _variants.get()
         variant, seed = next(variants) if variants else 0, request.config.seed
         if variant and seed is not None:
-            request = dataclasses.replace(request, config=dataclasses.replace(request.config, seed=seed + variant))
+            request = dataclasses.replace(
+                request, config=dataclasses.replace(request.config, seed=seed + variant)
+            )
             variant = 0
         adapter = self._adapters.get(str((request.config.extensions or {}).get("adapter")))
         asked = {**request_to_dict(request), "adapter_sha256": adapter, "variant": variant}
@@ -192,14 +202,21 @@ def _stored(response: lm15.Response, seconds: float) -> str:
     """Return a finished call as JSON text."""
     usage = response.usage
     tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
-    # A lone surrogate cannot be stored. Not replaced by "?", as `encode` does, which turns a sentence into a question.
+    # A lone surrogate cannot be stored. Not replaced by "?", as `encode` does, which turns a
+    # sentence into a question.
     call = {"text": response.message.text or "", "finish_reason": response.finish_reason}
-    counts = {name: min(max(0, count or 0), _MAX_TOKENS) for name, count in zip(_COUNTS, tokens, strict=True)}
+    counts = {
+        name: min(max(0, count or 0), _MAX_TOKENS)
+        for name, count in zip(_COUNTS, tokens, strict=True)
+    }
     logprobs = [
-        [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]] for each in response.logprobs or ()
+        [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]]
+        for each in response.logprobs or ()
     ]
     kept = {"logprobs": logprobs} if logprobs else {}
-    stored = json.dumps({**call, **counts, "seconds": round(seconds, 4), **kept}, ensure_ascii=False)
+    stored = json.dumps(
+        {**call, **counts, "seconds": round(seconds, 4), **kept}, ensure_ascii=False
+    )
     return _SURROGATE.sub("\ufffd", stored)
 
 

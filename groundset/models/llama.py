@@ -11,10 +11,18 @@ from dspy.clients.engines.base import validate_request
 
 from groundset.bounded import usable_processors
 from groundset.models.texts import Completions, ControlTokens, response_of, special_tokens
-from programs.errors import ModelError
+from groundset.programs.errors import ModelError
 
 _SLOTS = 8
-_SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty")
+_SAMPLING = (
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+)
 # Templates of models that think by default have this switch.
 _NO_THOUGHTS = {"chat_template_kwargs": {"enable_thinking": False}}
 
@@ -22,13 +30,15 @@ _NO_THOUGHTS = {"chat_template_kwargs": {"enable_thinking": False}}
 class LlamaModel:
     """One GGUF model in this process.
 
-    llama.cpp applies the model's chat template, batches concurrent calls and keeps one prefix per slot, so that each
-    step's static text is evaluated once. ``workers`` limits the concurrent calls. With one worker, a completion does
-    not depend on earlier calls: weights are not repacked, because repacked kernels round differently for different
-    batch sizes (measured: 5 of 32 completions changed with the order of calls, none without repacking, at the same
-    speed). With more workers, throughput rises by about a quarter and texts may vary between runs. The runtime shares
-    OpenMP with PyTorch, so the wait policy must be set before either is imported (:mod:`groundset.privacy`): next to
-    another busy process, speed fell from 21 to 0.4 tokens a second with spinning threads, and to 14 with sleeping ones.
+    llama.cpp applies the model's chat template, batches concurrent calls and keeps one prefix per
+    slot, so that each step's static text is evaluated once. ``workers`` limits the concurrent
+    calls. With one worker, a completion does not depend on earlier calls: weights are not repacked,
+    because repacked kernels round differently for different batch sizes (measured: 5 of 32
+    completions changed with the order of calls, none without repacking, at the same speed). With
+    more workers, throughput rises by about a quarter and texts may vary between runs. The runtime
+    shares OpenMP with PyTorch, so the wait policy must be set before either is imported
+    (:mod:`groundset.privacy`): next to another busy process, speed fell from 21 to 0.4 tokens a
+    second with spinning threads, and to 14 with sleeping ones.
     """
 
     def __init__(
@@ -42,8 +52,9 @@ class LlamaModel:
     ) -> None:
         """Load the weights.
 
-        ``context_tokens`` is the maximum length of prompt and completion of each call. The extension ``adapter`` of a
-        call selects one of the low-rank ``adapters``; ``verbose`` prints llama.cpp's log to standard error.
+        ``context_tokens`` is the maximum length of prompt and completion of each call. The
+        extension ``adapter`` of a call selects one of the low-rank ``adapters``; ``verbose`` prints
+        llama.cpp's log to standard error.
 
         Raises:
             ModelError: the runtime cannot load the file.
@@ -64,15 +75,18 @@ class LlamaModel:
         params.endpoint_metrics = True
         self._adapters = list(adapters or {})
         # Scale 0 until a call selects one.
-        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(file), 0.0) for file in (adapters or {}).values()]
+        params.lora_adapters = [
+            xllamacpp.CommonAdapterLoraInfo(str(file), 0.0) for file in (adapters or {}).values()
+        ]
         params.verbosity = 3 if verbose else 0
         self._gate = threading.BoundedSemaphore(workers)
         try:
             self._server = xllamacpp.Server(params)
         except (RuntimeError, ValueError, OSError) as error:
             raise ModelError(f"{path.name}: llama.cpp cannot load this model: {error}") from error
-        # The runtime is ready before its loop runs, and a stop in between is lost, so that closing never returns. The
-        # metrics come through the queue of the loop, so it is running once they arrive.
+        # The runtime is ready before its loop runs, and a stop in between is lost, so that closing
+        # never returns. The metrics come through the queue of the loop, so it is running once they
+        # arrive.
         self._server.handle_metrics()
         self._control_tokens, self._completions = ControlTokens(special_tokens(path)), Completions()
 
@@ -113,19 +127,40 @@ def _body(request: lm15.Request, adapters: Sequence[str]) -> dict[str, Any]:
     extensions = dict(config.extensions or {})
     adapter = extensions.pop("adapter", None)
     if adapter is not None and adapter not in adapters:
-        raise lm15.InvalidRequestError(f"the model has no adapter {adapter}; it has {', '.join(adapters) or 'none'}")
+        raise lm15.InvalidRequestError(
+            f"the model has no adapter {adapter}; it has {', '.join(adapters) or 'none'}"
+        )
     if adapters:
-        extensions["lora"] = [{"id": number, "scale": float(name == adapter)} for number, name in enumerate(adapters)]
+        extensions["lora"] = [
+            {"id": number, "scale": float(name == adapter)} for number, name in enumerate(adapters)
+        ]
     messages = []
     if request.system is not None:
-        system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system)
+        system = (
+            request.system
+            if isinstance(request.system, str)
+            else "".join(p.text for p in request.system)
+        )
         messages.append({"role": "system", "content": system})
-    messages.extend({"role": message.role, "content": message.text or ""} for message in request.messages)
-    options = {name: value for name in (*_SAMPLING, "response_format") if (value := getattr(config, name)) is not None}
+    messages.extend(
+        {"role": message.role, "content": message.text or ""} for message in request.messages
+    )
+    options = {
+        name: value
+        for name in (*_SAMPLING, "response_format")
+        if (value := getattr(config, name)) is not None
+    }
     stop = {"stop": list(config.stop)} if config.stop else {}
     if config.logprobs is not None:
         options |= {"logprobs": True, "top_logprobs": config.logprobs}
-    return {"messages": messages, "cache_prompt": True, **_NO_THOUGHTS, **options, **stop, **extensions}
+    return {
+        "messages": messages,
+        "cache_prompt": True,
+        **_NO_THOUGHTS,
+        **options,
+        **stop,
+        **extensions,
+    }
 
 
 def _error(error: Mapping[str, Any]) -> lm15.LM15Error:
@@ -143,7 +178,11 @@ def _response(reply: Mapping[str, Any], model: str) -> lm15.Response:
     parts = [*([lm15.ThinkingPart(thought)] if thought else ()), lm15.TextPart(text)]
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
     logprobs = (
-        (token["token"], token["logprob"], [(top["token"], top["logprob"]) for top in token["top_logprobs"]])
+        (
+            token["token"],
+            token["logprob"],
+            [(top["token"], top["logprob"]) for top in token["top_logprobs"]],
+        )
         for token in (choice.get("logprobs") or {}).get("content", ())
     )
     finish_reason = "length" if choice["finish_reason"] == "length" else "stop"

@@ -4,15 +4,15 @@
 |---|---|
 | `qwen2.5-coder-0.5b` | a generator of the catalogue, pulled on first use, run in this process |
 | `path/to/model.gguf` | local weights, run in this process |
-| `hf/<owner>/<repo>/<file>.gguf` | a file of the Hugging Face Hub, downloaded once; `@<revision>` may follow |
-| `openai/<model>@<base url>` | any OpenAI-compatible server: Ollama, vLLM, llama-server, LM Studio |
+| `hf/<owner>/<repo>/<file>.gguf` | a file of the Hugging Face Hub; `@<revision>` may follow |
+| `openai/<model>@<base url>` | any OpenAI-compatible server, such as Ollama or vLLM |
 | `provider/model` | any other name of DSPy: a hosted model |
 
 API keys come from the environment only. Unknown names never fall back to a hosted model.
 
-Weights of strangers are tested in a child process before they are loaded in this one: llama.cpp aborts the process for
-some file headers, and evaluates the chat template of a file without a time limit, also when it is loaded. Passed tests
-are recorded by the hash of the file.
+Weights of strangers are tested in a child process before they are loaded in this one: llama.cpp
+aborts the process for some file headers, and evaluates the chat template of a file without a time
+limit, also when it is loaded. Passed tests are recorded by the hash of the file.
 """
 
 import hashlib
@@ -32,25 +32,33 @@ from groundset import privacy
 from groundset.bounded import BoundedProcess, LimitError
 from groundset.files import data_path, write_text
 from groundset.models import llama
-from groundset.models.catalogue import CATALOGUE, ModelEntry, cache_home, file_sha256, get_entry, near_matches
+from groundset.models.catalogue import (
+    CATALOGUE,
+    ModelEntry,
+    cache_home,
+    file_sha256,
+    get_entry,
+    near_matches,
+)
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
 from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
 from groundset.models.server import Server
 from groundset.models.texts import SilentModelError
-from programs.errors import GroundsetError, InputError, ModelError, UnknownModelError
+from groundset.programs.errors import GroundsetError, InputError, ModelError, UnknownModelError
 
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
 _HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
 _MAX_FILE_NAME = 256  # Path.exists fails for longer names on some systems
 _SMALL = 1_300_000_000  # bytes: two billion weights with four and a half bits each
 _LOG = logging.getLogger("dspy.clients.lm")
-# The context takes the most memory, relative to the weights most in the smallest models (98 MB of weights: 1.4 GB,
-# measured); half a gigabyte of weights takes three seconds of processor time.
+# The context takes the most memory, relative to the weights most in the smallest models (98 MB of
+# weights: 1.4 GB, measured); half a gigabyte of weights takes three seconds of processor time.
 _TIMES_SIZE, _BASE_MB = 12, 4096
 _BASE_SECONDS, _MB_PER_SECOND = 60, 20
 _MAX_REASON = 500  # characters
 _CACHE_SIZE = 512  # sentences; those of a chunk are needed up to three times
-# Characters; longer sentences are truncated to limit memory. Sentences of more than 60 words get no questions.
+# Characters; longer sentences are truncated to limit memory. Sentences of more than 60 words get no
+# questions.
 _MAX_LENGTH = 5_000
 _BATCH = 128  # sentences; takes half the time of parsing them one by one
 
@@ -60,24 +68,29 @@ class Spec(NamedTuple):
 
     name: str  # the model without the address of its server, which does not affect completions
     path: Path | None = None  # the file of local weights; others are pulled by name
-    served: str = ""  # the name of the model on a server, or at a provider that DSPy knows; empty for weights
+    served: str = (
+        ""  # the name of the model on a server, or at a provider that DSPy knows; empty for weights
+    )
     base_url: str = ""  # the address of the server; empty for a provider
 
 
 class Model(AbstractContextManager["Model"]):
     """An open language model.
 
-    The model string of ``lm`` contains the hash of the weights, because DSPy's cache key does not contain the engine.
+    The model string of ``lm`` contains the hash of the weights, because DSPy's cache key does not
+    contain the engine.
     """
 
     def __init__(
         self,
         engine: Engine,
         lm_name: str,
-        name: str,  # of the catalogue or of the file, or the specification without the server's address
+        # of the catalogue or of the file, or the specification without the server's address
+        name: str,
         sha256: str | None,  # the hash of the weights, None for a model on a server
         *,
-        small: bool = False,  # with less than two billion weights: asked for direct questions unless the mix says more
+        # with less than two billion weights: asked for direct questions unless the mix says more
+        small: bool = False,
         guided: bool = False,  # too small to write on its own
     ) -> None:
         """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
@@ -100,28 +113,36 @@ def open_model(
     workers: int = 1,  # the maximum number of concurrent calls
     timeout: float = 600.0,  # how many seconds to wait for an answer of a server
     retries: int = 2,  # how often to ask a server again
-    adapters: Mapping[str, Path] | None = None,  # trained weights by the name that the LM option ``adapter`` selects
+    adapters: (
+        Mapping[str, Path] | None
+    ) = None,  # trained weights by the name that the LM option ``adapter`` selects
     shipped: bool = True,  # whether those that are shipped for this model are there, too
     verbose: bool = False,  # print the log of llama.cpp
-    notify: Notify = say_err,  # gets a line about downloads, receivers of texts, pauses, and what a server refuses
+    # gets a line about downloads, receivers of texts, pauses, and what a server refuses
+    notify: Notify = say_err,
 ) -> Model:
     """Open a language model; missing weights are pulled, and a server must answer.
 
     Raises:
         UnknownModelError: the specification is wrong, or the weights cannot be loaded.
-        UnreachableModelError: the server does not answer, refuses the key or does not have the model.
+        UnreachableModelError: the server does not answer, refuses the key or does not have the
+            model.
         ModelError: the weights cannot be downloaded or verified.
     """
     found = parse_spec(spec)
     if found.served:
-        server = Server(found.served, found.base_url, timeout=timeout, retries=retries, notify=notify)
+        server = Server(
+            found.served, found.base_url, timeout=timeout, retries=retries, notify=notify
+        )
         server.check()
         return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None)
     path = found.path or pull(found.name, notify=notify)
     sha256 = file_sha256(path)
     entry = next((entry for entry in CATALOGUE.values() if entry.sha256 == sha256), None)
     name = entry.name if entry else found.name
-    ours = sorted(data_path("compiled", name).glob("*.gguf")) if shipped and name in CATALOGUE else []
+    ours = (
+        sorted(data_path("compiled", name).glob("*.gguf")) if shipped and name in CATALOGUE else []
+    )
     files = {**{file.stem: file for file in ours}, **(adapters or {})}
     for adapter in (None, *files.values()):
         check_weights(path, adapter, notify)
@@ -136,10 +157,14 @@ def _small_or_guided(size: int, entry: ModelEntry | None) -> dict[str, bool]:
 
 
 def size_of(spec: str) -> dict[str, bool]:
-    """Return whether a model is ``small`` and ``guided``, see :class:`Model`, by its specification and file alone."""
+    """Return whether a model is ``small`` and ``guided``, see :class:`Model`, by its specification
+    and file alone.
+    """
     found = parse_spec(spec)
     entry = CATALOGUE.get(found.name)
-    return _small_or_guided(entry.size if entry else found.path.stat().st_size if found.path else _SMALL, entry)
+    return _small_or_guided(
+        entry.size if entry else found.path.stat().st_size if found.path else _SMALL, entry
+    )
 
 
 def parse_spec(text: str) -> Spec:
@@ -156,7 +181,9 @@ def parse_spec(text: str) -> Spec:
         parse_name(text)
         return Spec(text)
     if server := _SERVER.fullmatch(text):
-        return Spec(f"openai/{server['model']}@server", None, server["model"], _base_url(server["url"]))
+        return Spec(
+            f"openai/{server['model']}@server", None, server["model"], _base_url(server["url"])
+        )
     if text.startswith("openai/") and "@" in text:
         raise UnknownModelError(f"{shown!r}: the base URL must start with http:// or https://")
     if text.lower().endswith(".gguf"):
@@ -175,7 +202,9 @@ def parse_spec(text: str) -> Spec:
 
 
 def _base_url(url: str) -> str:
-    wrong = UnknownModelError(f"{privacy.without_secrets(url)!r}: not a base URL such as http://host:port/v1")
+    wrong = UnknownModelError(
+        f"{privacy.without_secrets(url)!r}: not a base URL such as http://host:port/v1"
+    )
     try:
         parts = urlsplit(url)
         wrong_port = parts.port == 0
@@ -183,22 +212,33 @@ def _base_url(url: str) -> str:
         raise wrong from None
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UnknownModelError(
-            f"the base URL of {parts.hostname} must not contain credentials or a query; set GROUNDSET_API_KEY instead"
+            f"the base URL of {parts.hostname} must not contain credentials or a query; set"
+            " GROUNDSET_API_KEY instead"
         )
-    if parts.scheme not in ("http", "https") or not parts.hostname or wrong_port or re.search(r"[\s\\@]", url):
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or wrong_port
+        or re.search(r"[\s\\@]", url)
+    ):
         raise wrong
     return url.rstrip("/")
 
 
 def check_weights(model: Path, adapter: Path | None, notify: Callable[[str], object]) -> None:
-    """Load and run a model, with an adapter if one is given, unless it is known or has passed before.
+    """Load and run a model, with an adapter if one is given, unless it is known or has passed
+    before.
 
     Raises:
         UnknownModelError: the file cannot be loaded; the message names it.
     """
     file = adapter or model
-    is_shipped = adapter is not None and adapter.resolve().is_relative_to(data_path("compiled").resolve())
-    if is_shipped or (adapter is None and file_sha256(model) in {entry.sha256 for entry in CATALOGUE.values()}):
+    is_shipped = adapter is not None and adapter.resolve().is_relative_to(
+        data_path("compiled").resolve()
+    )
+    if is_shipped or (
+        adapter is None and file_sha256(model) in {entry.sha256 for entry in CATALOGUE.values()}
+    ):
         return
     key = " ".join([file_sha256(model), file_sha256(file), metadata.version("xllamacpp")])
     passed = cache_home() / "trials" / hashlib.sha256(key.encode()).hexdigest()[:32]
@@ -215,21 +255,37 @@ def check_weights(model: Path, adapter: Path | None, notify: Callable[[str], obj
     finally:
         child.end()
     if reason:
-        raise UnknownModelError(f"{file}: llama.cpp cannot use this file: {' '.join(reason.split())[:_MAX_REASON]}")
+        raise UnknownModelError(
+            f"{file}: llama.cpp cannot use this file: {' '.join(reason.split())[:_MAX_REASON]}"
+        )
     with suppress(InputError):  # without a writable cache it is tested again next time
         write_text(passed, "")
 
 
 def load_once(files: list[str]) -> str:
-    """Load and run a model with an adapter, if there is one; return the reason of a failure, empty without one."""
+    """Load and run a model with an adapter, if there is one; return the reason of a failure, empty
+    without one.
+    """
     from dspy.lm15 import Config, LM15Error, Message, Request
 
     path, adapter = files
-    config = Config(max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None)
-    turns = (Message.user("Where does Ebbing lie?"), Message.assistant("On a river."), Message.user("Which one?"))
+    config = Config(
+        max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None
+    )
+    turns = (
+        Message.user("Where does Ebbing lie?"),
+        Message.assistant("On a river."),
+        Message.user("Which one?"),
+    )
     try:
-        model = llama.LlamaModel(Path(path), adapters={"tested": Path(adapter)} if adapter else None)
-        model.complete(Request(model="trial", system="Answer in one short sentence.", messages=turns, config=config))
+        model = llama.LlamaModel(
+            Path(path), adapters={"tested": Path(adapter)} if adapter else None
+        )
+        model.complete(
+            Request(
+                model="trial", system="Answer in one short sentence.", messages=turns, config=config
+            )
+        )
     except SilentModelError:  # one token is no thought
         pass
     except (GroundsetError, LM15Error) as error:
@@ -241,7 +297,9 @@ class Parser:
     """A loaded pipeline; safe to share between threads."""
 
     def __init__(self, name: str, sha256: str, pipeline: Any) -> None:
-        """Wrap a spaCy pipeline by its name in the catalogue and the hash of its weights; see :func:`open_parser`."""
+        """Wrap a spaCy pipeline by its name in the catalogue and the hash of its weights; see
+        :func:`open_parser`.
+        """
         self.name, self.sha256, self._pipeline = name, sha256, pipeline
         self._parsed: dict[str, Any] = {}  # the last ones
         self._lock = threading.Lock()
@@ -250,7 +308,9 @@ class Parser:
         """Return spaCy's parses of sentences, which are truncated if they are very long."""
         asked = [sentence[:_MAX_LENGTH] for sentence in sentences]
         with self._lock:
-            new = list(dict.fromkeys(sentence for sentence in asked if sentence not in self._parsed))
+            new = list(
+                dict.fromkeys(sentence for sentence in asked if sentence not in self._parsed)
+            )
             self._parsed |= zip(new, self._pipeline.pipe(new, batch_size=_BATCH), strict=True)
             found = [self._parsed[sentence] for sentence in asked]
             for sentence in list(self._parsed)[:-_CACHE_SIZE]:

@@ -1,9 +1,11 @@
-"""Texts that go to a model and come back: control tokens are escaped, and thoughts are cut off, whatever wrote them.
+"""Texts that go to a model and come back: control tokens are escaped, and thoughts are cut off,
+whatever wrote them.
 
-Tokenizers convert ``<|im_end|>`` anywhere in a text to the token that ends a turn, so that documents could end or start
-one. So control tokens in every request get a space after their first character: ``< |im_end|>`` is ordinary text. In
-completions the original spelling is restored, so that answers are found in their passages. llama.cpp's Python reader of
-files is not used, because it takes seconds at each start; the format is simple and fixed.
+Tokenizers convert ``<|im_end|>`` anywhere in a text to the token that ends a turn, so that
+documents could end or start one. So control tokens in every request get a space after their first
+character: ``< |im_end|>`` is ordinary text. In completions the original spelling is restored, so
+that answers are found in their passages. llama.cpp's Python reader of files is not used, because it
+takes seconds at each start; the format is simple and fixed.
 """
 
 import re
@@ -16,23 +18,81 @@ from typing import IO, Any
 from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
 from dspy.utils.exceptions import LMError, LMInvalidRequestError
 
-from programs.errors import AnswerError, UnknownModelError
+from groundset.programs.errors import AnswerError, UnknownModelError
 
-# For models whose tokens are unknown: those of widely used families. Most are spelt <|name|>, with wide bars (DeepSeek)
-# or in square brackets (EXAONE).
-_FAMILIES = r"<[|｜][^\s<>|｜]{1,60}[|｜]>|\[\|[^\s\[\]|]{1,60}\|\]|<\|[^\s<>|]{1,60}>|<[^\s<>|]{1,60}\|>"
+# For models whose tokens are unknown: those of widely used families. Most are spelt <|name|>, with
+# wide bars (DeepSeek) or in square brackets (EXAONE).
+_FAMILIES = (
+    r"<[|｜][^\s<>|｜]{1,60}[|｜]>|\[\|[^\s\[\]|]{1,60}\|\]|<\|[^\s<>|]{1,60}>|<[^\s<>|]{1,60}\|>"
+)
 COMMON_TOKENS = (
-    "<s>", "</s>", "<unk>", "<pad>", "<bos>", "<eos>", "<mask>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>",
-    "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
-    "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[THINK]", "[/THINK]", "[IMG]", "[gMASK]", "]~b]", "]~!b[", "[e~[",
-    "<start_of_turn>", "<end_of_turn>", "<start_of_image>", "<end_of_image>", "<seed:bos>", "<seed:eos>",
-    "<think>", "</think>", "<seed:think>", "</seed:think>", "<tool_call>", "</tool_call>", "<tool_response>",
-    "</tool_response>", "<fim_prefix>", "<fim_middle>", "<fim_suffix>", "<fim_pad>", "<repo_name>", "<reponame>",
-    "<file_sep>", "<filename>", "<gh_stars>", "<sop>", "<eop>",
-)  # fmt: skip
-_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+    "<s>",
+    "</s>",
+    "<unk>",
+    "<pad>",
+    "<bos>",
+    "<eos>",
+    "<mask>",
+    "[INST]",
+    "[/INST]",
+    "<<SYS>>",
+    "<</SYS>>",
+    "[TOOL_CALLS]",
+    "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[THINK]",
+    "[/THINK]",
+    "[IMG]",
+    "[gMASK]",
+    "]~b]",
+    "]~!b[",
+    "[e~[",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "<start_of_image>",
+    "<end_of_image>",
+    "<seed:bos>",
+    "<seed:eos>",
+    "<think>",
+    "</think>",
+    "<seed:think>",
+    "</seed:think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+    "<fim_prefix>",
+    "<fim_middle>",
+    "<fim_suffix>",
+    "<fim_pad>",
+    "<repo_name>",
+    "<reponame>",
+    "<file_sep>",
+    "<filename>",
+    "<gh_stars>",
+    "<sop>",
+    "<eop>",
+)
+_NUMBERS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 _STRING, _ARRAY = 8, 9
-_MOST = 4_000_000  # values of a list, bytes of a text; the largest vocabularies have a quarter of a million tokens
+# values of a list, bytes of a text; the largest vocabularies have a quarter of a million tokens
+_MOST = 4_000_000
 _TOKENS, _KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 # Unknown, control and user-defined tokens, which llama.cpp searches for in a text first.
 _SPECIAL = frozenset({2, 3, 4})
@@ -42,22 +102,28 @@ _END = rf"</{_TAG}>|\[/THINK\]|◁/think▷|<\|channel\|>final[^<]*<\|message\|>
 _BEGIN = rf"<{_TAG}>|\[THINK\]|◁think▷|<\|channel\|?>(?:analysis|commentary|thought)"
 # Other tags are marks where a text begins with them only.
 _OTHER = r"\s*<(?P<tag>\w*(?:analysis|reason|reflect|scratchpad|monologue)\w*)>"
-# A template may open the thought itself, so that the completion only closes it; a limit may cut it off before its end.
-# Servers that drop control tokens leave "analysis" and "assistantfinal" of the channels; Granite thinks in words.
+# A template may open the thought itself, so that the completion only closes it; a limit may cut it
+# off before its end. Servers that drop control tokens leave "analysis" and "assistantfinal" of the
+# channels; Granite thinks in words.
 _CLOSED = re.compile(
     rf"\A(?:.*(?:{_END})|{_OTHER}.*</(?P=tag)>|analysis.*assistantfinal|"
     r"\s*Here(?:'s| is) my thought process:.*Here(?:'s| is) my response:)",
     re.DOTALL | re.IGNORECASE,
 )
-_OPEN = re.compile(rf"(?:{_BEGIN}|\A{_OTHER}|\Aanalysis(?-i:(?=[A-Z]))).*", re.DOTALL | re.IGNORECASE)
+_OPEN = re.compile(
+    rf"(?:{_BEGIN}|\A{_OTHER}|\Aanalysis(?-i:(?=[A-Z]))).*", re.DOTALL | re.IGNORECASE
+)
 _ENDS = re.compile(r"<\|(?:return|end|call)\|>\s*\Z")
-_WRAPPED = re.compile(r"\A\s*<(answer|output|response|result|final)>(.*?)(?:</\1>\s*)?\Z", re.DOTALL | re.IGNORECASE)
+_WRAPPED = re.compile(
+    r"\A\s*<(answer|output|response|result|final)>(.*?)(?:</\1>\s*)?\Z", re.DOTALL | re.IGNORECASE
+)
 _HIDDEN = 8  # tokens without a text that only a thought can be
 _SILENT = 8  # answers in a row without a word, which end a run
 _MEND = (
-    "name a model that does not think (tagged instruct), or turn its thinking off (vLLM, SGLang: "
-    "`--default-chat-template-kwargs '{\"enable_thinking\": false}'`; llama-server: `--reasoning-budget 0`), or give "
-    "steps more max_tokens in a compiled state; if it does not think, check its chat template"
+    "name a model that does not think (tagged instruct), or turn its thinking off (vLLM, SGLang:"
+    " `--default-chat-template-kwargs '{\"enable_thinking\": false}'`; llama-server:"
+    " `--reasoning-budget 0`), or give steps more max_tokens in a compiled state; if it does not"
+    " think, check its chat template"
 )
 
 
@@ -66,12 +132,18 @@ class ControlTokens:
 
     def __init__(self, model_tokens: Iterable[str] = ()) -> None:
         """Add the model's tokens, except single characters and white space."""
-        tokens = {token.strip() for token in (*COMMON_TOKENS, *model_tokens) if len(token.strip(" \t\r\n▁")) > 1}
+        tokens = {
+            token.strip()
+            for token in (*COMMON_TOKENS, *model_tokens)
+            if len(token.strip(" \t\r\n▁")) > 1
+        }
         longest_first = sorted(tokens, key=lambda token: (-len(token), token))
         self._pattern = re.compile("|".join((*map(re.escape, longest_first), _FAMILIES)))
 
     def escape(self, text: str, seen: dict[str, str] | None = None) -> str:
-        """Return a text with escaped control tokens; ``seen`` collects the originals by escaped token."""
+        """Return a text with escaped control tokens; ``seen`` collects the originals by escaped
+        token.
+        """
 
         def split(match: re.Match[str]) -> str:
             escaped = f"{match[0][0]} {match[0][1:]}"
@@ -85,20 +157,24 @@ class ControlTokens:
         return text
 
     def guard(self, request: Request, complete: Callable[[Request], Response]) -> Response:
-        """Answer a request with ``complete``, which gets the request with escaped control tokens."""
+        """Answer a request with ``complete``, which gets it with escaped control tokens."""
         seen: dict[str, str] = {}
         system: Any = request.system
         if isinstance(system, str):
             system = self.escape(system, seen)
         elif system is not None:
             system = tuple(replace(part, text=self.escape(part.text, seen)) for part in system)
-        messages = tuple(_rewrite(message, lambda text: self.escape(text, seen)) for message in request.messages)
+        messages = tuple(
+            _rewrite(message, lambda text: self.escape(text, seen)) for message in request.messages
+        )
         if not seen:
             return complete(request)
         response = complete(replace(request, system=system, messages=messages))
 
         def restored(text: str) -> str:
-            for escaped, token in reversed(seen.items()):  # the last first, because one may be part of another
+            for escaped, token in reversed(
+                seen.items()
+            ):  # the last first, because one may be part of another
                 text = text.replace(escaped, token)
             return text
 
@@ -108,7 +184,11 @@ class ControlTokens:
 def _rewrite(message: Message, rewrite: Callable[[str], str]) -> Message:
     parts: tuple[Any, ...] = message.parts
     return replace(
-        message, parts=tuple(replace(part, text=rewrite(part.text)) if part.type == "text" else part for part in parts)
+        message,
+        parts=tuple(
+            replace(part, text=rewrite(part.text)) if part.type == "text" else part
+            for part in parts
+        ),
     )
 
 
@@ -164,27 +244,44 @@ class SilentModelError(AnswerError, LMError):
 
 
 def response_of(
-    model: str, parts: Any, finish_reason: Any, tokens: Sequence[int], logprobs: Iterable[tuple[str, float, Any]]
+    model: str,
+    parts: Any,
+    finish_reason: Any,
+    tokens: Sequence[int],
+    logprobs: Iterable[tuple[str, float, Any]],
 ) -> Response:
     """Return a response of ``parts`` or a text.
 
-    ``tokens`` are those of the prompt, of these the cached ones, and the generated ones; ``logprobs`` has each token
-    with its logarithmic probability and pairs of those that were likely in its place.
+    ``tokens`` are those of the prompt, of these the cached ones, and the generated ones;
+    ``logprobs`` has each token with its logarithmic probability and pairs of those that were likely
+    in its place.
     """
     prompt, cached, generated = tokens
     usage = {"input_tokens": prompt, "output_tokens": generated, "total_tokens": prompt + generated}
-    scored = tuple(TokenLogprob(*token, top=tuple(TopLogprob(*top) for top in tops)) for *token, tops in logprobs)
+    scored = tuple(
+        TokenLogprob(*token, top=tuple(TopLogprob(*top) for top in tops))
+        for *token, tops in logprobs
+    )
     message, counts = Message.assistant(parts), Usage(**usage, cache_read_tokens=cached)
     return Response(None, model, message, finish_reason, usage=counts, logprobs=scored or None)
 
 
 def written(response: Response) -> tuple[str, bool]:
-    """Return what a model has written, and whether it has thought, which servers send beside the text or within it."""
+    """Return what a model has written, and whether it has thought, which servers send beside the
+    text or within it.
+    """
     parts, usage = response.message.parts, response.usage
     raw = "\n".join(part.text for part in parts if part.type == "text")
     text = _OPEN.sub("", _CLOSED.sub("", raw))
-    is_cut_off = response.finish_reason == "length" and not raw and (usage.output_tokens or 0) >= _HIDDEN
-    thinks = text != raw or is_cut_off or bool(usage.reasoning_tokens) or any(part.type == "thinking" for part in parts)
+    is_cut_off = (
+        response.finish_reason == "length" and not raw and (usage.output_tokens or 0) >= _HIDDEN
+    )
+    thinks = (
+        text != raw
+        or is_cut_off
+        or bool(usage.reasoning_tokens)
+        or any(part.type == "thinking" for part in parts)
+    )
     if found := _WRAPPED.match(_ENDS.sub("", text)):
         return found[2].strip(), thinks
     return _ENDS.sub("", text).strip() if thinks else text, thinks
@@ -204,7 +301,8 @@ class Completions:
 
         Raises:
             LMInvalidRequestError: there are only thoughts.
-            SilentModelError: nothing was written, several times in a row, or only thoughts the first time.
+            SilentModelError: nothing was written, several times in a row, or only thoughts the
+                first time.
         """
         if any(part.type not in ("text", "thinking") for part in response.message.parts):
             return response

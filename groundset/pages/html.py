@@ -18,11 +18,14 @@ from markupsafe import Markup
 
 from groundset.files import encodable
 from groundset.printing import counted, printable
-from programs.types import Sample
+from groundset.programs.types import Sample
 
 _FOLDER = Path(__file__).parent / "templates"
 _Span = tuple[int, int]
-_MAX_TEXT, _MAX_WORDS = 50_000, 5_000  # characters that are read of a passage and of words; time is their product
+_MAX_TEXT, _MAX_WORDS = (
+    50_000,
+    5_000,
+)  # characters that are read of a passage and of words; time is their product
 _AROUND = 200  # characters of an excerpt on both sides of what is marked
 _WORD, _BETWEEN, _BEFORE, _BEHIND = re.compile(r"[^\W_]+"), r"[\W_]+", r"(?<![^\W_])", r"(?![^\W_])"
 
@@ -39,17 +42,23 @@ def asset(name: str) -> Markup:
 
 
 def policy(style: str, script: str | None = None) -> str:
-    """Return the content security policy of a page whose only style and script are these of ours."""
-    allowed = f"default-src 'none'; img-src data:; style-src {_digest(style)}; base-uri 'none'; form-action 'self'"
+    """Return the content security policy of a page whose only style and script are ours."""
+    allowed = (
+        f"default-src 'none'; img-src data:; style-src {_digest(style)}; base-uri 'none';"
+        " form-action 'self'"
+    )
     return allowed + (f"; script-src {_digest(script)}" if script else "")
 
 
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(_FOLDER, encoding="utf-8"), autoescape=True, finalize=_visible,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(_FOLDER, encoding="utf-8"),
+        autoescape=True,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.globals.update(asset=asset, policy=policy)
     environment.filters.update(percent=lambda share: f"{100 * share:.0f} %", counted=counted)
     return environment
@@ -61,7 +70,11 @@ def _digest(name: str) -> str:
 
 
 def _visible(value: Any) -> Any:
-    return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value, lines=True)
+    return (
+        value
+        if isinstance(value, Markup) or not isinstance(value, str)
+        else printable(value, lines=True)
+    )
 
 
 class Piece(NamedTuple):
@@ -72,13 +85,21 @@ class Piece(NamedTuple):
 
 
 def evidence_of(sample: Sample) -> list[str]:
-    """Return the words of the passages that the answer rests on; imported samples may have any value there."""
+    """Return the words of the passages that the answer rests on; imported samples may have any
+    value there.
+    """
     found = sample.metadata.get("evidence")
-    return [str(part) for part in ([found] if isinstance(found, str) else found if isinstance(found, list) else [])]
+    return [
+        str(part)
+        for part in (
+            [found] if isinstance(found, str) else found if isinstance(found, list) else []
+        )
+    ]
 
 
 def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:
-    """Split a passage into pieces by what is evidence and what is the answer, whatever its case and markup.
+    """Split a passage into pieces by what is evidence and what is the answer, whatever its case and
+    markup.
 
     The answer is marked within the evidence, or anywhere if no evidence contains it.
     """
@@ -90,13 +111,18 @@ def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:
     edges = sorted({*whole, *(edge for span in (*resting, *answers) for edge in span)})
     layers = (("evidence", resting), ("answer", answers))
     return [
-        Piece(text[start:end], " ".join(name for name, spans in layers if any(a <= start < b for a, b in spans)))
+        Piece(
+            text[start:end],
+            " ".join(name for name, spans in layers if any(a <= start < b for a, b in spans)),
+        )
         for start, end in pairwise(edges)
     ]
 
 
 def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
-    """Cut off what stands far before and behind what is marked, or after the beginning if nothing is."""
+    """Cut off what stands far before and behind what is marked, or after the beginning if nothing
+    is.
+    """
     if not any(piece.css for piece in pieces):
         return [Piece(_head("".join(piece.text for piece in pieces)))]
     shortened = list(pieces)
@@ -108,11 +134,13 @@ def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _find(text: str, words: str, within: _Span) -> _Span | None:
-    """Return the first span of some words in a part of a text; whole words, in scripts with spaces."""
+    """Return the first span of words in a part of a text; whole words, in scripts with spaces."""
     parts = _WORD.findall(words[:_MAX_WORDS])
     if not parts:
         return None
-    before, behind = (unicodedata.category(letter) != "Lo" for letter in (parts[0][0], parts[-1][-1]))
+    before, behind = (
+        unicodedata.category(letter) != "Lo" for letter in (parts[0][0], parts[-1][-1])
+    )
     pattern = _BEFORE * before + _BETWEEN.join(map(re.escape, parts)) + _BEHIND * behind
     found = re.compile(pattern, re.IGNORECASE).search(text, within[0], min(within[1], _MAX_TEXT))
     return found.span() if found else None

@@ -1,7 +1,8 @@
-"""The report of a run: its figures as JSON types, one HTML page with them and its questions, and another run compared.
+"""The report of a run: its figures as JSON types, one HTML page with them and its questions, and
+another run compared.
 
-An estimate is ``{"value", "low", "high", "of"}``: a share or a mean with its 95 % interval, or a median with its
-quartiles, and the number of values. It is None where there are none.
+An estimate is ``{"value", "low", "high", "of"}``: a share or a mean with its 95 % interval, or a
+median with its quartiles, and the number of values. It is None where there are none.
 """
 
 from collections import Counter, defaultdict
@@ -18,13 +19,13 @@ from groundset.options import Options, option
 from groundset.pages.html import evidence_of, excerpt, marked, render
 from groundset.pages.queries import beside_queries
 from groundset.printing import counted, say, say_lines, say_table
+from groundset.programs.errors import InputError
+from groundset.programs.text import plain, tokens
+from groundset.programs.types import Reject, Sample
 from groundset.run.record import latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
-from programs.errors import InputError
-from programs.text import plain, tokens
-from programs.types import Reject, Sample
 
 NAME = "report.html"
 _QUESTIONS, _DOCUMENTS, _BARS = 500, 100, 12  # shown at most
@@ -46,20 +47,23 @@ _LONGEST_WORD = 24  # characters; scripts without spaces do not separate words
 class ReportOptions(Options):
     """Write an HTML report on a run.
 
-    Its sections are the questions with their answers and evidence, what was made and refused, retrieval, variety and
-    cost. The page is one file that loads nothing. With --against, it compares two runs and says what their samples
-    could have shown; with --queries, it sets the questions beside those that users ask.
+    Its sections are the questions with their answers and evidence, what was made and refused,
+    retrieval, variety and cost. The page is one file that loads nothing. With --against, it
+    compares two runs and says what their samples could have shown; with --queries, it sets the
+    questions beside those that users ask.
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
     against: Path | None = option(None, "Folder of a run to compare with.", metavar="RUN")
     queries: Path | None = option(
         None,
-        "Your users' queries: a .txt file of one a line, .csv or .jsonl with `question` or `query`, and perhaps the "
-        "`chunk_id` that answers; or a run with such questions.",
+        "Your users' queries: a .txt file of one a line, .csv or .jsonl with `question` or `query`,"
+        " and perhaps the `chunk_id` that answers; or a run with such questions.",
         metavar="FILE|RUN",
     )
-    out: Path | None = option(None, "The page, .html; - is standard output.", metavar="FILE", shown="RUN/report.html")
+    out: Path | None = option(
+        None, "The page, .html; - is standard output.", metavar="FILE", shown="RUN/report.html"
+    )
     as_json: bool = option(False, "Print the figures as JSON and write no page.", command_only=True)
 
 
@@ -85,7 +89,10 @@ def report(options: ReportOptions) -> Path | None:
     write_text(page, text, follow=out is not None)  # a link in the place of our own is replaced
     if not is_stream(page):
         if queries:
-            say_table(("", "questions", "queries"), [[each["measure"], *each["text"]] for each in queries["measures"]])
+            say_table(
+                ("", "questions", "queries"),
+                [[each["measure"], *each["text"]] for each in queries["measures"]],
+            )
             say_lines("\n".join(queries["conclusions"]))
         say(f"report: {page}")
     return page
@@ -99,7 +106,10 @@ def report_page(run: Run, against: Run | None = None, queries: Figures | None = 
         figures=figures,
         comparison=figures.get("comparison"),
         questions=[_question(each, reviews[each.id]) for each in run.samples[:_QUESTIONS]],
-        most_questions=max((row["samples"] + row["refused"] for row in figures["made"]["by_document"]), default=0) or 1,
+        most_questions=max(
+            (row["samples"] + row["refused"] for row in figures["made"]["by_document"]), default=0
+        )
+        or 1,
         shown_documents=_DOCUMENTS,
         shown_bars=_BARS,
         early=EARLY,
@@ -117,7 +127,9 @@ def report_record(run: Run, against: Run | None = None, queries: Figures | None 
     return {
         "run": run.folder.resolve().name,
         "status": run.status,
-        "models": {role: model["name"] for role, model in models.items() if model and "name" in model},
+        "models": {
+            role: model["name"] for role, model in models.items() if model and "name" in model
+        },
         "made": _made(run),
         "retrieval": _retrieval(run),
         "variety": _variety(run),
@@ -167,8 +179,12 @@ def _made(run: Run) -> Figures:
     barren = {reject.chunk_id for reject in skipped}
     used = {chunk.chunk_id for sample in run.samples for chunk in sample.contexts}
     chunks = Counter(chunk.doc_id for chunk in run.chunks.values())
-    made = Counter(doc_id for sample in run.samples for doc_id in {chunk.doc_id for chunk in sample.contexts})
-    lost = Counter(run.chunks[reject.chunk_id].doc_id for reject in refused if reject.chunk_id in run.chunks)
+    made = Counter(
+        doc_id for sample in run.samples for doc_id in {chunk.doc_id for chunk in sample.contexts}
+    )
+    lost = Counter(
+        run.chunks[reject.chunk_id].doc_id for reject in refused if reject.chunk_id in run.chunks
+    )
     documents = sorted(run.documents.values(), key=lambda document: -chunks[document.doc_id])
     return {
         "samples": len(run.samples),
@@ -181,21 +197,33 @@ def _made(run: Run) -> Figures:
         "questions_refused": _reasons(refused),
         "chunks_refused": _reasons(skipped),
         "by_document": [
-            {"document": each.title or each.path, "path": each.path, "chunks": chunks[each.doc_id],
-             "samples": made[each.doc_id], "refused": lost[each.doc_id]}
+            {
+                "document": each.title or each.path,
+                "path": each.path,
+                "chunks": chunks[each.doc_id],
+                "samples": made[each.doc_id],
+                "refused": lost[each.doc_id],
+            }
             for each in documents
         ],
-    }  # fmt: skip
+    }
 
 
 def _reasons(rejects: Sequence[Reject]) -> list[Figures]:
     """Return the reasons, the most frequent first, each with its first example."""
     groups: dict[tuple[str, str], list[Reject]] = defaultdict(list)
     for reject in rejects:
-        groups[reject.step, reject.reason.split(":")[0]].append(reject)  # after a colon come details of one question
+        groups[reject.step, reject.reason.split(":")[0]].append(
+            reject
+        )  # after a colon come details of one question
     fields = {"question", "reason", "chunk_id"}
     return [
-        {"step": step, "reason": reason, "count": len(found), "example": found[0].model_dump(include=fields)}
+        {
+            "step": step,
+            "reason": reason,
+            "count": len(found),
+            "example": found[0].model_dump(include=fields),
+        }
         for (step, reason), found in sorted(groups.items(), key=lambda group: -len(group[1]))
     ]
 
@@ -207,7 +235,9 @@ def _retrieval(run: Run) -> Figures:
     units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
 
     def mean(values: Values) -> Figures | None:
-        return {**bootstrap_mean(values, units)._asdict(), "of": len(values)} if len(values) else None
+        return (
+            {**bootstrap_mean(values, units)._asdict(), "of": len(values)} if len(values) else None
+        )
 
     return {
         "questions": len(samples),
@@ -226,7 +256,9 @@ def _variety(run: Run) -> Figures:
     samples, questions = run.samples, [tokens(sample.question) for sample in run.samples]
     return {
         "evolutions": _counts(sample.evolution for sample in samples),
-        "kinds": _counts(str(sample.metadata["kind"]) for sample in samples if sample.metadata.get("kind")),
+        "kinds": _counts(
+            str(sample.metadata["kind"]) for sample in samples if sample.metadata.get("kind")
+        ),
         "first_words": _counts((words or [""])[0][:_LONGEST_WORD] for words in questions),
         "languages": _counts(sample.language for sample in samples),
         "question_words": quartiles([len(words) for words in questions]),
@@ -237,9 +269,14 @@ def _variety(run: Run) -> Figures:
 def _cost(run: Run) -> Figures:
     """Return calls, tokens, seconds and the price, in total and per sample."""
     record, kept = run.record, len(run.samples)
-    found = {name: record.get(name) for name in _COSTS} | {"price": (record.get("cost") or {}).get("total")}
+    found = {name: record.get(name) for name in _COSTS} | {
+        "price": (record.get("cost") or {}).get("total")
+    }
     total = {name: number for name, number in found.items() if number}
-    return {"total": total, "per_sample": {name: number / kept for name, number in total.items()} if kept else {}}
+    return {
+        "total": total,
+        "per_sample": {name: number / kept for name, number in total.items()} if kept else {},
+    }
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:
@@ -283,8 +320,17 @@ def compare(run: Run, against: Run) -> Figures:
         names = [str(run.folder), str(against.folder)]
     notes = [_documents_in_common(run, against)]
     if not same_search:
-        notes.append("Ranks are not tested: chunks or embedders differ or are unknown, and ranks depend on them.")
-    return {"run": names[0], "against": names[1], "measures": rows, "conclusion": _conclusion(rows), "notes": notes}
+        notes.append(
+            "Ranks are not tested: chunks or embedders differ or are unknown, and ranks depend on"
+            " them."
+        )
+    return {
+        "run": names[0],
+        "against": names[1],
+        "measures": rows,
+        "conclusion": _conclusion(rows),
+        "notes": notes,
+    }
 
 
 def _test(gain: stats.Estimate, p: float, tests: int) -> Figures:
@@ -303,7 +349,9 @@ def _test(gain: stats.Estimate, p: float, tests: int) -> Figures:
 
 def _conclusion(rows: Sequence[Figures]) -> str:
     tests = [(row["measure"], row["test"]) for row in rows if row["test"]]
-    real = [f"{name} {test['text']}, {test['p_text']}" for name, test in tests if test["significant"]]
+    real = [
+        f"{name} {test['text']}, {test['p_text']}" for name, test in tests if test["significant"]
+    ]
     if not real:
         return f"No significant difference in {counted(len(tests), 'measure')}."
     return f"Significant in {len(real)} of {counted(len(tests), 'measure')}: {'; '.join(real)}."

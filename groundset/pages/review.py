@@ -1,4 +1,6 @@
-"""`groundset review`: sign or refuse the samples of a run on pages that are served to this machine alone."""
+"""`groundset review`: sign or refuse the samples of a run on pages that are served to this machine
+alone.
+"""
 
 import hmac
 import os
@@ -31,11 +33,11 @@ from groundset.pages.verdicts import (
     verdicts_in,
 )
 from groundset.printing import counted, say
+from groundset.programs.errors import GroundsetError, InputError
+from groundset.programs.types import Chunk
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.store import DATABASE, Review, Store
-from programs.errors import GroundsetError, InputError
-from programs.types import Chunk
 
 _HOST, _HOSTS = "127.0.0.1", ("127.0.0.1", "localhost")
 _MAX_BODY = 100_000  # bytes
@@ -46,7 +48,8 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Hides addresses from other sites; `no-referrer` would also suppress the Origin header of forms.
+    # Hides addresses from other sites; `no-referrer` would also suppress the Origin header of
+    # forms.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
@@ -55,17 +58,19 @@ _HEADERS = {
 class ReviewOptions(Options):
     """Review the samples of a run in a browser, one at a time.
 
-    Samples come in an order drawn at random, the same for every reviewer. Verdicts are kept in RUN at once; the same
-    command goes on. The page is served on this machine only, until Ctrl-C, at an address with a token that changes at
-    every start. With --verdicts, no page is served.
+    Samples come in an order drawn at random, the same for every reviewer. Verdicts are kept in RUN
+    at once; the same command goes on. The page is served on this machine only, until Ctrl-C, at an
+    address with a token that changes at every start. With --verdicts, no page is served.
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
-    reviewer: str = option("reviewer", "Name of the reviewer; each has verdicts of their own.", metavar="NAME")
+    reviewer: str = option(
+        "reviewer", "Name of the reviewer; each has verdicts of their own.", metavar="NAME"
+    )
     verdicts: Path | None = option(
         None,
-        "Record the verdicts of a .jsonl or .csv file: `id`, `verdict` (signed or refused, good or bad), perhaps "
-        "`reason`, `note` and `reviewer`.",
+        "Record the verdicts of a .jsonl or .csv file: `id`, `verdict` (signed or refused, good or"
+        " bad), perhaps `reason`, `note` and `reviewer`.",
         metavar="FILE",
     )
     port: int = option(0, "Port of the page; 0 is any free port.", metavar="PORT", ge=0, le=65535)
@@ -86,7 +91,10 @@ def review(options: ReviewOptions) -> None:
         with Store(run.folder / DATABASE) as store, store.transaction():
             for each in reviews:
                 store.add_review(each)
-        say(f"recorded {counted(len(reviews), 'verdict')}, {sum(each.verdict == 'signed' for each in reviews)} signed")
+        say(
+            f"recorded {counted(len(reviews), 'verdict')},"
+            f" {sum(each.verdict == 'signed' for each in reviews)} signed"
+        )
         return
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
@@ -115,29 +123,55 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             verdicts = latest_reviews(store.reviews())
         counts = tallies(samples, verdicts)
         own = next((each for each in counts if each.reviewer == reviewer), None)
-        values |= {"samples": samples, "reviewer": reviewer, "verdicts": verdicts, "tallies": counts, "own_tally": own}
-        return render(template, base=f"/{token}", reasons=REASONS, agreements=agreements(samples, verdicts), **values)
+        values |= {
+            "samples": samples,
+            "reviewer": reviewer,
+            "verdicts": verdicts,
+            "tallies": counts,
+            "own_tally": own,
+        }
+        return render(
+            template,
+            base=f"/{token}",
+            reasons=REASONS,
+            agreements=agreements(samples, verdicts),
+            **values,
+        )
 
     def item(number: int, *, error: str = "", chosen: Sequence[str] = (), note: str = "") -> str:
-        """Return the page of a sample; with an error, what was chosen and noted is kept in the form."""
+        """Return the page of a sample; with an error, what was chosen and noted is kept in the
+        form.
+        """
         sample = samples[number - 1]
         evidence = evidence_of(sample)
-        passages = [(each, marked(each.text, evidence, sample.answer), *around(each)) for each in sample.contexts]
+        passages = [
+            (each, marked(each.text, evidence, sample.answer), *around(each))
+            for each in sample.contexts
+        ]
         form = {"error": error, "chosen": chosen, "note": note} if error else None
         after = request.args.get("after", 0, int)
-        return page("item.html", number=number, sample=sample, passages=passages, form=form, after=after)
+        return page(
+            "item.html", number=number, sample=sample, passages=passages, form=form, after=after
+        )
 
     def around(chunk: Chunk) -> tuple[str, str]:
         """Return the text before and after a chunk in its document."""
         text = run.documents[chunk.doc_id].text if chunk.doc_id in run.documents else ""
-        return text[max(0, chunk.start - _SURROUNDING) : chunk.start], text[chunk.end : chunk.end + _SURROUNDING]
+        return (
+            text[max(0, chunk.start - _SURROUNDING) : chunk.start],
+            text[chunk.end : chunk.end + _SURROUNDING],
+        )
 
     def go_on(after: int) -> AnyResponse:
-        """Redirect to the next sample that the reviewer has not reviewed, wrapping around, or to the result."""
+        """Redirect to the next sample that the reviewer has not reviewed, wrapping around, or to
+        the result.
+        """
         with Store(database, read_only=True) as store:
             done = {review.sample_id for review in store.reviews() if review.reviewer == reviewer}
         places = (*range(after, len(samples)), *range(after))
-        following = next((str(place + 1) for place in places if samples[place].id not in done), "result")
+        following = next(
+            (str(place + 1) for place in places if samples[place].id not in done), "result"
+        )
         return redirect(f"/{token}/{following}" + (f"?after={after}" if after else ""), 303)
 
     @app.get(f"/{token}/")
@@ -159,9 +193,18 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         if verdict not in ("signed", "refused") or not REASONS.keys() >= set(chosen):
             abort(400)
         if verdict == "refused" and (not chosen or ("other" in chosen and not note)):
-            error = "Say in the note what else is wrong." if chosen else "Choose at least one reason for refusing it."
+            error = (
+                "Say in the note what else is wrong."
+                if chosen
+                else "Choose at least one reason for refusing it."
+            )
             return item(number, error=error, chosen=chosen, note=note), 400
-        fields = {"sample_id": samples[number - 1].id, "reviewer": reviewer, "verdict": verdict, "note": note}
+        fields = {
+            "sample_id": samples[number - 1].id,
+            "reviewer": reviewer,
+            "verdict": verdict,
+            "note": note,
+        }
         with Store(database) as store:
             reasons = tuple(chosen) if verdict == "refused" else ()
             store.add_review(Review.model_validate({**fields, "reasons": reasons}))
@@ -169,13 +212,17 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
 
     @app.errorhandler(GroundsetError)
     def failed(error: GroundsetError) -> AnyResponse:
-        return make_response(f"{error}\nSolve it, go back and submit again.\n", 500, {"Content-Type": "text/plain"})
+        return make_response(
+            f"{error}\nSolve it, go back and submit again.\n", 500, {"Content-Type": "text/plain"}
+        )
 
     return app
 
 
 def _guard(app: Flask, token: str) -> None:
-    """Accept only requests below ``/token/`` that name this machine (no DNS rebinding) and come from these pages."""
+    """Accept only requests below ``/token/`` that name this machine (no DNS rebinding) and come
+    from these pages.
+    """
 
     @app.before_request
     def check() -> None:
@@ -186,7 +233,10 @@ def _guard(app: Flask, token: str) -> None:
         elif request.headers.get("Origin", own) != own:
             reason = "A request from another site was refused."
         elif not hmac.compare_digest(request.path.split("/")[1].encode(), token.encode()):
-            reason = "Open the address printed by `groundset review`: it contains a token that changes at every start."
+            reason = (
+                "Open the address printed by `groundset review`: it contains a token that changes"
+                " at every start."
+            )
         if reason:
             abort(make_response(f"{reason}\n", 403, {"Content-Type": "text/plain"}))
 
@@ -221,9 +271,13 @@ def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
             listener.bind((_HOST, port))
             listener.listen()
         except OSError as error:
-            raise InputError(f"--port {port}: {error.strerror or error}; choose another port") from error
+            raise InputError(
+                f"--port {port}: {error.strerror or error}; choose another port"
+            ) from error
         app, descriptor = make_app(run, reviewer, token), listener.fileno()
-        server = make_server(_HOST, port, app, threaded=True, request_handler=_SilentHandler, fd=descriptor)
+        server = make_server(
+            _HOST, port, app, threaded=True, request_handler=_SilentHandler, fd=descriptor
+        )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -238,13 +292,16 @@ def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
 def shown_in_browser(address: str) -> Iterator[None]:
     """Open an address in a graphical browser, if there is one.
 
-    The browser opens a private file that leads to the address: process arguments are visible to other users, and the
-    address contains the token.
+    The browser opens a private file that leads to the address: process arguments are visible to
+    other users, and the address contains the token.
     """
     names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     with TemporaryDirectory(prefix="groundset-") as folder:
         page = Path(folder, "review.html")
-        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">', encoding="utf-8")
+        page.write_text(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">',
+            encoding="utf-8",
+        )
         if sys.platform in ("darwin", "win32") or any(name in os.environ for name in names):
             webbrowser.open(page.as_uri())
         yield

@@ -1,4 +1,6 @@
-"""The verdicts of reviewers: reasons, order of review, shares signed, agreement, and `groundset labels from`."""
+"""The verdicts of reviewers: reasons, order of review, shares signed, agreement, and `groundset
+labels from`.
+"""
 
 import hashlib
 import re
@@ -11,18 +13,21 @@ from typing import Any, NamedTuple
 from groundset.files import check_target, is_stream, write_rows
 from groundset.options import Options, option
 from groundset.printing import counted, say
+from groundset.programs.errors import InputError
+from groundset.programs.text import MAX_READ, plain
+from groundset.programs.types import Sample
 from groundset.rows import named_rows, optional, required
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.stats import Estimate, kappa, wilson
-from programs.errors import InputError
-from programs.text import MAX_READ, plain
-from programs.types import Sample
 
 # Name in labels, label, and meaning of each reason for refusing a sample.
 REASONS = {
-    "context_reference": ("points at the passage", "It speaks of “the text”, or of what only the text shows."),
+    "context_reference": (
+        "points at the passage",
+        "It speaks of “the text”, or of what only the text shows.",
+    ),
     "vague": ("vague", "Without the passage, it is unclear who or what is meant."),
     "unanswerable": ("not answered here", "The passage does not answer the question."),
     "wrong_premise": ("wrong premise", "The question assumes what the passage does not say."),
@@ -30,11 +35,21 @@ REASONS = {
     "conjoined": ("two in one", "The question asks several things at once."),
     "gives_away": ("gives its answer away", "The question contains its answer."),
     "incomplete": ("answer incomplete", "The question is good, but the answer is incomplete."),
-    "unsupported": ("answer wrong", "The question is good, but the passage does not support the answer."),
+    "unsupported": (
+        "answer wrong",
+        "The question is good, but the passage does not support the answer.",
+    ),
     "other": ("other", "Anything else: say it in the note. It becomes no label."),
 }
-Verdicts = Mapping[str, Mapping[str, Review]]  # the last review of each reviewer, by sample and reviewer
-_WORDS: Mapping[str, Any] = {"signed": "signed", "good": "signed", "refused": "refused", "bad": "refused"}
+Verdicts = Mapping[
+    str, Mapping[str, Review]
+]  # the last review of each reviewer, by sample and reviewer
+_WORDS: Mapping[str, Any] = {
+    "signed": "signed",
+    "good": "signed",
+    "refused": "refused",
+    "bad": "refused",
+}
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MAX_NAME, _MAX_NOTE = 60, 5_000  # characters
 _ANSWER = ("incomplete", "unsupported")  # reasons against the answer; the question is good
@@ -61,7 +76,8 @@ class Agreement(NamedTuple):
 def in_review_order(samples: Iterable[Sample]) -> list[Sample]:
     """Return samples in an order drawn at random that is the same for everyone.
 
-    Who stops early has reviewed a random sample of the run, and two who do have reviewed the same samples.
+    Who stops early has reviewed a random sample of the run, and two who do have reviewed the same
+    samples.
     """
     return sorted(samples, key=lambda sample: hashlib.sha256(sample.id.encode()).digest())
 
@@ -72,17 +88,27 @@ def tallies(samples: Iterable[Sample], verdicts: Verdicts) -> list[Tally]:
     for sample in samples:
         for reviewer, review in verdicts.get(sample.id, {}).items():
             given[reviewer].append(review.verdict == "signed")
-    return [Tally(name, len(each), sum(each), wilson(sum(each), len(each))) for name, each in sorted(given.items())]
+    return [
+        Tally(name, len(each), sum(each), wilson(sum(each), len(each)))
+        for name, each in sorted(given.items())
+    ]
 
 
 def agreements(samples: Iterable[Sample], verdicts: Verdicts) -> list[Agreement]:
     """Return the agreement of each pair of reviewers with samples in common."""
     pairs: dict[tuple[str, str], list[Sequence[str]]] = defaultdict(list)
     for sample in samples:
-        for (one, first), (other, second) in combinations(sorted(verdicts.get(sample.id, {}).items()), 2):
+        for (one, first), (other, second) in combinations(
+            sorted(verdicts.get(sample.id, {}).items()), 2
+        ):
             pairs[one, other].append((first.verdict, second.verdict))
     return [
-        Agreement(names, len(given), sum(one == other for one, other in given), kappa(*zip(*given, strict=True)))
+        Agreement(
+            names,
+            len(given),
+            sum(one == other for one, other in given),
+            kappa(*zip(*given, strict=True)),
+        )
         for names, given in sorted(pairs.items())
     ]
 
@@ -105,43 +131,62 @@ def tidy_note(text: str) -> str:
 
 
 def verdicts_in(file: Path, run: Run, reviewer: str) -> list[Review]:
-    """Return the verdicts on samples of a run in a file, such as `groundset judge` writes; rows without one are passed.
+    """Return the verdicts on samples of a run in a file, such as `groundset judge` writes; rows
+    without one are passed.
 
     Raises:
-        InputError: the file cannot be read, or an id or a value is wrong; the message names its line.
+        InputError: the file cannot be read, or an id or a value is wrong; the message names its
+            line.
     """
     known, found = {sample.id for sample in run.samples}, dict[tuple[str, str], Review]()
     for where, fields in named_rows(file, "--verdicts"):
         if (given := optional(where, fields, "verdict")) is None:
             continue
-        name, verdict = required(where, fields, "id", "sample_id"), _WORDS.get(given.strip().casefold())
+        name, verdict = (
+            required(where, fields, "id", "sample_id"),
+            _WORDS.get(given.strip().casefold()),
+        )
         if name not in known:
             raise InputError(f"{where}, column id: no sample {name} in {run.folder}")
         if verdict is None:
-            raise InputError(f"{where}, column verdict: {given!r:.60} is none of {', '.join(_WORDS)}")
-        who = reviewer_name(f"{where}, column reviewer", optional(where, fields, "reviewer") or reviewer)
+            raise InputError(
+                f"{where}, column verdict: {given!r:.60} is none of {', '.join(_WORDS)}"
+            )
+        who = reviewer_name(
+            f"{where}, column reviewer", optional(where, fields, "reviewer") or reviewer
+        )
         if (name, who) in found:
             raise InputError(f"{where}: a second verdict of {who} on {name}")
         said = fields.get("reasons") or fields.get("reason") or ""
         said = ", ".join(map(str, said)) if isinstance(said, list) else str(said)
-        names = [word for word in re.split(r"[,;\s]+", said) if word] if verdict == "refused" else []
+        names = (
+            [word for word in re.split(r"[,;\s]+", said) if word] if verdict == "refused" else []
+        )
         note = optional(where, fields, "note") or ""
         if not names or not REASONS.keys() >= set(names):  # in words of one's own
             names, note = (["other"] if names else []), f"{said}\n{note}"
         found[name, who] = Review(
-            sample_id=name, reviewer=who, verdict=verdict, reasons=tuple(dict.fromkeys(names)), note=tidy_note(note)
+            sample_id=name,
+            reviewer=who,
+            verdict=verdict,
+            reasons=tuple(dict.fromkeys(names)),
+            note=tidy_note(note),
         )
     if not found:
-        raise InputError(f"--verdicts {file}: no row has a verdict; write {', '.join(_WORDS)} in a column `verdict`")
+        raise InputError(
+            f"--verdicts {file}: no row has a verdict; write {', '.join(_WORDS)} in a column"
+            " `verdict`"
+        )
     return list(found.values())
 
 
 class LabelsFromOptions(Options):
     """Make labels from the reviews of runs, for `groundset compile --labels`.
 
-    A signed question is a good label, a refused one a bad label with its first reason; one whose answer alone was
-    refused is good with a bad answer. Left out are samples on which reviewers disagree, refusals for other reasons,
-    unanswerable questions, and questions over several documents.
+    A signed question is a good label, a refused one a bad label with its first reason; one whose
+    answer alone was refused is good with a bad answer. Left out are samples on which reviewers
+    disagree, refusals for other reasons, unanswerable questions, and questions over several
+    documents.
     """
 
     runs: tuple[Path, ...] = option(..., "Folders of reviewed runs.", metavar="RUN", argument=True)
@@ -156,25 +201,33 @@ def labels_from(options: LabelsFromOptions) -> None:
     """
     check_target(options.out)
     left_out: Counter[str] = Counter()
-    rows = {row["id"]: row for folder in options.runs for row in labels_of(open_run(folder), left_out)}
+    rows = {
+        row["id"]: row for folder in options.runs for row in labels_of(open_run(folder), left_out)
+    }
     reasons = ", ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
     if not rows:
         named = ", ".join(map(str, options.runs))
         raise InputError(f"{named}: no label; {reasons or 'run `groundset review` first'}")
     write_rows(options.out, rows.values())
     good = sum(row["label"] == "good" for row in rows.values())
-    counts = f"{counted(len(rows), 'label')}, {good} good" + (f"; left out: {reasons}" if reasons else "")
+    counts = f"{counted(len(rows), 'label')}, {good} good" + (
+        f"; left out: {reasons}" if reasons else ""
+    )
     say(f"{counts}: {options.out}", err=is_stream(options.out))
 
 
 def labels_of(run: Run, left_out: Counter[str]) -> list[dict[str, Any]]:
     """Return the reviewed questions of a run as rows of question labels; see data/README.md.
 
-    The split of a row is that of its document, which readers of labels derive from the name. ``left_out`` counts the
-    reviewed samples that become no label, by reason.
+    The split of a row is that of its document, which readers of labels derive from the name.
+    ``left_out`` counts the reviewed samples that become no label, by reason.
     """
     latest = latest_reviews(run.reviews)
-    labels = [_label(run, each, list(latest[each.id].values())) for each in run.samples if each.id in latest]
+    labels = [
+        _label(run, each, list(latest[each.id].values()))
+        for each in run.samples
+        if each.id in latest
+    ]
     left_out.update(label for label in labels if isinstance(label, str))
     return [label for label in labels if not isinstance(label, str)]
 
@@ -213,7 +266,9 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
 
 
 def _reason(review: Review) -> tuple[str, str]:
-    """Return the reason of a label for the question, empty if labels have none for it, and the label of the answer."""
+    """Return the reason of a label for the question, empty if labels have none for it, and the
+    label of the answer.
+    """
     if review.verdict == "signed":
         return "ok", "correct"
     known = [reason for reason in REASONS if reason in review.reasons and reason != "other"]

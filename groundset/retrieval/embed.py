@@ -1,4 +1,5 @@
-"""Sentence embeddings: the embedder of the catalogue, a folder, or a sentence-transformers model of the Hub.
+"""Sentence embeddings: the embedder of the catalogue, a folder, or a sentence-transformers model of
+the Hub.
 
 | specification | meaning |
 |---|---|
@@ -25,16 +26,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.models.catalogue import CATALOGUE, cache_home, file_sha256, get_entry, model_lock, near_matches
+from groundset.models.catalogue import (
+    CATALOGUE,
+    cache_home,
+    file_sha256,
+    get_entry,
+    model_lock,
+    near_matches,
+)
 from groundset.models.fetch import Notify, explained, online, pull, say_err
-from programs.errors import ModelError, UnknownModelError
+from groundset.programs.errors import ModelError, UnknownModelError
 
 Vectors = NDArray[np.float32]
 
 _BATCH = 16  # texts of similar length
 _KEPT = 4096  # vectors: judges embed the same passage again for every question about it
-# Texts are truncated before they become tokens, to save memory. Words have about four characters a token, runs of
-# spaces in tables more.
+# Texts are truncated before they become tokens, to save memory. Words have about four characters a
+# token, runs of spaces in tables more.
 _CHARACTERS_PER_TOKEN = 200
 _HUB_NAME = re.compile(r"hf/(\w[\w.-]*/\w[\w.-]*)", re.ASCII)
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
@@ -48,7 +56,10 @@ class Embedder:
 
     def __init__(self, name: str, sha256: str, model: Any) -> None:
         """Wrap a ``SentenceTransformer``; use :func:`open_embedder` instead."""
-        self.name, self.sha256 = name, sha256  # what the user called it, and the hash of its weights
+        self.name, self.sha256 = (
+            name,
+            sha256,
+        )  # what the user called it, and the hash of its weights
         # Of the library tokenizers, for counting and chunking.
         self.tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
         self._model = model
@@ -61,23 +72,34 @@ class Embedder:
         return _open_same, (self.name, self.sha256)
 
     def replica(self) -> "Embedder":
-        """Return an embedder that shares the weights, to be used by another thread at the same time."""
-        shared = {id(tensor): tensor for tensor in (*self._model.parameters(), *self._model.buffers())}
+        """Return an embedder that shares the weights, to be used by another thread at the same
+        time.
+        """
+        shared = {
+            id(tensor): tensor for tensor in (*self._model.parameters(), *self._model.buffers())
+        }
         return Embedder(self.name, self.sha256, copy.deepcopy(self._model, shared))
 
-    def encode(self, texts: Sequence[str], *, on_done: Callable[[int], object] = lambda _: None) -> Vectors:
-        """Return one float32 row of length one for each text; text beyond the model's window is ignored.
+    def encode(
+        self, texts: Sequence[str], *, on_done: Callable[[int], object] = lambda _: None
+    ) -> Vectors:
+        """Return one float32 row of length one for each text; text beyond the model's window is
+        ignored.
 
-        Each text is embedded once, in batches of similar length, on one thread: more of them spin while they wait, next
-        to a busy language model forty times as long. The row of a text may differ in the last bits (about 1e-7) when it
-        is embedded among others. ``on_done`` gets the number of texts of each batch.
+        Each text is embedded once, in batches of similar length, on one thread: more of them spin
+        while they wait, next to a busy language model forty times as long. The row of a text may
+        differ in the last bits (about 1e-7) when it is embedded among others. ``on_done`` gets the
+        number of texts of each batch.
         """
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
             places.setdefault(text, []).append(place)
         with self._lock, _one_thread():
-            new = sorted((text for text in places if text not in self._kept), key=lambda text: (-len(text), text))
+            new = sorted(
+                (text for text in places if text not in self._kept),
+                key=lambda text: (-len(text), text),
+            )
             for text in places.keys() & self._kept.keys():
                 rows[places[text]] = self._kept[text]
                 self._kept.move_to_end(text)
@@ -104,7 +126,8 @@ class Embedder:
 
 
 def open_embedder(spec: str, *, notify: Notify = say_err) -> Embedder:
-    """Load an embedder on the processor, by what the module's table lists; ``notify`` gets lines about a download.
+    """Load an embedder on the processor, by what the module's table lists; ``notify`` gets lines
+    about a download.
 
     Raises:
         UnknownModelError: there is no such model, or its files cannot be loaded.
@@ -119,8 +142,9 @@ def open_embedder(spec: str, *, notify: Notify = say_err) -> Embedder:
         folder = Path(spec).expanduser()
         if not folder.is_dir():
             raise UnknownModelError(
-                f"--embedder {spec}: neither an embedder of the catalogue nor a folder with a sentence-transformers "
-                f"model{near_matches(spec)}; hf/<owner>/<repo> names one of the Hugging Face Hub"
+                f"--embedder {spec}: neither an embedder of the catalogue nor a folder with a"
+                f" sentence-transformers model{near_matches(spec)}; hf/<owner>/<repo> names one of"
+                " the Hugging Face Hub"
             )
     return Embedder(spec, entry.sha256 if entry else _sha256(folder), _load(spec, folder))
 
@@ -133,7 +157,10 @@ def _open_same(name: str, sha256: str) -> Embedder:
     """
     embedder = open_embedder(name)
     if embedder.sha256 != sha256:
-        raise ModelError(f"{name}: another process has other weights of this name; copy the same model everywhere")
+        raise ModelError(
+            f"{name}: another process has other weights of this name; copy the same model"
+            " everywhere"
+        )
     return embedder
 
 
@@ -142,13 +169,18 @@ def _pull_repository(repo: str, notify: Notify) -> Path:
     from huggingface_hub import HfApi, snapshot_download
 
     folder = cache_home() / "models" / "hf" / repo
-    with model_lock(f"hf-{repo.replace('/', '-')}", lambda: notify(f"waiting for another process that pulls {repo}")):
+    with model_lock(
+        f"hf-{repo.replace('/', '-')}",
+        lambda: notify(f"waiting for another process that pulls {repo}"),
+    ):
         if not (folder / _COMPLETE).exists():
             notify(f"downloading {repo} from the Hugging Face Hub")
             with online():
                 try:
                     commit = HfApi().model_info(repo, timeout=15.0).sha
-                    snapshot_download(repo, revision=commit, local_dir=folder, allow_patterns=_HUB_FILES)
+                    snapshot_download(
+                        repo, revision=commit, local_dir=folder, allow_patterns=_HUB_FILES
+                    )
                 except Exception as error:
                     raise explained(repo, "main", error) from error
             (folder / _COMPLETE).touch()
@@ -176,9 +208,13 @@ def _load(spec: str, folder: Path) -> Any:
     messages.disable_progress_bar()
     try:
         with warnings.catch_warnings(action="ignore"):
-            model = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
+            model = SentenceTransformer(
+                str(folder), device="cpu", local_files_only=True, trust_remote_code=False
+            )
     except pickle.UnpicklingError as error:
-        raise UnknownModelError(f"{next(iter(sorted(folder.rglob('*.bin'))), folder)}: {_UNSAFE}") from error
+        raise UnknownModelError(
+            f"{next(iter(sorted(folder.rglob('*.bin'))), folder)}: {_UNSAFE}"
+        ) from error
     except Exception as error:  # the libraries raise arbitrary exceptions for damaged files
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UnknownModelError(f"embedder {spec} cannot be loaded: {reason}") from error

@@ -1,7 +1,8 @@
-"""Whether a system finds less than an earlier one on the same questions, as far as the questions can show it.
+"""Whether a system finds less than an earlier one on the same questions, as far as the questions
+can show it.
 
-Each measure is compared overall and in every stratum of enough questions by a paired permutation test; p is corrected
-by Holm's procedure over all these tests. A loss is a significant one.
+Each measure is compared overall and in every stratum of enough questions by a paired permutation
+test; p is corrected by Holm's procedure over all these tests. A loss is a significant one.
 """
 
 import math
@@ -14,15 +15,16 @@ import numpy as np
 
 from groundset import stats
 from groundset.printing import counted
+from groundset.programs.text import one_line
+from groundset.programs.types import Sample
 from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
-from programs.text import one_line
-from programs.types import Sample
 
 OVERALL = "all questions"
 
 
 class Change(NamedTuple):
-    """What became of a measure in a stratum; ``detectable`` is the smallest loss that is seen with 80 % power.
+    """What became of a measure in a stratum; ``detectable`` is the smallest loss that is seen with
+    80 % power.
 
     It is None if so few questions cannot show any.
     """
@@ -38,12 +40,17 @@ class Change(NamedTuple):
 
     @property
     def is_loss(self) -> bool:
-        """Return whether the measure fell, p is below 0.05 and the interval of the change excludes zero."""
+        """Return whether the measure fell, p is below 0.05 and the interval of the change excludes
+        zero.
+        """
         return self.p < ALPHA and self.gain.high < 0
 
     def __str__(self) -> str:
         """Return the change in words."""
-        return f"{self.measure} {self.before:.2f} → {self.now:.2f} (change {self.gain}, {stats.p_text(self.p)})"
+        return (
+            f"{self.measure} {self.before:.2f} → {self.now:.2f} (change {self.gain},"
+            f" {stats.p_text(self.p)})"
+        )
 
 
 class Gate(NamedTuple):
@@ -58,10 +65,14 @@ class Gate(NamedTuple):
         return [change for change in self.changes if change.is_loss]
 
     def markdown(self) -> str:
-        """Return the outcome as one line of Markdown, with the losses that could not have been seen."""
+        """Return the outcome as one line of Markdown, with the losses that could not have been
+        seen.
+        """
         overall = [each for each in self.changes if each.stratum == OVERALL]
         strata = groupby(self.losses or overall, key=lambda each: each.stratum)
-        told = "; ".join(f"{code_span(name)}: {', '.join(map(str, changes))}" for name, changes in strata)
+        told = "; ".join(
+            f"{code_span(name)}: {', '.join(map(str, changes))}" for name, changes in strata
+        )
         tests = f"{counted(len(overall), 'measure')} in {counted(len(self.changes), 'test')}"
         outcome = "**Loss**" if self.losses else "**No loss seen**"
         parts = [f"{outcome} on {counted(overall[0].questions, 'question')} ({tests}): {told}."]
@@ -76,11 +87,19 @@ class Gate(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return all figures as JSON types."""
         changes = [{**each._asdict(), "is_loss": each.is_loss} for each in self.changes]
-        return {"passed": not self.losses, "changes": changes, "notes": self.notes, "markdown": self.markdown()}
+        return {
+            "passed": not self.losses,
+            "changes": changes,
+            "notes": self.notes,
+            "markdown": self.markdown(),
+        }
 
 
 def gate(
-    samples: Sequence[Sample], before: Mapping[str, Values], after: Mapping[str, Values], notes: Sequence[str] = ()
+    samples: Sequence[Sample],
+    before: Mapping[str, Values],
+    after: Mapping[str, Values],
+    notes: Sequence[str] = (),
 ) -> Gate:
     """Compare the values of measures before and after, a value for each sample."""
     strata = _strata(samples, len(after))
@@ -91,7 +110,9 @@ def gate(
         for measure in after:
             old, new = before[measure][places], after[measure][places]
             gain = bootstrap_mean(new - old, units, lowest=-1.0)
-            detectable = None if is_blind else max(stats.detectable_gain(gain, tests), least / len(places))
+            detectable = (
+                None if is_blind else max(stats.detectable_gain(gain, tests), least / len(places))
+            )
             means = float(old.mean()), float(new.mean())
             changes.append(Change(name, len(places), measure, *means, gain, detectable))
             pvalues.append(stats.permutation(old, new, units, tests))
@@ -100,10 +121,16 @@ def gate(
 
 
 def _strata(samples: Sequence[Sample], measures: int) -> list[tuple[str, list[int], Units]]:
-    """Return name, places and units of all questions, and of the strata in which a loss can be significant."""
+    """Return name, places and units of all questions, and of the strata in which a loss can be
+    significant.
+    """
     found: defaultdict[str, list[int]] = defaultdict(list)
     for place, sample in enumerate(samples):
-        kinds = ("evolution", sample.evolution), ("document", sample.contexts[0].path), ("language", sample.language)
+        kinds = (
+            ("evolution", sample.evolution),
+            ("document", sample.contexts[0].path),
+            ("language", sample.language),
+        )
         for name in (OVERALL, *(f"{kind} {value}" for kind, value in kinds)):
             found[name].append(place)
     documents = [sample.contexts[0].doc_id for sample in samples]
@@ -119,7 +146,9 @@ def _strata(samples: Sequence[Sample], measures: int) -> list[tuple[str, list[in
 
 
 def _fewest_losers(tests: int) -> int:
-    """Return how many units must lose: fewer do so by chance too often, as half of all swaps of a unit are losses."""
+    """Return how many units must lose: fewer do so by chance too often, as half of all swaps of a
+    unit are losses.
+    """
     return math.floor(math.log2(2 * tests / ALPHA)) + 1
 
 

@@ -1,8 +1,8 @@
 """Search the chunks of a run by text.
 
-FAISS compares all rows and proposes the nearest. Their cosines are computed again in double precision: the rounding of
-a library depends on its version, the batch and the processor, so ranks would too. A search of 300,000 rows takes a
-third of a second on two cores.
+FAISS compares all rows and proposes the nearest. Their cosines are computed again in double
+precision: the rounding of a library depends on its version, the batch and the processor, so ranks
+would too. A search of 300,000 rows takes a third of a second on two cores.
 """
 
 import threading
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from groundset.programs.text import plain
+from groundset.programs.types import Chunk, Hit, Retrieval
 from groundset.retrieval.embed import Embedder
-from programs.text import plain
-from programs.types import Chunk, Hit, Retrieval
 
 Vectors = NDArray[np.float32]
 
@@ -27,7 +27,7 @@ class Index:
     """Search of all chunks of a run by cosine similarity; safe to share between threads."""
 
     def __init__(self, vectors: Vectors, chunks: Sequence[Chunk], embedder: Embedder) -> None:
-        """Create an index of all chunks of a run; ``vectors`` has one row of length one for each."""
+        """Create an index of all chunks of a run; ``vectors`` has a row of length one for each."""
         self._rows = vectors
         self._chunks = chunks
         self._embedder = embedder
@@ -40,7 +40,11 @@ class Index:
 
     def search_many(self, queries: Sequence[str], limit: int = SEARCH_DEPTH) -> list[list[Hit]]:
         """Search several queries at once; see :meth:`search`."""
-        rankings = self._search(self._embedder.encode(queries), limit) if len(self._rows) else [[] for _ in queries]
+        rankings = (
+            self._search(self._embedder.encode(queries), limit)
+            if len(self._rows)
+            else [[] for _ in queries]
+        )
         return [[self._hit(*found) for found in ranking] for ranking in rankings]
 
     def nearest(self, chunk_id: str, limit: int) -> list[Hit]:
@@ -58,13 +62,18 @@ class Index:
         """Return places and similarities of the nearest chunks of each vector."""
         with self._lock:
             found = self._nearest_rows(vectors, min(limit, len(self._rows)))
-        return [list(zip(*row, strict=True)) for row in zip(found[0].tolist(), found[1].tolist(), strict=True)]
+        return [
+            list(zip(*row, strict=True))
+            for row in zip(found[0].tolist(), found[1].tolist(), strict=True)
+        ]
 
     def _hit(self, place: int, similarity: float) -> Hit:
         chunk = self._chunks[place]
         return Hit(chunk.chunk_id, plain(chunk.text), chunk.topic, similarity)
 
-    def _nearest_rows(self, vectors: Vectors, limit: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _nearest_rows(
+        self, vectors: Vectors, limit: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return places and cosines of the nearest rows, the most similar first, then by place."""
         import faiss
 
@@ -76,7 +85,9 @@ class Index:
             order = np.argsort(-cosines, axis=1, kind="stable")
             cosines = np.take_along_axis(cosines, order, axis=1)
             # A row that was not proposed may be as similar as the last result.
-            is_cut = depth < len(self._rows) and bool((cosines[:, limit - 1] - cosines[:, -1] < _CLOSE).any())
+            is_cut = depth < len(self._rows) and bool(
+                (cosines[:, limit - 1] - cosines[:, -1] < _CLOSE).any()
+            )
             if not is_cut:
                 return np.take_along_axis(places, order, axis=1)[:, :limit], cosines[:, :limit]
             depth = min(2 * depth, len(self._rows))
@@ -87,7 +98,9 @@ class Index:
         step = max(1, _PAIRS_AT_ONCE // places.shape[1])
         for start in range(0, len(vectors), step):
             part = slice(start, start + step)
-            cosines[part] = (self._rows[places[part]].astype(np.float64) * vectors[part, None, :]).sum(axis=2)
+            cosines[part] = (
+                self._rows[places[part]].astype(np.float64) * vectors[part, None, :]
+            ).sum(axis=2)
         return np.clip(cosines, -1.0, 1.0)
 
 
@@ -97,7 +110,11 @@ def round_trip(ranking: Sequence[Chunk], groups: Sequence[Sequence[str]]) -> Ret
     The rank of a group is the best rank of its chunks.
     """
     rank_of = {chunk.chunk_id: rank for rank, chunk in enumerate(ranking, 1)}
-    ranks = [min(rank_of[name] for name in group if name in rank_of) for group in groups if rank_of.keys() & {*group}]
+    ranks = [
+        min(rank_of[name] for name in group if name in rank_of)
+        for group in groups
+        if rank_of.keys() & {*group}
+    ]
     first = ranking[0]
     return Retrieval(
         rank=max(ranks) if ranks and len(ranks) == len(groups) else None,

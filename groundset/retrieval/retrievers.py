@@ -1,7 +1,8 @@
 """Retrievers that are compared: dense, BM25, both fused, and rankings that another system wrote.
 
-A ranking is a list of ids of chunks, the best first. BM25 is Lucene's, by bm25s, with k1 = 1.5 and b = 0.75, over
-runs of letters and digits in lower case, without stemming or stop words, so that all languages are treated alike.
+A ranking is a list of ids of chunks, the best first. BM25 is Lucene's, by bm25s, with k1 = 1.5 and
+b = 0.75, over runs of letters and digits in lower case, without stemming or stop words, so that all
+languages are treated alike.
 Source: S. Robertson and H. Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
 """
 
@@ -14,10 +15,10 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from groundset.programs.errors import InputError
+from groundset.programs.untrusted import numbered_lines
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.rows import jsonl_rows, required
-from programs.errors import InputError
-from programs.untrusted import numbered_lines
 
 Ranking = list[str]
 
@@ -28,7 +29,9 @@ _Line = tuple[str, str, str, float, int]  # where it stands, question, chunk, sc
 
 
 def bm25(texts: Mapping[str, str]) -> Callable[[str], Ranking]:
-    """Return a search of texts by BM25, without those that share no word with the query; ties keep their order."""
+    """Return a search of texts by BM25, without those that share no word with the query; ties keep
+    their order.
+    """
     import bm25s
 
     ids, words = list(texts), [_WORD.findall(text.lower()) for text in texts.values()]
@@ -49,8 +52,8 @@ def bm25(texts: Mapping[str, str]) -> Callable[[str], Ranking]:
 def fuse(*rankings: Ranking) -> Ranking:
     """Fuse rankings by reciprocal ranks; ties keep the order of the first ranking.
 
-    Source: G. V. Cormack et al., Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods
-    (2009).
+    Source: G. V. Cormack et al., Reciprocal Rank Fusion outperforms Condorcet and individual Rank
+    Learning Methods (2009).
     """
     scores: defaultdict[str, float] = defaultdict(float)
     for ranking in rankings:
@@ -60,13 +63,16 @@ def fuse(*rankings: Ranking) -> Ranking:
 
 
 def read_ranking(file: Path, questions: Sequence[str], chunks: Collection[str]) -> list[Ranking]:
-    """Return the ranking of each question; empty if the file has none. Questions and chunks are those of a run, by id.
+    """Return the ranking of each question; empty if the file has none. Questions and chunks are
+    those of a run, by id.
 
-    The file is a TREC run (``question Q0 chunk rank score tag``, ids percent-encoded as in exports), or with the suffix
-    .jsonl lines with ``id`` of a question and ``chunk_ids``, the best first.
+    The file is a TREC run (``question Q0 chunk rank score tag``, ids percent-encoded as in
+    exports), or with the suffix .jsonl lines with ``id`` of a question and ``chunk_ids``, the best
+    first.
 
     Raises:
-        InputError: a line is malformed, repeats a question or a chunk, or has one that is not in the run.
+        InputError: a line is malformed, repeats a question or a chunk, or has one that is not in
+            the run.
     """
     found: dict[str, dict[str, tuple[float, int]]] = {question: {} for question in questions}
     read = _read_lines if file.suffix.lower() == ".jsonl" else _read_trec
@@ -107,4 +113,6 @@ def _read_trec(file: Path) -> Iterator[_Line]:
                 raise InputError(f"{where}: the score {score} is no finite number")
             yield where, unquote(question), unquote(chunk), float(score), int(rank)
         except ValueError as error:
-            raise InputError(f"{where}: not a line of a TREC run (question Q0 chunk rank score tag)") from error
+            raise InputError(
+                f"{where}: not a line of a TREC run (question Q0 chunk rank score tag)"
+            ) from error

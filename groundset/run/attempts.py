@@ -1,4 +1,6 @@
-"""One attempt: are its chunks fit to ask about, the program, the search for the question, the sample."""
+"""One attempt: are its chunks fit to ask about, the program, the search for the question, the
+sample.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -9,18 +11,18 @@ from dspy.utils.callback import BaseCallback
 from pydantic_core import to_jsonable_python
 
 from groundset.corpus.corpus import Corpus
+from groundset.programs.faq import STATED, is_asked, stated_questions
+from groundset.programs.forms import MULTI, PERSONAS
+from groundset.programs.languages import LANGUAGES, language_of
+from groundset.programs.outcome import Verdict
+from groundset.programs.text import plain
+from groundset.programs.types import Chunk, Reject, Sample, StepRecord
 from groundset.run.engine import Made
 from groundset.run.options import GenerateOptions
 from groundset.run.plan import Task
 from groundset.run.preparing import Preparing
 from groundset.run.recipes import GIVEN
 from groundset.run.store import Result
-from programs.faq import STATED, is_asked, stated_questions
-from programs.forms import MULTI, PERSONAS
-from programs.languages import LANGUAGES, language_of
-from programs.outcome import Verdict
-from programs.text import plain
-from programs.types import Chunk, Reject, Sample, StepRecord
 
 # Otherwise DSPy keeps every call and prediction in memory.
 _UNTRACED: Mapping[str, Any] = {"disable_history": True, "trace": None, "max_trace_size": 0}
@@ -41,7 +43,9 @@ class Recorder(BaseCallback):
         if name := getattr(instance, "name", ""):
             self._names[call_id] = name
 
-    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+    def on_module_end(
+        self, call_id: str, outputs: Any, exception: BaseException | None = None
+    ) -> None:
         """Record what the step said."""
         name = self._names.pop(call_id, "")
         if name and exception is None and isinstance(outputs, dspy.Prediction):
@@ -64,7 +68,9 @@ class Attempts:
         lm: Any,
         hear: Callable[[StepRecord], object],
     ) -> None:
-        """Hold what attempts need; ``judge`` decides whether a chunk is fit, ``hear`` gets what is said."""
+        """Hold what attempts need; ``judge`` decides whether a chunk is fit, ``hear`` gets what is
+        said.
+        """
         self._options, self._corpus, self._preparing = options, corpus, preparing
         self._judge, self._programs, self._lm, self._hear = judge, programs, lm, hear
         self._chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
@@ -74,17 +80,25 @@ class Attempts:
         recorder = Recorder(self._hear)
         with dspy.context(lm=self._lm, callbacks=[*dspy.settings.callbacks, recorder], **_UNTRACED):
             if refused := self._unfit(task):
-                return Made(Result(rejects=(refused,), trail=tuple(recorder.records), exhausted=True))
+                return Made(
+                    Result(rejects=(refused,), trail=tuple(recorder.records), exhausted=True)
+                )
             made = self._ask(task)
         trail, exhausted = tuple(recorder.records), bool(made.exhausted)
         near = next(iter(task.chunks), "")  # none for what is no question
-        rejects = [each.model_copy(update={"chunk_id": each.chunk_id or near}) for each in made.rejects]
+        rejects = [
+            each.model_copy(update={"chunk_id": each.chunk_id or near}) for each in made.rejects
+        ]
         if made.question:
             sample = self._sample(task, made, trail)
             if (refused := self._too_far(sample)) is None:
                 # Near duplicates among the user's own questions were grouped before.
-                vector = None if task.question else self._preparing.embedder.encode([sample.question])[0]
-                return Made(Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector)
+                vector = (
+                    None if task.question else self._preparing.embedder.encode([sample.question])[0]
+                )
+                return Made(
+                    Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector
+                )
             rejects.append(refused)
         return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
 
@@ -95,11 +109,15 @@ class Attempts:
         for chunk_id in task.chunks:
             good, probability, reason = self._judge(self._chunks[chunk_id])
             if not good and not self._states(task):
-                return Reject(step="chunk", reason=reason, probability=probability, chunk_id=chunk_id)
+                return Reject(
+                    step="chunk", reason=reason, probability=probability, chunk_id=chunk_id
+                )
         return None
 
     def _states(self, task: Task) -> bool:
-        """Return whether a guided model finds a question in its chunk, which then is fit whatever a head says."""
+        """Return whether a guided model finds a question in its chunk, which then is fit whatever a
+        head says.
+        """
         if not self._options.guided or GIVEN in self._programs:
             return False
         chunk = self._chunks[task.chunks[0]]
@@ -110,19 +128,31 @@ class Attempts:
         if GIVEN in self._programs:
             return self._programs[GIVEN](question=task.question)
         options, chunks = self._options, [self._chunks[chunk_id] for chunk_id in task.chunks]
-        passages, topics = [plain(chunk.text) for chunk in chunks], [chunk.topic for chunk in chunks]
+        passages, topics = (
+            [plain(chunk.text) for chunk in chunks],
+            [chunk.topic for chunk in chunks],
+        )
         language = options.language or ""
         if task.wanted == (MULTI,):
             program = self._programs["several"]
-            return program(passages, topics, asked=task.asked, answers=options.answers, language=language)
+            return program(
+                passages, topics, asked=task.asked, answers=options.answers, language=language
+            )
         if "clue" in self._programs:
             return self._programs["clue"](
-                passages[0], topics[0], turn=task.turn, asked=task.asked, language=language, seed=task.seed
+                passages[0],
+                topics[0],
+                turn=task.turn,
+                asked=task.asked,
+                language=language,
+                seed=task.seed,
             )
         before = self._corpus.before(chunks[0])
         if options.guided:
             after = self._corpus.after(chunks[0])
-            return self._programs["one"](passages[0], topics[0], before, after=after, asked=task.asked)
+            return self._programs["one"](
+                passages[0], topics[0], before, after=after, asked=task.asked
+            )
         personas, like = options.personas or PERSONAS, options.like
         start = task.seed % max(1, len(like))
         return self._programs["one"](
@@ -140,11 +170,14 @@ class Attempts:
         )
 
     def _sample(self, task: Task, made: Any, trail: tuple[StepRecord, ...]) -> Sample:
-        """Return the sample of a question; one that no chunk answers has the chunks that it was made from."""
+        """Return the sample of a question; one that no chunk answers has the chunks that it was
+        made from.
+        """
         found = [chunk_id or task.chunks[0] for chunk_id in made.context_ids]
         ids = list(dict.fromkeys(found or [task.chunks[place] for place in made.needed]))
         groups = tuple(
-            tuple(dict.fromkeys((own, *others))) for own, others in zip(ids, made.alternatives, strict=False)
+            tuple(dict.fromkeys((own, *others)))
+            for own, others in zip(ids, made.alternatives, strict=False)
         )
         contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or task.chunks)
         # A table may state its questions in several languages.
@@ -160,7 +193,9 @@ class Attempts:
             language=code,
             contexts=contexts,
             retrieval_gt=groups or tuple((chunk_id,) for chunk_id in ids),
-            retrieval=self._preparing.index().rank(question, groups or [[chunk_id] for chunk_id in ids]),
+            retrieval=self._preparing.index().rank(
+                question, groups or [[chunk_id] for chunk_id in ids]
+            ),
             probability=made.probability,
             trail=trail,
             metadata={
@@ -177,6 +212,8 @@ class Attempts:
         rank, most = sample.retrieval.rank, self._options.max_rank
         if not most or not sample.retrieval_gt or (rank is not None and rank <= most):
             return None
-        reason = "its chunks are not found" if rank is None else f"its chunks are too far: rank {rank}"
+        reason = (
+            "its chunks are not found" if rank is None else f"its chunks are too far: rank {rank}"
+        )
         told = {"question": sample.question, "probability": sample.probability}
         return Reject(step="retrieval", reason=reason, chunk_id=sample.contexts[0].chunk_id, **told)

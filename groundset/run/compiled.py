@@ -1,8 +1,10 @@
-"""Compiled states: what DSPy saves of predictors, loaded as data and checked; nothing is unpickled or imported.
+"""Compiled states: what DSPy saves of predictors, loaded as data and checked; nothing is unpickled
+or imported.
 
-A folder holds a file for each step, ``<step>.json``, as a plain ``dspy.Predict(signature).save`` or a ``program.save``
-wrote it, trained weights beside it (``<step>.gguf``), and fitted heads in ``head/``. Shipped states lie in a folder for
-each model. States that are registered as prompts in MLflow are checked alike.
+A folder holds a file for each step, ``<step>.json``, as a plain ``dspy.Predict(signature).save`` or
+a ``program.save`` wrote it, trained weights beside it (``<step>.gguf``), and fitted heads in
+``head/``. Shipped states lie in a folder for each model. States that are registered as prompts in
+MLflow are checked alike.
 """
 
 import hashlib
@@ -16,16 +18,18 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundset.files import data_path
 from groundset.models.catalogue import file_sha256
+from groundset.programs.errors import StateError
+from groundset.programs.heads import HEAD_STEPS, StepHeads, load_heads
+from groundset.programs.step import STEPS, step
+from groundset.programs.untrusted import first_fault, json_of, small_text
 from groundset.tracking import Tracking
-from programs.errors import StateError
-from programs.heads import HEAD_STEPS, StepHeads, load_heads
-from programs.step import STEPS, step
-from programs.untrusted import first_fault, json_of, small_text
 
 SHIPPED, NONE, REGISTRY = "shipped", "none", "prompts:/"
 _MOST = 8 << 20  # bytes of a file
 # Options of calls that a state may set. Others could send texts to another server.
-_LIMITS = frozenset({"max_tokens", "temperature", "stop", "adapter", "logprobs", "top_p", "n", "rollout_id"})
+_LIMITS = frozenset(
+    {"max_tokens", "temperature", "stop", "adapter", "logprobs", "top_p", "n", "rollout_id"}
+)
 
 
 class _Field(BaseModel):
@@ -55,9 +59,12 @@ class State(BaseModel):
     def apply(self, predictor: dspy.Predict) -> None:
         """Load the state into a predictor, which keeps its own limits where the state has none.
 
-        A state may have fewer outputs than the step, in another order: those that its weights were trained to write.
+        A state may have fewer outputs than the step, in another order: those that its weights were
+        trained to write.
         """
-        fields = {_prefix(field): (name, field) for name, field in predictor.signature.fields.items()}
+        fields = {
+            _prefix(field): (name, field) for name, field in predictor.signature.fields.items()
+        }
         chosen = [fields[field.prefix] for field in self.signature.fields]
         if chosen != list(fields.values()):
             typed = {name: (field.annotation, field) for name, field in chosen}
@@ -76,10 +83,15 @@ class Compiled(NamedTuple):
     @property
     def digest(self) -> str:
         """Return a hash of all that affects a run."""
-        values = {step: state.model_dump(exclude={"lm", "traces", "train"}) for step, state in self.states.items()}
+        values = {
+            step: state.model_dump(exclude={"lm", "traces", "train"})
+            for step, state in self.states.items()
+        }
         heads = {step: heads.model_dump(mode="json") for step, heads in self.heads.items()}
         weights = {step: file_sha256(file) for step, file in self.adapters.items()}
-        return hashlib.sha256(json.dumps([values, heads, weights], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps([values, heads, weights], sort_keys=True).encode()
+        ).hexdigest()
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""
@@ -90,7 +102,9 @@ class Compiled(NamedTuple):
 
 
 def load_compiled(
-    which: str,  # ``shipped``, ``none`` (only the shipped heads), or what replaces shipped states; see :func:`read_own`
+    # ``shipped``, ``none`` (only the shipped heads), or what replaces shipped states; see
+    # :func:`read_own`
+    which: str,
     model: str,  # the name of the language model, for shipped states
     critic: str = "",  # that of the model that judges, if that is another one
     own: Compiled | None = None,  # what :func:`read_own` returned, if it was called before
@@ -105,13 +119,22 @@ def load_compiled(
     adapters: dict[str, Path] = {}
     for judges, name in ((False, model), (True, critic or model)) if which != NONE else ():
         where = root / name.replace("/", "-")
-        states |= {name: state for name, state in read_states(where).items() if STEPS[name].judges == judges}
-        adapters |= {each.stem: each for each in sorted(where.glob("*.gguf")) if STEPS[each.stem].judges == judges}
+        states |= {
+            name: state
+            for name, state in read_states(where).items()
+            if STEPS[name].judges == judges
+        }
+        adapters |= {
+            each.stem: each
+            for each in sorted(where.glob("*.gguf"))
+            if STEPS[each.stem].judges == judges
+        }
     return Compiled(states | own.states, adapters | own.adapters, _read_heads(root) | own.heads)
 
 
 def read_own(which: str, tracking: str | None = None) -> Compiled:
-    """Return what a user's folder, file or registered prompts (with commas) hold, nothing for ``shipped`` and ``none``.
+    """Return what a user's folder, file or registered prompts (with commas) hold, nothing for
+    ``shipped`` and ``none``.
 
     Raises:
         StateError: it cannot be used, or does not exist.
@@ -127,10 +150,18 @@ def read_own(which: str, tracking: str | None = None) -> Compiled:
         return Compiled(found, {}, {})
     where = Path(which).expanduser()
     if not where.exists():
-        raise StateError(f"--compiled {which}: there is no such folder or file, and it is neither shipped nor none")
-    # A program that was saved whole has the states of all its steps; those as they come change nothing.
-    states = {name: state for name, state in read_states(where).items() if state != _unchanged(name)}
-    return Compiled(states, {file.stem: file for file in sorted(where.glob("*.gguf"))}, _read_heads(where))
+        raise StateError(
+            f"--compiled {which}: there is no such folder or file, and it is neither shipped nor"
+            " none"
+        )
+    # A program that was saved whole has the states of all its steps; those as they come change
+    # nothing.
+    states = {
+        name: state for name, state in read_states(where).items() if state != _unchanged(name)
+    }
+    return Compiled(
+        states, {file.stem: file for file in sorted(where.glob("*.gguf"))}, _read_heads(where)
+    )
 
 
 def _read_heads(where: Path) -> dict[str, StepHeads]:
@@ -145,13 +176,19 @@ def read_states(where: Path) -> dict[str, State]:
         StateError: one cannot be read, is no state of its step, or two are of one step.
     """
     found: dict[str, State] = {}
-    for file in sorted(where.glob("*.json")) if where.is_dir() else [where] if where.exists() else []:
+    for file in (
+        sorted(where.glob("*.json")) if where.is_dir() else [where] if where.exists() else []
+    ):
         _check(str(file), _saved(file), found, file.stem)
     return found
 
 
-def _check(where: str, saved: Mapping[str, Any], found: dict[str, State], otherwise: str = "") -> None:
-    """Add states to those found; ``otherwise`` is the step of those whose predictor is not called like one."""
+def _check(
+    where: str, saved: Mapping[str, Any], found: dict[str, State], otherwise: str = ""
+) -> None:
+    """Add states to those found; ``otherwise`` is the step of those whose predictor is not called
+    like one.
+    """
     for name, value in saved.items():
         known = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else otherwise
         if known not in STEPS:
@@ -174,7 +211,9 @@ def _of_step(name: str, demos: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _saved(file: Path) -> Mapping[str, Any]:
-    """Return the unchecked states in a file by the names of their predictors; the stem of the file for one alone."""
+    """Return the unchecked states in a file by the names of their predictors; the stem of the file
+    for one alone.
+    """
     value = json_of(file, small_text(file, _MOST, StateError), StateError)
     if not isinstance(value, dict):
         raise StateError(f"{file}: not a state that DSPy saves")
@@ -195,13 +234,19 @@ def _state(file: str, name: str, value: Any) -> State:
     if others := sorted(state.config.keys() - _LIMITS):
         raise StateError(f"{file}: a state cannot set {others[0]} of a call")
     signature = STEPS[name].signature
-    known, saved = list(map(_prefix, signature.fields.values())), [field.prefix for field in state.signature.fields]
+    known, saved = (
+        list(map(_prefix, signature.fields.values())),
+        [field.prefix for field in state.signature.fields],
+    )
     count = len(signature.input_fields)
     outputs = set(saved[count:])
     is_known = saved[:count] == known[:count] and outputs and outputs <= {*known[count:]}
     if not is_known or len(saved) > count + len(outputs):
-        raise StateError(f"{file}: its fields are not those of the step {name} ({', '.join(signature.fields)})")
-    # Stock optimizers put whole examples into the demos, with what labels hold beside the fields of the step.
+        raise StateError(
+            f"{file}: its fields are not those of the step {name} ({', '.join(signature.fields)})"
+        )
+    # Stock optimizers put whole examples into the demos, with what labels hold beside the fields of
+    # the step.
     return state.model_copy(update={"demos": _of_step(name, state.demos)})
 
 

@@ -14,15 +14,20 @@ from types import FrameType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalidRequestError, LMUnsupportedModelError
+from dspy.utils.exceptions import (
+    ContextWindowExceededError,
+    LMError,
+    LMInvalidRequestError,
+    LMUnsupportedModelError,
+)
 from numpy.typing import NDArray
 
 from groundset.printing import Progress
+from groundset.programs.errors import GroundsetError
+from groundset.programs.text import numbers
+from groundset.programs.types import Chunk, Reject
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Result, State, Store
-from programs.errors import GroundsetError
-from programs.text import numbers
-from programs.types import Chunk, Reject
 
 Ending = Literal["complete", "short", "budget", "interrupted"]
 
@@ -35,18 +40,22 @@ _SEPARATORS = re.compile(r"[\W_]+")
 
 
 class RunStoppedError(BaseException):
-    """Ends an attempt because the run stops; neither DSPy nor a program takes it for a failed call."""
+    """Ends an attempt because the run stops; DSPy and programs do not take it for a failed call."""
 
 
 class Gate:
-    """The journal of a run: keeps finished calls, and lets none begin when the run stops or its budget is used up."""
+    """The journal of a run: keeps finished calls, and lets none begin when the run stops or its
+    budget is used up.
+    """
 
     def __init__(self, *, calls: int | None = None, tokens: int | None = None) -> None:
         """Begin without a store; the budgets count the calls of all processes, None is no limit."""
         self._limits = {"calls": calls, "tokens": tokens}
         self._used = {"calls": 0, "tokens": 0}
         self._guard = threading.Lock()
-        self.stopped = threading.Event()  # no call may begin, and every attempt ends after its running one
+        self.stopped = (
+            threading.Event()
+        )  # no call may begin, and every attempt ends after its running one
         self._store: Store | None = None
         self.signal: int | None = None  # that stopped the run
         self.ended_by: str | None = None  # a budget
@@ -54,7 +63,10 @@ class Gate:
     def attach(self, store: Store) -> None:
         """Keep calls in a store from now on, and count those that it has."""
         self._store, usage = store, store.usage()
-        self._used = {"calls": usage["calls"], "tokens": usage["prompt_tokens"] + usage["generated_tokens"]}
+        self._used = {
+            "calls": usage["calls"],
+            "tokens": usage["prompt_tokens"] + usage["generated_tokens"],
+        }
 
     def get(self, key: str) -> str | None:
         """Return the response of a finished call, None if the call may be made.
@@ -66,7 +78,11 @@ class Gate:
         if response is None:
             with self._guard:
                 for name, limit in self._limits.items():
-                    if limit is not None and self._used[name] >= limit and not self.stopped.is_set():
+                    if (
+                        limit is not None
+                        and self._used[name] >= limit
+                        and not self.stopped.is_set()
+                    ):
                         self.ended_by = f"--budget-{name} {limit}"
                         self.stopped.set()
                 self.check()
@@ -104,7 +120,9 @@ class Gate:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before: dict[int, Any] = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+        before: dict[int, Any] = {
+            number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         try:
             yield
         finally:
@@ -113,14 +131,16 @@ class Gate:
 
 
 class Made(NamedTuple):
-    """What an attempt made: its result, and the embedding of its question, if that must not repeat another one."""
+    """What an attempt made: its result, and the embedding of its question, if that must not repeat
+    another one.
+    """
 
     result: Result
     vector: NDArray[np.float32] | None = None
 
 
 class Engine:
-    """Makes attempts until enough samples are accepted, nothing is left to ask, or the run stops."""
+    """Makes attempts until samples are enough, nothing is left to ask, or the run stops."""
 
     def __init__(
         self,
@@ -133,10 +153,14 @@ class Engine:
         workers: int = 1,
         started: float | None = None,
     ) -> None:
-        """Take in what the store has; ``attempt`` is called in threads, ``started`` is by ``time.monotonic``."""
+        """Take in what the store has; ``attempt`` is called in threads, ``started`` is by
+        ``time.monotonic``.
+        """
         self._store, self._plan, self._attempt, self._gate = store, plan, attempt, gate
         self._progress, self._workers = progress, workers
-        self._began = (time.monotonic() if started is None else started) - float(store.meta("seconds") or 0.0)
+        self._began = (time.monotonic() if started is None else started) - float(
+            store.meta("seconds") or 0.0
+        )
         self._finished: queue.SimpleQueue[tuple[Task, Made | BaseException]] = queue.SimpleQueue()
         self._duplicates = Duplicates()
         self._failures: list[str] = []
@@ -220,12 +244,21 @@ class Engine:
         sample = result.sample
         state: State = "refused"
         if sample is not None:
-            asked = () if vector is None else (sample.question, vector, sample.answer, sample.contexts)
+            asked = (
+                () if vector is None else (sample.question, vector, sample.answer, sample.contexts)
+            )
             if asked and (first := self._duplicates.find(*asked)) is not None:
                 reason = f"repeats a question of the run: {first!r}"
-                told = {"question": sample.question, "probability": sample.probability, "chunk_id": task.chunks[0]}
+                told = {
+                    "question": sample.question,
+                    "probability": sample.probability,
+                    "chunk_id": task.chunks[0],
+                }
                 rejects = (*result.rejects, Reject(step="duplicate", reason=reason, **told))
-                result, vector = Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted), None
+                result, vector = (
+                    Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted),
+                    None,
+                )
             else:
                 if asked:
                     self._duplicates.add(*asked)
@@ -243,35 +276,46 @@ class Engine:
         Raises:
             GroundsetError: every attempt would fail like it.
         """
-        cause, seen = error.__cause__, [error]  # DSPy wraps errors; what is raised from itself is a circle
+        cause, seen = (
+            error.__cause__,
+            [error],
+        )  # DSPy wraps errors; what is raised from itself is a circle
         while cause is not None and cause not in seen:
             seen.append(cause)
             cause = cause.__cause__
         for each in seen:
             if isinstance(each, GroundsetError):
                 raise each
-        told: dict[str, Any] = {"question": task.question or None, "chunk_id": next(iter(task.chunks), "")}
+        told: dict[str, Any] = {
+            "question": task.question or None,
+            "chunk_id": next(iter(task.chunks), ""),
+        }
         kind, first = type(error).__name__, (str(error).strip() or "no message").splitlines()[0]
         if isinstance(error, ContextWindowExceededError):
             reason = f"longer than the context of the model: {first}"
             return Result(rejects=(Reject(step="chunk", reason=reason, **told),), exhausted=True)
-        is_of_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
+        is_of_request = isinstance(error, LMInvalidRequestError) and not isinstance(
+            error, LMUnsupportedModelError
+        )
         if isinstance(error, LMError) and not is_of_request:
             raise GroundsetError(f"the language model failed ({kind}): {first}") from error
         if not isinstance(error, Exception):
             raise error
         self._failures = [*(each for each in self._failures if each == kind), kind]
         if len(self._failures) >= _FAILURES_IN_A_ROW:
-            raise GroundsetError(f"{_FAILURES_IN_A_ROW} attempts in a row failed with {kind}: {first}") from error
+            raise GroundsetError(
+                f"{_FAILURES_IN_A_ROW} attempts in a row failed with {kind}: {first}"
+            ) from error
         return Result(rejects=(Reject(step="failure", reason=f"{kind}: {first}", **told),))
 
 
 class Duplicates:
     """The questions of a run.
 
-    Two are duplicates if they have the same words, or if the cosine of their embeddings is at least ``_SIMILAR`` and
-    they contain the same numbers, which embeddings hardly tell apart. Less is enough with the same answer from the same
-    chunk, because embedders miss paraphrases in languages that they were not trained on.
+    Two are duplicates if they have the same words, or if the cosine of their embeddings is at least
+    ``_SIMILAR`` and they contain the same numbers, which embeddings hardly tell apart. Less is
+    enough with the same answer from the same chunk, because embedders miss paraphrases in languages
+    that they were not trained on.
     """
 
     def __init__(self) -> None:
@@ -280,7 +324,13 @@ class Duplicates:
         self._by_answer: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._vectors = np.zeros((0, 1), np.float32)  # grows by doubling
 
-    def add(self, question: str, vector: NDArray[np.float32], answer: str = "", contexts: Sequence[Chunk] = ()) -> None:
+    def add(
+        self,
+        question: str,
+        vector: NDArray[np.float32],
+        answer: str = "",
+        contexts: Sequence[Chunk] = (),
+    ) -> None:
         """Add a question with its embedding, and perhaps its answer and contexts."""
         place = len(self._questions)
         self._by_words.setdefault(_words(question), place)
@@ -294,14 +344,23 @@ class Duplicates:
         self._vectors[place] = vector
 
     def find(
-        self, question: str, vector: NDArray[np.float32], answer: str = "", contexts: Sequence[Chunk] = ()
+        self,
+        question: str,
+        vector: NDArray[np.float32],
+        answer: str = "",
+        contexts: Sequence[Chunk] = (),
     ) -> str | None:
         """Return the question that one repeats, None if it is no duplicate."""
         same = self._by_words.get(_words(question))
         if same is None and self._questions:
             similarities, own = self._vectors[: len(self._questions)] @ vector, numbers(question)
             answered = [self._by_answer[chunk.chunk_id, _words(answer)] for chunk in contexts]
-            alike = [place for places in answered for place in places if similarities[place] >= _SAME_ANSWER]
+            alike = [
+                place
+                for places in answered
+                for place in places
+                if similarities[place] >= _SAME_ANSWER
+            ]
             close = np.flatnonzero(similarities >= _SIMILAR).tolist()
             alike += [place for place in close if numbers(self._questions[place]) == own]
             same = max(alike, key=lambda place: similarities[place], default=None)

@@ -1,4 +1,6 @@
-"""`groundset generate --dry-run`: what a run would read, ask and cost, without a language model; it writes nothing."""
+"""`groundset generate --dry-run`: what a run would read, ask and cost, without a language model; it
+writes nothing.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,6 +13,13 @@ from groundset.models.catalogue import CATALOGUE
 from groundset.models.fetch import is_cached
 from groundset.models.open import parse_spec, size_of
 from groundset.printing import Progress, counted, duration, say
+from groundset.programs.faq import stated_questions
+from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE
+from groundset.programs.given import no_question
+from groundset.programs.heads import HeadJudge
+from groundset.programs.languages import ENGLISH, language_of
+from groundset.programs.text import plain
+from groundset.programs.types import Chunk
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
 from groundset.run.generate import askable, check_reads, own_files
@@ -18,13 +27,6 @@ from groundset.run.options import CommandOptions, prices
 from groundset.run.plan import quotas
 from groundset.run.run import Run
 from groundset.run.store import holds_run
-from programs.faq import stated_questions
-from programs.forms import EVOLUTIONS, MULTI, SIMPLE
-from programs.given import no_question
-from programs.heads import HeadJudge
-from programs.languages import ENGLISH, language_of
-from programs.text import plain
-from programs.types import Chunk
 
 _MOST_JUDGED = 100  # chunks, of which two busy cores embed 18 a second
 
@@ -39,10 +41,23 @@ class _Cost(NamedTuple):
     seconds: float = 0.0
 
 
-# benchmarks/README.md; what a strong model generates was not counted: 80 tokens a call, a little more than its demos.
-_FREE = _Cost(3.8, 3_300, 300, "a strong model's stand-in and the default recipe, 24 samples of eight documents")
-_GUIDED = _Cost(4.7, 2_091, 60, "qwen2.5-coder-0.5b guided, 44 samples of 16 articles on two cores", 6.8)
-_GIVEN = _Cost(8, 6_470, 640, "a strong model's stand-in, 28 questions about 24 documents, half of them answered")
+# benchmarks/README.md; what a strong model generates was not counted: 80 tokens a call, a little
+# more than its demos.
+_FREE = _Cost(
+    3.8,
+    3_300,
+    300,
+    "a strong model's stand-in and the default recipe, 24 samples of eight documents",
+)
+_GUIDED = _Cost(
+    4.7, 2_091, 60, "qwen2.5-coder-0.5b guided, 44 samples of 16 articles on two cores", 6.8
+)
+_GIVEN = _Cost(
+    8,
+    6_470,
+    640,
+    "a strong model's stand-in, 28 questions about 24 documents, half of them answered",
+)
 _FACTS = 6  # usable chunks for each that carries an easy fact
 
 
@@ -63,10 +78,13 @@ def forecast(options: CommandOptions) -> int:
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(options, notify=say, engine=options.engine, on_file=progress.advance)
-        dropped = ", ".join(f"{count} {reason}" for reason, count in corpus.dropped.items() if count)
+        dropped = ", ".join(
+            f"{count} {reason}" for reason, count in corpus.dropped.items() if count
+        )
         say(
-            f"{counted(len(corpus.documents), 'document')} with {counted(len(corpus.chunks), 'chunk')}, "
-            f"{len(corpus.skipped)} skipped; chunks dropped: {dropped or 'none'}."
+            f"{counted(len(corpus.documents), 'document')} with"
+            f" {counted(len(corpus.chunks), 'chunk')}, {len(corpus.skipped)} skipped; chunks"
+            f" dropped: {dropped or 'none'}."
         )
         progress.phase("Judging chunks")
         for line in _lines(options, corpus, compiled, questions, made):
@@ -80,7 +98,10 @@ def _lines(
     """Yield what will be asked, and what that takes."""
     if options.questions:
         own = sum(no_question(text) is None for text in questions)
-        yield f"{counted(own, 'different question')} in {options.questions}; near duplicates are asked once."
+        yield (
+            f"{counted(own, 'different question')} in {options.questions}; near duplicates are"
+            " asked once."
+        )
         left = max(0, min(options.size or own, own) - made)
         yield from _costs(options, left, left, _GIVEN, made)
         return
@@ -90,20 +111,33 @@ def _lines(
     yield line
     texts = [plain(chunk.text) for chunk in usable]
     read = zip(texts, [chunk.topic for chunk in usable], map(corpus.after, usable), strict=True)
-    stated = round(share * len({question for each in read for question, _ in stated_questions(*each)}))
+    stated = round(
+        share * len({question for each in read for question, _ in stated_questions(*each)})
+    )
     if stated and SIMPLE in options.mix:
-        yield f"The documents state and answer {counted(stated, 'question')} themselves, which are taken first."
+        yield (
+            f"The documents state and answer {counted(stated, 'question')} themselves, which are"
+            " taken first."
+        )
     if options.guided:
         facts = round(share * sum(language_of(text) == ENGLISH.code for text in texts) / _FACTS)
         most = max(0, stated + facts - made)
-        few = f": expect about {most} of {left}; a larger --lm or more documents help" if most < left else ""
-        yield f"A guided model asks simple questions; about {facts} chunks carry an easy English fact{few}."
+        few = (
+            f": expect about {most} of {left}; a larger --lm or more documents help"
+            if most < left
+            else ""
+        )
+        yield (
+            f"A guided model asks simple questions; about {facts} chunks carry an easy English"
+            f" fact{few}."
+        )
         left = min(left, most)
         paid = max(0, left - max(0, stated - made))
     else:
         counts = {name: sum(map(row.applies, texts)) for name, row in EVOLUTIONS.items()}
         forms = (
-            f"{name} {wanted} ({'pairs: a search tells' if name == MULTI else f'{shown} chunks carry it'})"
+            f"{name} {wanted}"
+            f" ({'pairs: a search tells' if name == MULTI else f'{shown} chunks carry it'})"
             for name, wanted in quotas(left, options.mix).items()
             if (shown := round(share * counts.get(name, len(usable)))) or wanted
         )
@@ -114,7 +148,9 @@ def _lines(
 def _usable(
     asked: list[Chunk], options: CommandOptions, corpus: Corpus, compiled: Compiled
 ) -> tuple[list[Chunk], float, str]:
-    """Return the chunks that would be used of those that were looked at, how many each stands for, and a line on it."""
+    """Return the chunks that would be used of those that were looked at, how many each stands for,
+    and a line on it.
+    """
     entry = CATALOGUE.get(options.embedder)
     if not options.row.judges_chunks:
         return asked, 1.0, "Every chunk is asked about."
@@ -123,24 +159,48 @@ def _usable(
     if not (is_cached(entry) if entry else Path(options.embedder).expanduser().is_dir()):
         pull = f"groundset models pull {options.embedder}"
         return asked, 1.0, f"Which chunks are used is not known without the embedder: {pull}."
-    embedder, drawn = open_embedder(options.embedder), Corpus(corpus.documents, asked[:_MOST_JUDGED])
-    batches = prepare_batches(drawn, embedder, HeadJudge("chunk", compiled.heads["chunk"], embedder))
+    embedder, drawn = (
+        open_embedder(options.embedder),
+        Corpus(corpus.documents, asked[:_MOST_JUDGED]),
+    )
+    batches = prepare_batches(
+        drawn, embedder, HeadJudge("chunk", compiled.heads["chunk"], embedder)
+    )
     verdicts = [verdict for batch in batches for verdict in batch.verdicts]
     refused = Counter(verdict.reason for verdict in verdicts if not verdict.good)
     usable = [chunk for chunk, verdict in zip(drawn.chunks, verdicts, strict=True) if verdict.good]
-    why = f" (refused: {', '.join(f'{reason} {count}' for reason, count in refused.most_common())})" if refused else ""
+    why = (
+        f" (refused: {', '.join(f'{reason} {count}' for reason, count in refused.most_common())})"
+        if refused
+        else ""
+    )
     line = f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read{why}."
     return usable, len(asked) / max(1, len(verdicts)), line
 
 
 def _costs(options: CommandOptions, size: int, paid: int, cost: _Cost, made: int) -> Iterator[str]:
     """Yield what samples take, of which some are paid for."""
-    calls, prompt, generated = round(paid * cost.calls), paid * cost.prompt_tokens, paid * cost.generated_tokens
-    price = (prompt * prices(options.price)[0] + generated * prices(options.price)[1]) / 1e6 if options.price else None
-    yield (
-        f"{counted(size, 'sample')}{f' beside {made} made' if made else ''}: about {counted(calls, 'call')}, "
-        f"{prompt:,} prompt tokens and {generated:,} generated ones{'' if price is None else f', price {price:,.2f}'}; "
-        f"time: {duration(paid * cost.seconds) if cost.seconds else f'that of the calls, {options.workers} at once'}."
+    calls, prompt, generated = (
+        round(paid * cost.calls),
+        paid * cost.prompt_tokens,
+        paid * cost.generated_tokens,
     )
-    yield f"Measured with {cost.source} (benchmarks/README.md); other models and documents may take twice as much."
+    price = (
+        (prompt * prices(options.price)[0] + generated * prices(options.price)[1]) / 1e6
+        if options.price
+        else None
+    )
+    seconds = paid * cost.seconds
+    time = duration(seconds) if seconds else f"that of the calls, {options.workers} at once"
+    yield (
+        f"{counted(size, 'sample')}{f' beside {made} made' if made else ''}: about"
+        f" {counted(calls, 'call')}, "
+        f"{prompt:,} prompt tokens and {generated:,} generated ones"
+        f"{'' if price is None else f', price {price:,.2f}'}; "
+        f"time: {time}."
+    )
+    yield (
+        f"Measured with {cost.source} (benchmarks/README.md); other models and documents may take"
+        " twice as much."
+    )
     yield "Nothing was written."

@@ -1,4 +1,6 @@
-"""`groundset generate`: documents in, an evaluation set out; a run that was stopped or killed goes on."""
+"""`groundset generate`: documents in, an evaluation set out; a run that was stopped or killed goes
+on.
+"""
 
 import hashlib
 import os
@@ -18,6 +20,21 @@ from groundset.models.catalogue import file_sha256
 from groundset.models.open import Model, Parser, open_model, open_parser
 from groundset.options import option_name
 from groundset.printing import Progress, say
+from groundset.programs.errors import (
+    GroundsetError,
+    InputError,
+    RunError,
+    StateError,
+    TrackingError,
+)
+from groundset.programs.guided import Guided
+from groundset.programs.heads import HeadJudge
+from groundset.programs.outcome import RefusedError, Verdict, call, verdict
+from groundset.programs.profiled import read_profiles
+from groundset.programs.recipe import Search
+from groundset.programs.step import STEPS, step
+from groundset.programs.text import plain
+from groundset.programs.types import Chunk
 from groundset.retrieval.embed import Embedder, open_embedder
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
@@ -31,15 +48,6 @@ from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
 from groundset.run.tracing import Traced
 from groundset.tracking import Tracking, location
-from programs.errors import GroundsetError, InputError, RunError, StateError, TrackingError
-from programs.guided import Guided
-from programs.heads import HeadJudge
-from programs.outcome import RefusedError, Verdict, call, verdict
-from programs.profiled import read_profiles
-from programs.recipe import Search
-from programs.step import STEPS, step
-from programs.text import plain
-from programs.types import Chunk
 
 _STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
 _SIGNALLED = 128
@@ -62,7 +70,11 @@ def generate(options: GenerateOptions) -> int:
     for line in [] if options.quiet else summary(Run(options.out)):
         say(line)
     _track(options)
-    status = _STATUS[ending] if gate.signal is None or ending != "interrupted" else _SIGNALLED + gate.signal
+    status = (
+        _STATUS[ending]
+        if gate.signal is None or ending != "interrupted"
+        else _SIGNALLED + gate.signal
+    )
     if not has_ended:  # a normal exit would crash the runtime of a model in the middle of a call
         sys.stdout.flush()
         sys.stderr.flush()
@@ -71,7 +83,9 @@ def generate(options: GenerateOptions) -> int:
 
 
 def make_run(options: GenerateOptions) -> Run:
-    """Make the run, or go on with it, and return it; its ``status`` says how it ended; see :func:`generate`."""
+    """Make the run, or go on with it, and return it; its ``status`` says how it ended; see
+    :func:`generate`.
+    """
     _generate(options, hard=False)
     _track(options)
     return open_run(options.out)
@@ -91,31 +105,55 @@ class _Setup(NamedTuple):
 
     def models(self) -> dict[str, dict[str, Any]]:
         """Return the names and hashes of the models by role."""
-        found = {"lm": self.lm, "critic_lm": self.critic, "embedder": self.embedder, "parser": self.parser}
-        return {role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each}
+        found = {
+            "lm": self.lm,
+            "critic_lm": self.critic,
+            "embedder": self.embedder,
+            "parser": self.parser,
+        }
+        return {
+            role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each
+        }
 
     @property
     def by_head(self) -> dict[str, bool]:
         """Return whether a fitted head judges, by the steps that have one."""
         options = self.options
         chunks = options.row.judges_chunks and options.chunk_critic == "head"
-        return {"chunk": chunks, "judge": options.critic == "head", "grounding": bool(options.guided)}
+        return {
+            "chunk": chunks,
+            "judge": options.critic == "head",
+            "grounding": bool(options.guided),
+        }
 
     def record(self) -> dict[str, Any]:
         """Return the entries of ``run.json`` on what a run is made with."""
         options, compiled = self.options, self.compiled
         return {
-            "configuration": options.model_dump(mode="json", exclude={"tracking"}),  # it may hold a password
+            "configuration": options.model_dump(
+                mode="json", exclude={"tracking"}
+            ),  # it may hold a password
             "models": self.models(),
-            "compiled": {"which": options.compiled, "steps": sorted(compiled.states), "sha256": compiled.digest},
-            "thresholds": {step: heads.threshold for step, heads in compiled.heads.items() if self.by_head[step]},
+            "compiled": {
+                "which": options.compiled,
+                "steps": sorted(compiled.states),
+                "sha256": compiled.digest,
+            },
+            "thresholds": {
+                step: heads.threshold
+                for step, heads in compiled.heads.items()
+                if self.by_head[step]
+            },
             "versions": library_versions(),
         }
 
     def head(self, step: str) -> HeadJudge:
         """Return the fitted judge of a step."""
         if step not in self.compiled.heads:
-            raise StateError(f"no fitted classifier judges the step {step}; let a language model judge (--critic lm)")
+            raise StateError(
+                f"no fitted classifier judges the step {step}; let a language model judge"
+                " (--critic lm)"
+            )
         return HeadJudge(step, self.compiled.heads[step], self.embedder)
 
 
@@ -128,12 +166,24 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(quiet=options.quiet))
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
-        if store and store.meta("status") != "running" and (line := edited(options.out, accepted(store.attempts()))):
+        if (
+            store
+            and store.meta("status") != "running"
+            and (line := edited(options.out, accepted(store.attempts())))
+        ):
             progress.note(line)
         documents = documents_digest(options)
         setup = _open_models(options, own, progress, stack)
-        names = {role: f"{each['name']} {each['sha256'] or ''}".strip() for role, each in setup.models().items()}
-        identity = {"version": __version__, "documents": documents, **names, "compiled": setup.compiled.digest}
+        names = {
+            role: f"{each['name']} {each['sha256'] or ''}".strip()
+            for role, each in setup.models().items()
+        }
+        identity = {
+            "version": __version__,
+            "documents": documents,
+            **names,
+            "compiled": setup.compiled.digest,
+        }
         identity |= setup.options.compared()
         identity |= {"questions": file_sha256(options.questions)} if options.questions else {}
         if store is None:
@@ -142,21 +192,26 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
         else:
             _check_same(options.out, store.meta("identity"), identity)
             corpus = Corpus.read(options.out)
-            if store.meta("identity").keys() < identity.keys():  # `align` has made it, without a language model
+            if (
+                store.meta("identity").keys() < identity.keys()
+            ):  # `align` has made it, without a language model
                 store.set_meta("record", store.meta("record") | setup.record())
                 store.set_meta("identity", identity)
         setup.gate.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
         with setup.gate.stopping_on_signals(progress.note, hard=hard):
             ending, has_ended = _run(setup, questions, corpus, store, started)
-        if not has_ended:  # a model cannot be freed in the middle of a call, whose response may still be kept
+        if (
+            not has_ended
+        ):  # a model cannot be freed in the middle of a call, whose response may still be kept
             progress.close()
             stack.pop_all()
         return ending, setup.gate, has_ended
 
 
 def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
-    """Return the user's own states and questions, and check the other files that a run needs beside documents.
+    """Return the user's own states and questions, and check the other files that a run needs beside
+    documents.
 
     Raises:
         InputError: one cannot be used.
@@ -179,31 +234,58 @@ def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
 
 
 def askable(corpus: Corpus, order: Sequence[int], options: GenerateOptions) -> list[Chunk]:
-    """Return the chunks that are asked about: no copies, and of your own those of some length if all are to be."""
-    asked = [corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata]
-    return [chunk for chunk in asked if options.row.size is not None or len(chunk.text) >= options.min_length]
+    """Return the chunks that are asked about: no copies, and of your own those of some length if
+    all are to be.
+    """
+    asked = [
+        corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata
+    ]
+    return [
+        chunk
+        for chunk in asked
+        if options.row.size is not None or len(chunk.text) >= options.min_length
+    ]
 
 
-def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, stack: ExitStack) -> _Setup:
+def _open_models(
+    options: GenerateOptions, own: Compiled, progress: Progress, stack: ExitStack
+) -> _Setup:
     """Open the models of a run, and resolve the options that the language model decides."""
     gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
     progress.phase(f"Opening {options.lm}")
-    shared: dict[str, Any] = {name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")}
+    shared: dict[str, Any] = {
+        name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")
+    }
     shared |= {"journal": gate, "notify": progress.note, "shipped": options.compiled != NONE}
     lm = stack.enter_context(open_model(options.lm, adapters=own.adapters, **shared))
     guided = lm.guided if options.guided is None else options.guided
-    if guided and options.critic_lm and options.chunk_critic == "head" and "judge" not in own.states:
-        raise InputError("--critic-lm: heads judge for a guided model; take a larger --lm, or --no-guided")
-    critic = stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
+    if (
+        guided
+        and options.critic_lm
+        and options.chunk_critic == "head"
+        and "judge" not in own.states
+    ):
+        raise InputError(
+            "--critic-lm: heads judge for a guided model; take a larger --lm, or --no-guided"
+        )
+    critic = (
+        stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
+    )
     names = (lm.name, critic.name if critic else "")
     compiled, judge = load_compiled(options.compiled, *names, own), own.states.get("judge")
-    # A judge that was compiled for the model serves; a guided one has its head, which knows its questions better than
-    # the shipped weights do, unless the user compiled another.
-    reads = judge and options.critic is None and judge != load_compiled(SHIPPED, *names).states.get("judge")
+    # A judge that was compiled for the model serves; a guided one has its head, which knows its
+    # questions better than the shipped weights do, unless the user compiled another.
+    reads = (
+        judge
+        and options.critic is None
+        and judge != load_compiled(SHIPPED, *names).states.get("judge")
+    )
     if options.questions:  # nothing is written, so it does not matter whether the model can
         check_reads(lm.name, lm.guided, compiled)
         guided = False
-    options = options.resolved(guided, small=lm.small).model_copy(update={"critic": "lm"} if reads else {})
+    options = options.resolved(guided, small=lm.small).model_copy(
+        update={"critic": "lm"} if reads else {}
+    )
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
@@ -217,8 +299,13 @@ def _open_models(options: GenerateOptions, own: Compiled, progress: Progress, st
 def _used(own: Compiled, setup: _Setup) -> str:
     """Return in one line what of the user's states and heads takes effect."""
     used = [*own.states, *(f"the head of {name}" for name in own.heads if setup.by_head[name])]
-    unused = [f"the head of {name} ({_HEADS[name]})" for name in own.heads if not setup.by_head[name]]
-    line = f"--compiled {setup.options.compiled}: {', '.join(used) or 'nothing differs from what is shipped'}"
+    unused = [
+        f"the head of {name} ({_HEADS[name]})" for name in own.heads if not setup.by_head[name]
+    ]
+    line = (
+        f"--compiled {setup.options.compiled}:"
+        f" {', '.join(used) or 'nothing differs from what is shipped'}"
+    )
     return line + (f"; not used: {', '.join(unused)}" if unused else "")
 
 
@@ -226,8 +313,14 @@ def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
     """Return in one line who writes, who judges, and which forms of question are asked for."""
     if options.questions:
         return f"{lm.name} reads and answers your questions"
-    writes = "completes questions that a parser begins (--guided)" if options.guided else "writes the questions"
-    judges = "fitted classifiers judge" if options.critic == "head" else f"{(critic or lm).name} judges"
+    writes = (
+        "completes questions that a parser begins (--guided)"
+        if options.guided
+        else "writes the questions"
+    )
+    judges = (
+        "fitted classifiers judge" if options.critic == "head" else f"{(critic or lm).name} judges"
+    )
     total = sum(options.mix.values())
     forms = ", ".join(f"{name} {weight / total:.0%}" for name, weight in options.mix.items())
     return f"{lm.name} {writes}, {judges} them; forms of question: {forms}"
@@ -238,7 +331,11 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
     options, progress = setup.options, setup.progress
     progress.phase("Reading documents")
     corpus = read_corpus(
-        options, notify=progress.note, engine=options.engine, embedder=setup.embedder, on_file=progress.advance
+        options,
+        notify=progress.note,
+        engine=options.engine,
+        embedder=setup.embedder,
+        on_file=progress.advance,
     )
     options.out.mkdir(parents=True, exist_ok=True)
     corpus.write(options.out)
@@ -263,7 +360,9 @@ def _run(
     by_head = setup.by_head["chunk"]
     progress.phase("Preparing chunks", len(order))
     head = setup.head("chunk") if by_head else None
-    preparing = Preparing(corpus, order, setup.embedder, head, options.engine, store, progress, gate.check)
+    preparing = Preparing(
+        corpus, order, setup.embedder, head, options.engine, store, progress, gate.check
+    )
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
     if options.questions:
         search = hybrid(corpus, preparing.index)
@@ -291,9 +390,13 @@ def _run(
     programs = _programs(setup, search)
     attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
     traced = Traced(attempts, options, progress.note) if options.trace else attempts
-    engine = Engine(store, plan, traced, gate, progress=progress, workers=options.workers, started=started)
+    engine = Engine(
+        store, plan, traced, gate, progress=progress, workers=options.workers, started=started
+    )
     store.set_meta("asked", max(plan.size, plan.accepted.total()))
-    progress.start(plan.size, accepted=plan.accepted.total(), answers_from=setup.lm.name, usage=setup.lm.usage)
+    progress.start(
+        plan.size, accepted=plan.accepted.total(), answers_from=setup.lm.name, usage=setup.lm.usage
+    )
     store.set_meta("status", "running")
     status, reason = "failed", None
     try:
@@ -319,10 +422,16 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
         RunError: it was made of something else; the message names the first difference.
     """
     if stored is None:
-        raise RunError(f"--out {out}: the run there was saved or imported, and cannot go on; name another --out")
+        raise RunError(
+            f"--out {out}: the run there was saved or imported, and cannot go on; name another"
+            " --out"
+        )
     for name, new in identity.items():
         if (old := stored.get(name, new)) != new:
-            told = {"documents": "was made of other documents", "version": f"was made by groundset {old}"}
+            told = {
+                "documents": "was made of other documents",
+                "version": f"was made by groundset {old}",
+            }
             told["questions"] = "was made of other --questions"
             told["compiled"] = "used other compiled states (--compiled)"
             what = told.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
@@ -334,7 +443,9 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
 def documents_digest(options: CorpusOptions) -> str:
     """Return a hash of the files that are read, whatever they are called outside their folder."""
     digest = hashlib.sha256()
-    files = [(found.path, found.file) for found in find_documents(options.documents, options.exclude)[0]]
+    files = [
+        (found.path, found.file) for found in find_documents(options.documents, options.exclude)[0]
+    ]
     for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
         if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
             digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))

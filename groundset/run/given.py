@@ -1,4 +1,6 @@
-"""The user's own questions: read from a file, grouped with their counts, searched for, and asked one by one."""
+"""The user's own questions: read from a file, grouped with their counts, searched for, and asked
+one by one.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -6,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus.corpus import Corpus
+from groundset.programs.errors import InputError
+from groundset.programs.forms import SIMPLE
+from groundset.programs.given import NEAREST, no_question
+from groundset.programs.recipe import Search
+from groundset.programs.text import plain
+from groundset.programs.types import Hit
 from groundset.retrieval.index import Index
 from groundset.retrieval.retrievers import bm25, fuse
 from groundset.rows import named_rows, optional
 from groundset.run.engine import Duplicates
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Store
-from programs.errors import InputError
-from programs.forms import SIMPLE
-from programs.given import NEAREST, no_question
-from programs.recipe import Search
-from programs.text import plain
-from programs.types import Hit
 
 _MOST = 10_000  # different questions; grouping takes quadratic time
 
@@ -31,10 +33,14 @@ def read_questions(file: Path) -> Counter[str]:
     found: Counter[str] = Counter()
     for where, fields in named_rows(file, "--questions", "question"):
         if "question" not in fields:
-            raise InputError(f"{where}: column question is missing; there are {', '.join(fields) or 'none'}")
+            raise InputError(
+                f"{where}: column question is missing; there are {', '.join(fields) or 'none'}"
+            )
         found[" ".join((optional(where, fields, "question") or "").split())] += 1
     if not 0 < len(found) <= _MOST:
-        raise InputError(f"--questions {file}: give 1 to {_MOST:,} different questions, not {len(found):,}")
+        raise InputError(
+            f"--questions {file}: give 1 to {_MOST:,} different questions, not {len(found):,}"
+        )
     return found
 
 
@@ -50,19 +56,26 @@ def grouped(questions: Mapping[str, int], encoder: Any) -> dict[str, int]:
 
 
 def hybrid(corpus: Corpus, index: Callable[[], Index]) -> Search:
-    """Return a search of a corpus by meaning and by words, both fused; ``index`` waits until chunks are prepared."""
+    """Return a search of a corpus by meaning and by words, both fused; ``index`` waits until chunks
+    are prepared.
+    """
     chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
     by_words = bm25({name: f"{chunk.topic}\n{chunk.text}" for name, chunk in chunks.items()})
 
     def search(query: str, limit: int) -> Sequence[Hit]:
         dense = {hit.chunk_id: hit for hit in index().search(query)}
         found = [chunks[name] for name in fuse(list(dense), by_words(query))[:limit]]
-        return [dense.get(each.chunk_id) or Hit(each.chunk_id, plain(each.text), each.topic, 0.0) for each in found]
+        return [
+            dense.get(each.chunk_id) or Hit(each.chunk_id, plain(each.text), each.topic, 0.0)
+            for each in found
+        ]
 
     return search
 
 
-def planned(own: Mapping[str, int], size: int | None, encoder: Any, store: Store, search: Search) -> "Questions":
+def planned(
+    own: Mapping[str, int], size: int | None, encoder: Any, store: Store, search: Search
+) -> "Questions":
     """Return the plan of a run on the user's own questions, which are grouped once."""
     if (found := store.meta("questions")) is None:
         store.set_meta("questions", found := grouped(own, encoder))
@@ -84,13 +97,29 @@ class Questions(Plan):
         return min(super().missing, len(self._left))
 
     def next(self) -> Task | None:
-        """Return the attempt on the next question; None if enough are in flight, or all were asked."""
+        """Return the attempt on the next question; None if enough are in flight or none is left."""
         number = next((each for each in self._left if each not in self._flying), None)
         if number is None or super().missing <= self.in_flight:
             return None
         text, weight = self._questions[number - 1]
-        chunks = tuple(hit.chunk_id for hit in self._search(text, NEAREST)) if no_question(text) is None else ()
-        task = Task(number, chunks, (), (), (), 0, 0, is_last=True, beyond=True, question=text, weight=weight)
+        chunks = (
+            tuple(hit.chunk_id for hit in self._search(text, NEAREST))
+            if no_question(text) is None
+            else ()
+        )
+        task = Task(
+            number,
+            chunks,
+            (),
+            (),
+            (),
+            0,
+            0,
+            is_last=True,
+            beyond=True,
+            question=text,
+            weight=weight,
+        )
         self._flying[number] = task
         return task
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
 from groundset.printing import say
-from programs.errors import InputError
-from programs.untrusted import MAX_TEXT
+from groundset.programs.errors import InputError
+from groundset.programs.untrusted import MAX_TEXT
 
 if TYPE_CHECKING:
-    from programs.recipe import Passage
+    from groundset.programs.recipe import Passage
 
 Kind = Literal["chunks", "questions"]
 Row = dict[str, Any]
@@ -31,8 +31,12 @@ class CriticOptions(Options):
     critic_lm: str | None = option(
         None, "The language model that judges.", metavar="MODEL", shown="a fitted classifier"
     )
-    compiled: str = option("shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH")
-    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of the fitted classifier.", metavar="MODEL")
+    compiled: str = option(
+        "shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH"
+    )
+    embedder: str = option(
+        DEFAULT_EMBEDDER, "The embedding model of the fitted classifier.", metavar="MODEL"
+    )
     workers: int = option(1, "Calls of the language model at the same time.", ge=1, le=256)
     quiet: bool = option(False, "Show no progress.", short="-q")
 
@@ -40,11 +44,12 @@ class CriticOptions(Options):
 class JudgeOptions(CriticOptions):
     """Judge chunks or questions, each by itself.
 
-    Adds `probability` (of being good), `verdict` (good or bad; null if the answer of a model cannot be read), `reason`
-    and `criteria` to each row; other keys are kept. A question without `passage` is judged on its `contexts`, so FILE
-    can be the samples.jsonl of a run. A language model reads `topic` (or `title` and `headings`) and `before`, too, if
-    a row has them; the fitted classifier does not. After an error, the same command goes on: no finished call of
-    --critic-lm is made again.
+    Adds `probability` (of being good), `verdict` (good or bad; null if the answer of a model cannot
+    be read), `reason` and `criteria` to each row; other keys are kept. A question without `passage`
+    is judged on its `contexts`, so FILE can be the samples.jsonl of a run. A language model reads
+    `topic` (or `title` and `headings`) and `before`, too, if a row has them; the fitted classifier
+    does not. After an error, the same command goes on: no finished call of --critic-lm is made
+    again.
     """
 
     kind: Kind = option(
@@ -81,9 +86,10 @@ def judge(options: JudgeOptions) -> None:
 def judge_rows(kind: Kind, rows: Iterable[Mapping[str, Any]], options: CriticOptions) -> list[Row]:
     """Judge chunks or questions, each by itself, and return the rows with what was decided.
 
-    Rows of ``"chunks"`` have a ``text``, rows of ``"questions"`` a ``question`` and a ``passage``, or ``contexts`` as
-    in samples.jsonl; other keys are kept. Added are ``probability`` (of being good), ``verdict`` (``"good"`` or
-    ``"bad"``; both None if what a model wrote cannot be read), ``reason`` and ``criteria`` (yes or no by name).
+    Rows of ``"chunks"`` have a ``text``, rows of ``"questions"`` a ``question`` and a ``passage``,
+    or ``contexts`` as in samples.jsonl; other keys are kept. Added are ``probability`` (of being
+    good), ``verdict`` (``"good"`` or ``"bad"``; both None if what a model wrote cannot be read),
+    ``reason`` and ``criteria`` (yes or no by name).
 
     Raises:
         InputError: a row or an option is wrong; the message names it.
@@ -100,7 +106,9 @@ def judge_rows(kind: Kind, rows: Iterable[Mapping[str, Any]], options: CriticOpt
 
 @contextmanager
 def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iterator[Iterator[Row]]:
-    """Load the judge, and yield the rows with what it decides; if the block fails, finished calls are kept."""
+    """Load the judge, and yield the rows with what it decides; if the block fails, finished calls
+    are kept.
+    """
     from groundset.printing import Progress
 
     inputs = [_inputs(kind, where, row) for where, row in rows.items()]
@@ -121,14 +129,18 @@ def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iter
 
 @contextmanager
 def _open_judge(name: str, rows: Sequence[Inputs], options: CriticOptions) -> Iterator[Judge]:
-    """Yield a function that decides on the inputs of several rows; calls are kept until the block has succeeded."""
+    """Yield a function that decides on the inputs of several rows; calls are kept until the block
+    has succeeded.
+    """
     from groundset.run.compiled import load_compiled
 
     if options.critic_lm is None:
+        from groundset.programs.heads import HeadJudge
         from groundset.retrieval.embed import open_embedder
-        from programs.heads import HeadJudge
 
-        head = HeadJudge(name, load_compiled(options.compiled, "").heads[name], open_embedder(options.embedder))
+        head = HeadJudge(
+            name, load_compiled(options.compiled, "").heads[name], open_embedder(options.embedder)
+        )
         yield lambda inputs: list(map(_decision, head.batch(inputs)))
         return
     from dspy.utils.exceptions import LMInvalidRequestError
@@ -136,9 +148,9 @@ def _open_judge(name: str, rows: Sequence[Inputs], options: CriticOptions) -> It
     from groundset.files import check_target, json_text
     from groundset.models.catalogue import cache_home
     from groundset.models.open import open_model, parse_spec
+    from groundset.programs.outcome import RefusedError, call
+    from groundset.programs.step import step
     from groundset.run.store import Store
-    from programs.outcome import RefusedError, call
-    from programs.step import step
 
     asked = json_text([name, parse_spec(options.critic_lm).name, rows])
     calls = cache_home() / "judged" / f"{hashlib.sha256(asked.encode()).hexdigest()[:32]}.sqlite"
@@ -148,7 +160,10 @@ def _open_judge(name: str, rows: Sequence[Inputs], options: CriticOptions) -> It
     def decide(inputs: Inputs) -> Row:
         try:
             return _decision(call(program, **inputs))
-        except (RefusedError, LMInvalidRequestError) as error:  # nothing was written, or nothing that can be read
+        except (
+            RefusedError,
+            LMInvalidRequestError,
+        ) as error:  # nothing was written, or nothing that can be read
             return {"probability": None, "verdict": None, "reason": str(error), "criteria": {}}
 
     with (
@@ -164,7 +179,7 @@ def _open_judge(name: str, rows: Sequence[Inputs], options: CriticOptions) -> It
 
 def _decision(found: Any) -> Row:
     """Return the fields that a judge's outputs add to a row."""
-    from programs.outcome import verdict
+    from groundset.programs.outcome import verdict
 
     decided = verdict(found)
     return {
@@ -193,13 +208,17 @@ def _inputs(kind: Kind, where: str, row: Row) -> Inputs:
 
 def _passage(row: Mapping[str, Any]) -> "Passage":
     """Return the passage of a row: its own, else its contexts together, as a run shows them."""
-    from programs.recipe import Passage, joined
-    from programs.text import plain
+    from groundset.programs.recipe import Passage, joined
+    from groundset.programs.text import plain
 
     text = row.get("passage", row.get("text"))
     if text is None and isinstance(contexts := row.get("contexts"), list) and contexts:
         return joined([_passage(each if isinstance(each, dict) else {}) for each in contexts])
     headings = row.get("headings")
     above = [row.get("title"), *(headings if isinstance(headings, list) else [])]
-    topic = row.get("topic") or " > ".join(dict.fromkeys(part for part in above if isinstance(part, str) and part))
-    return Passage(*(plain(each) if isinstance(each, str) else "" for each in (text, topic, row.get("before"))))
+    topic = row.get("topic") or " > ".join(
+        dict.fromkeys(part for part in above if isinstance(part, str) and part)
+    )
+    return Passage(
+        *(plain(each) if isinstance(each, str) else "" for each in (text, topic, row.get("before")))
+    )

@@ -1,4 +1,6 @@
-"""The options of a run, their defaults by recipe and model, and `groundset generate`, also from Python."""
+"""The options of a run, their defaults by recipe and model, and `groundset generate`, also from
+Python.
+"""
 
 import hashlib
 import math
@@ -11,12 +13,12 @@ from pydantic import BeforeValidator, field_validator, model_validator
 from groundset.corpus.options import CorpusOptions
 from groundset.files import write_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
+from groundset.programs.errors import InputError
+from groundset.programs.forms import EVOLUTIONS, KINDS, LIKE, PERSONA, SIMPLE, STYLES
+from groundset.programs.languages import name_of
+from groundset.programs.untrusted import MAX_ROW, small_text
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, Recipe
 from groundset.run.run import Run
-from programs.errors import InputError
-from programs.forms import EVOLUTIONS, KINDS, LIKE, PERSONA, SIMPLE, STYLES
-from programs.languages import name_of
-from programs.untrusted import MAX_ROW, small_text
 
 _SHARE = 0.2  # of the mix, for a style that --personas or --like add
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
@@ -32,15 +34,38 @@ _RECIPES_OF = {  # of options of some recipes only
     **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
     **dict.fromkeys(
-        ("chunk_critic", "critic", "guided", "language", "max_rank", "panel", "parser"), tuple(RECIPES)[:-1]
+        ("chunk_critic", "critic", "guided", "language", "max_rank", "panel", "parser"),
+        tuple(RECIPES)[:-1],
     ),
 }
 # What guided writers know nothing of.
 _FREE = ("about", "kinds", "personas", "like", "panel", "answers", "language")
 # What two calls on one folder may differ in; documents and models are compared by their content.
 _NOT_COMPARED = {
-    *("documents", "chunks", "out", "size", "lm", "critic_lm", "embedder", "compiled", "workers", "timeout", "retries"),
-    *("budget_calls", "budget_tokens", "price", "engine", "track", "track_texts", "tracking", "verbose", "quiet"),
+    *(
+        "documents",
+        "chunks",
+        "out",
+        "size",
+        "lm",
+        "critic_lm",
+        "embedder",
+        "compiled",
+        "workers",
+        "timeout",
+        "retries",
+    ),
+    *(
+        "budget_calls",
+        "budget_tokens",
+        "price",
+        "engine",
+        "track",
+        "track_texts",
+        "tracking",
+        "verbose",
+        "quiet",
+    ),
     *("exclude", "questions", "trace"),
 }
 
@@ -57,7 +82,9 @@ def parse_mix(value: Any) -> Any:
     for part in value.split(","):
         name, sign, weight = (piece.strip() for piece in part.partition("="))
         if not sign or name in weights:
-            raise ValueError(f"{part.strip()!r} is not of the form NAME=WEIGHT, each name once, such as simple=2")
+            raise ValueError(
+                f"{part.strip()!r} is not of the form NAME=WEIGHT, each name once, such as simple=2"
+            )
         try:
             weights[name] = float(weight)
         except ValueError:
@@ -66,22 +93,32 @@ def parse_mix(value: Any) -> Any:
 
 
 def _read_texts(value: Any) -> Any:
-    """Return texts, those in .txt files (one a line) among them; other types are left to the field."""
+    """Return texts, also those in .txt files (one a line); other types are left to the field."""
     given = [value] if isinstance(value, str | Path) else value
-    if not isinstance(given, list | tuple) or not all(isinstance(each, str | Path) for each in given):
+    if not isinstance(given, list | tuple) or not all(
+        isinstance(each, str | Path) for each in given
+    ):
         return value
-    texts = [small_text(Path(each).expanduser(), MAX_ROW) if str(each).endswith(".txt") else each for each in given]
+    texts = [
+        small_text(Path(each).expanduser(), MAX_ROW) if str(each).endswith(".txt") else each
+        for each in given
+    ]
     lines = (" ".join(line.split()) for text in texts for line in str(text).split("\n"))
     found = tuple(dict.fromkeys(filter(None, lines)))
-    if len(found) > _MOST_LINES or any(len(text) > _LONGEST or _CONTROL.search(text) for text in found):
-        raise ValueError(f"give at most {_MOST_LINES:,} lines of plain text of at most {_LONGEST} characters")
+    if len(found) > _MOST_LINES or any(
+        len(text) > _LONGEST or _CONTROL.search(text) for text in found
+    ):
+        raise ValueError(
+            f"give at most {_MOST_LINES:,} lines of plain text of at most {_LONGEST} characters"
+        )
     if given and not found:
         raise ValueError("is empty; write one text a line")
     return found
 
 
 def prices(text: str) -> tuple[float, float]:
-    """Return the prices of a million prompt tokens and a million generated tokens, from a text such as ``0.5,1.5``.
+    """Return the prices of a million prompt tokens and a million generated tokens, from a text such
+    as ``0.5,1.5``.
 
     Raises:
         ValueError: the text has another form, or a number is negative or too large.
@@ -91,7 +128,9 @@ def prices(text: str) -> tuple[float, float]:
     except ValueError:
         prompt = generated = -1.0
     if not (0 <= prompt <= _DEAREST and 0 <= generated <= _DEAREST):
-        raise ValueError("give the prices of a million prompt and generated tokens, such as 0.5,1.5")
+        raise ValueError(
+            "give the prices of a million prompt and generated tokens, such as 0.5,1.5"
+        )
     return prompt, generated
 
 
@@ -104,24 +143,34 @@ class GenerateOptions(CorpusOptions):
 
     out: Path = option(..., "The folder of the run.", metavar="RUN")
     size: int | None = option(
-        None, "How many samples to make.", shown="20; roundtrip: one for each chunk; given: all", ge=1
+        None,
+        "How many samples to make.",
+        shown="20; roundtrip: one for each chunk; given: all",
+        ge=1,
     )
     questions: Path | None = option(
         None,
-        "Your own questions, to be answered: a .txt file of one a line, or .csv or .jsonl with `question`.",
+        "Your own questions, to be answered: a .txt file of one a line, or .csv or .jsonl with"
+        " `question`.",
         metavar="FILE",
     )
-    recipe: str = option("evolved", f"The program that makes the samples: {', '.join(RECIPES)}.", metavar="NAME")
+    recipe: str = option(
+        "evolved", f"The program that makes the samples: {', '.join(RECIPES)}.", metavar="NAME"
+    )
     lm: str = option(
         DEFAULT_LM,
-        "The language model: a name from `groundset models list`, a .gguf file, hf/<owner>/<repo>/<file>.gguf, "
-        "openai/<model>@<base url> or provider/model.",
+        "The language model: a name from `groundset models list`, a .gguf file,"
+        " hf/<owner>/<repo>/<file>.gguf, openai/<model>@<base url> or provider/model.",
         metavar="MODEL",
         shown=f"{DEFAULT_LM}; given: {JUDGE_LM}",
         min_length=1,
     )
     critic_lm: str | None = option(
-        None, "Another language model for judge, compare and review.", metavar="MODEL", shown="--lm", min_length=1
+        None,
+        "Another language model for judge, compare and review.",
+        metavar="MODEL",
+        shown="--lm",
+        min_length=1,
     )
     guided: bool | None = option(
         None,
@@ -134,7 +183,9 @@ class GenerateOptions(CorpusOptions):
         shown="lm; head for guided models",
     )
     chunk_critic: Literal["head", "lm"] = option("head", "What judges chunks.")
-    panel: bool = option(False, "Three reviewers must approve each question with its answer, by majority.")
+    panel: bool = option(
+        False, "Three reviewers must approve each question with its answer, by majority."
+    )
     mix: _Weights = option(
         {},
         f"Forms of question by weight: {', '.join((*EVOLUTIONS, *STYLES))}.",
@@ -149,50 +200,89 @@ class GenerateOptions(CorpusOptions):
         shown=",".join(f"{name}={weight:g}" for name, weight in KINDS.items()),
     )
     about: str = option(
-        "", "One sentence on what the documents are and who asks, for writer and judge.", metavar="TEXT", max_length=500
+        "",
+        "One sentence on what the documents are and who asks, for writer and judge.",
+        metavar="TEXT",
+        max_length=500,
     )
-    answers: Literal["short", "open"] = option("short", "A few words, or one to three whole sentences.")
+    answers: Literal["short", "open"] = option(
+        "short", "A few words, or one to three whole sentences."
+    )
     personas: _Texts = option(
-        (), "Who asks, for the form persona: a text, or a .txt file of one a line. Repeatable.", metavar="TEXT|FILE"
+        (),
+        "Who asks, for the form persona: a text, or a .txt file of one a line. Repeatable.",
+        metavar="TEXT|FILE",
     )
-    like: _Texts = option((), "A .txt file of your own queries, a line each, for the form like.", metavar="FILE")
+    like: _Texts = option(
+        (), "A .txt file of your own queries, a line each, for the form like.", metavar="FILE"
+    )
     language: str | None = option(
-        None, "The language of questions: an ISO 639-1 code.", metavar="CODE", shown="that of each chunk"
+        None,
+        "The language of questions: an ISO 639-1 code.",
+        metavar="CODE",
+        shown="that of each chunk",
     )
-    compiled: str = option("shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH")
+    compiled: str = option(
+        "shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH"
+    )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1)
-    parser: str = option(DEFAULT_PARSER, "The spaCy model of guided writing.", metavar="MODEL", min_length=1)
+    parser: str = option(
+        DEFAULT_PARSER, "The spaCy model of guided writing.", metavar="MODEL", min_length=1
+    )
     max_rank: int | None = option(
         None,
-        "A search for the question must rank its chunks at least this high; 0 only records the rank.",
+        "A search for the question must rank its chunks at least this high; 0 only records the"
+        " rank.",
         shown="0; for guided models 5",
         ge=0,
     )
     min_chunks: int = option(2, "Fewest chunks of a question about several.", ge=2, le=6)
     max_chunks: int = option(3, "Most chunks of a question about several.", ge=2, le=6)
-    across_documents: bool = option(False, "Take the chunks of such a question from different documents.")
-    clues: int = option(3, "Clues of a chunk, each searched for in an attempt of its own.", ge=1, le=5)
+    across_documents: bool = option(
+        False, "Take the chunks of such a question from different documents."
+    )
+    clues: int = option(
+        3, "Clues of a chunk, each searched for in an attempt of its own.", ge=1, le=5
+    )
     top_k: int = option(3, "Chunks that the search for a clue returns.", ge=1, le=20)
     profile_file: Path | None = option(
-        None, "A JSON file of dimensions of profiles with their values.", metavar="FILE", shown="four dimensions"
+        None,
+        "A JSON file of dimensions of profiles with their values.",
+        metavar="FILE",
+        shown="four dimensions",
     )
-    profiles: int = option(3, "Profiles to suggest for each clue; the first good question is kept.", ge=1, le=10)
+    profiles: int = option(
+        3, "Profiles to suggest for each clue; the first good question is kept.", ge=1, le=10
+    )
     seed: int = option(0, "Seed of the order of chunks.", ge=0)
     workers: int = option(
-        1, "Parallel attempts. With 1, a local model makes the same run again, to the byte.", ge=1, le=_MAX_WORKERS
+        1,
+        "Parallel attempts. With 1, a local model makes the same run again, to the byte.",
+        ge=1,
+        le=_MAX_WORKERS,
     )
     timeout: float = option(600.0, "Seconds to wait for an answer of a server.", gt=0, le=86_400)
     retries: int = option(2, "How often a failed request to a server is sent again.", ge=0, le=1000)
-    budget_calls: int | None = option(None, "End the run after this many calls; a larger budget goes on.", ge=1)
-    budget_tokens: int | None = option(None, "The same for tokens; calls in flight may exceed it.", ge=1)
+    budget_calls: int | None = option(
+        None, "End the run after this many calls; a larger budget goes on.", ge=1
+    )
+    budget_tokens: int | None = option(
+        None, "The same for tokens; calls in flight may exceed it.", ge=1
+    )
     price: str | None = option(
-        None, "Prices of a million prompt and generated tokens, such as 0.5,1.5, to show costs.", metavar="IN,OUT"
+        None,
+        "Prices of a million prompt and generated tokens, such as 0.5,1.5, to show costs.",
+        metavar="IN,OUT",
     )
     engine: str = option("local", "Where chunks are prepared: local, ray, or ray=ADDRESS.")
     track: bool = option(True, "Log the run in MLflow.")
-    trace: bool = option(False, "Also log each attempt in MLflow, as a trace of its steps and calls.")
+    trace: bool = option(
+        False, "Also log each attempt in MLflow, as a trace of its steps and calls."
+    )
     track_texts: bool = option(False, "Also send samples with their passages to a tracking server.")
-    tracking: str | None = option(None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own")
+    tracking: str | None = option(
+        None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own"
+    )
     quiet: bool = option(False, "Print errors only.", short="-q")
 
     @field_validator("mix", "kinds")
@@ -202,7 +292,9 @@ class GenerateOptions(CorpusOptions):
         if unknown := [name for name in value if name not in known]:
             raise ValueError(f"there is no {unknown[0]}; there are {', '.join(known)}")
         weights = (value if info.field_name == "mix" else {**KINDS, **value}) if value else {"": 1}
-        if not all(0 <= weight < math.inf for weight in weights.values()) or not sum(weights.values()):
+        if not all(0 <= weight < math.inf for weight in weights.values()) or not sum(
+            weights.values()
+        ):
             raise ValueError("weights must be 0 or more, and one of them above 0")
         return value
 
@@ -222,20 +314,33 @@ class GenerateOptions(CorpusOptions):
     def _of_questions(cls, values: dict[str, Any]) -> dict[str, Any]:
         if not values.get("questions"):
             return values
-        judges = values.get("critic_lm") or values.get("lm") or JUDGE_LM  # nothing is written: one model is enough
+        judges = (
+            values.get("critic_lm") or values.get("lm") or JUDGE_LM
+        )  # nothing is written: one model is enough
         return {"recipe": GIVEN, **values, "lm": judges, "critic_lm": None}
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         if (self.recipe == GIVEN) != (self.questions is not None):
-            wanted = "name the file of your questions" if self.recipe == GIVEN else "leave out one of both"
-            raise ValueError(f"--recipe {self.recipe} {'with' if self.questions else 'without'} --questions: {wanted}")
+            wanted = (
+                "name the file of your questions"
+                if self.recipe == GIVEN
+                else "leave out one of both"
+            )
+            raise ValueError(
+                f"--recipe {self.recipe} {'with' if self.questions else 'without'} --questions:"
+                f" {wanted}"
+            )
         for name in self.model_fields_set & _RECIPES_OF.keys():
             if self.recipe not in (known := _RECIPES_OF[name]):
                 spelled = option_name(type(self), name)
-                raise ValueError(f"{spelled} is not for the recipe {self.recipe}, but for {', '.join(known)}")
+                raise ValueError(
+                    f"{spelled} is not for the recipe {self.recipe}, but for {', '.join(known)}"
+                )
         if self.max_chunks < self.min_chunks:
-            raise ValueError(f"--max-chunks {self.max_chunks} is less than --min-chunks {self.min_chunks}")
+            raise ValueError(
+                f"--max-chunks {self.max_chunks} is less than --min-chunks {self.min_chunks}"
+            )
         if not (self.documents or self.chunks):
             raise ValueError("no documents: name files or folders, or --chunks FILE")
         return self
@@ -246,34 +351,50 @@ class GenerateOptions(CorpusOptions):
         return RECIPES[self.recipe]
 
     def resolved(self, guided: bool, *, small: bool = False) -> Self:
-        """Return the options with the defaults of the recipe and of a model, which may be small, or guided.
+        """Return the options with the defaults of the recipe and of a model, which may be small, or
+        guided.
 
         Raises:
-            InputError: a guided model cannot do what an option wants, or options do not go together.
+            InputError: a guided model cannot do what an option wants, or options do not go
+                together.
         """
         spelled = {name: option_name(type(self), name) for name in self.model_fields_set}
         refused = [spelled[name] for name in _FREE if name in spelled]
         refused += [f"--recipe {self.recipe}"] if self.recipe in ("multi", PROFILED) else []
         refused += ["--critic lm"] if self.critic == "lm" else []
         if guided and refused:
-            raise InputError(f"{refused[0]}: a guided model cannot; take a larger --lm, or --no-guided")
+            raise InputError(
+                f"{refused[0]}: a guided model cannot; take a larger --lm, or --no-guided"
+            )
         known = (SIMPLE,) if guided else self.row.forms
         if others := [name for name, weight in self.mix.items() if weight and name not in known]:
-            why = "a guided model; take a larger --lm, or --no-guided" if guided else f"--recipe {self.recipe}"
+            why = (
+                "a guided model; take a larger --lm, or --no-guided"
+                if guided
+                else f"--recipe {self.recipe}"
+            )
             raise InputError(f"--mix {others[0]}: there is only {', '.join(known)} for {why}")
-        used = {name: _SHARE for name, texts in ((PERSONA, self.personas), (LIKE, self.like)) if texts}
+        used = {
+            name: _SHARE for name, texts in ((PERSONA, self.personas), (LIKE, self.like)) if texts
+        }
         is_direct = guided or (small and SIMPLE in self.row.mix)
         mix = self.mix or {**({SIMPLE: 1} if is_direct else self.row.mix), **used}
         for name, spelling in ((PERSONA, "--personas"), (LIKE, "--like")):
             if name in used and not mix.get(name):
-                raise InputError(f"{spelling}: add {name}=WEIGHT to --mix, or leave one of both out")
+                raise InputError(
+                    f"{spelling}: add {name}=WEIGHT to --mix, or leave one of both out"
+                )
         if mix.get(LIKE) and not self.like:
             raise InputError("--mix like: name a file of your own queries with --like")
         rank = _GUIDED_RANK if guided and self.recipe != "roundtrip" else 0
         return self.model_copy(
             update={
                 "guided": guided,
-                "mix": {name: float(mix[name]) for name in (*EVOLUTIONS, *STYLES, PROFILED) if mix.get(name)},
+                "mix": {
+                    name: float(mix[name])
+                    for name in (*EVOLUTIONS, *STYLES, PROFILED)
+                    if mix.get(name)
+                },
                 "kinds": {**KINDS, **self.kinds},
                 "critic": self.critic or ("head" if guided else "lm"),
                 "max_rank": rank if self.max_rank is None else self.max_rank,
@@ -292,13 +413,16 @@ class GenerateOptions(CorpusOptions):
 class CommandOptions(GenerateOptions):
     """Make an evaluation set of questions, contexts and answers from documents.
 
-    Writes samples.jsonl, rejects.jsonl, run.json and run.sqlite to RUN. Ctrl-C stops cleanly, and the same command goes
-    on with a stopped or killed run; a larger --size adds samples. Exit status: 0 all samples were made, 3 fewer were
-    possible or a budget ended the run, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
+    Writes samples.jsonl, rejects.jsonl, run.json and run.sqlite to RUN. Ctrl-C stops cleanly, and
+    the same command goes on with a stopped or killed run; a larger --size adds samples. Exit
+    status: 0 all samples were made, 3 fewer were possible or a budget ended the run, 2 the input or
+    an option is wrong, 130 interrupted, 1 anything else.
     """
 
     out: Path = option(None, "The folder of the run; --dry-run needs none.", metavar="RUN")
-    dry_run: bool = option(False, "Say what the run would read, ask and cost, without a language model; write nothing.")
+    dry_run: bool = option(
+        False, "Say what the run would read, ask and cost, without a language model; write nothing."
+    )
 
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
@@ -312,8 +436,9 @@ class PythonOptions(GenerateOptions):
 
     texts: tuple[str | dict[str, Any], ...] = option(
         (),
-        "Passages to ask about as they are, instead of chunks: texts, or mappings with `text` and perhaps `title`, "
-        "`headings` and `doc_id`. They are kept in a file beside the run, OUT.texts.jsonl.",
+        "Passages to ask about as they are, instead of chunks: texts, or mappings with `text` and"
+        " perhaps `title`, `headings` and `doc_id`. They are kept in a file beside the run,"
+        " OUT.texts.jsonl.",
     )
 
     @model_validator(mode="before")
@@ -339,10 +464,12 @@ def generate(options: CommandOptions) -> int:
 
 
 def make(options: PythonOptions) -> Run:
-    """Make an evaluation set of questions, contexts and answers from documents, or from passages as texts.
+    """Make an evaluation set of questions, contexts and answers from documents, or from passages as
+    texts.
 
-    The run is a folder; the same call goes on with one that was stopped or killed, and returns a finished one at once.
-    A run with fewer samples than requested is no error: ``status`` and ``record["reason"]`` say why.
+    The run is a folder; the same call goes on with one that was stopped or killed, and returns a
+    finished one at once. A run with fewer samples than requested is no error: ``status`` and
+    ``record["reason"]`` say why.
 
     Raises:
         InputError: the input, an option or the folder is wrong; the message names it.
@@ -352,7 +479,12 @@ def make(options: PythonOptions) -> Run:
 
     if options.texts and options.chunks:
         rows = [{"text": each} if isinstance(each, str) else each for each in options.texts]
-        names = [hashlib.sha256(repr(sorted(row.items())).encode("utf-8", "replace")).hexdigest()[:16] for row in rows]
-        named = ({"chunk_id": name, "doc_id": name, **row} for name, row in zip(names, rows, strict=True))
+        names = [
+            hashlib.sha256(repr(sorted(row.items())).encode("utf-8", "replace")).hexdigest()[:16]
+            for row in rows
+        ]
+        named = (
+            {"chunk_id": name, "doc_id": name, **row} for name, row in zip(names, rows, strict=True)
+        )
         write_rows(options.chunks, named)
     return make_run(GenerateOptions(**options.model_dump(exclude={"texts"}, exclude_unset=True)))

@@ -1,7 +1,9 @@
-"""The plan of a run: which attempt comes next, from what was accepted and what is in flight, and on which chunks.
+"""The plan of a run: which attempt comes next, from what was accepted and what is in flight, and on
+which chunks.
 
-Finished attempts are never made again: a plan takes them in with :meth:`Plan.record`, whether they were made just now
-or by an earlier process. With one attempt at a time the plan is a function of the finished ones alone.
+Finished attempts are never made again: a plan takes them in with :meth:`Plan.record`, whether they
+were made just now or by an earlier process. With one attempt at a time the plan is a function of
+the finished ones alone.
 """
 
 import hashlib
@@ -11,13 +13,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from groundset.programs.forms import (
+    CONVERSATION,
+    EVOLUTIONS,
+    KINDS,
+    MULTI,
+    SIMPLE,
+    STYLES,
+    UNANSWERABLE,
+)
+from groundset.programs.languages import LANGUAGES, language_of
+from groundset.programs.text import NAME, tokens
+from groundset.programs.types import Chunk, Hit
 from groundset.run.store import Attempt, State
-from programs.forms import CONVERSATION, EVOLUTIONS, KINDS, MULTI, SIMPLE, STYLES, UNANSWERABLE
-from programs.languages import LANGUAGES, language_of
-from programs.text import NAME, tokens
-from programs.types import Chunk, Hit
 
-_ALONE = frozenset({*STYLES, MULTI, UNANSWERABLE, CONVERSATION})  # forms that no other can take the place of
+_ALONE = frozenset(
+    {*STYLES, MULTI, UNANSWERABLE, CONVERSATION}
+)  # forms that no other can take the place of
 _FROM_SIMPLE = frozenset({SIMPLE, CONVERSATION, *STYLES})
 
 _ALIKE, _COPY = 0.5, 0.9  # cosine similarities of chunks that are asked about together
@@ -25,7 +37,9 @@ _TRIES = 4  # attempts for each sample of a form; then simple questions take its
 _NEAR = 20  # nearest chunks that are considered
 _SHORTEST = 200  # characters of a text that tells something; title pages have less
 _COMMONEST = 6  # chunks that a rare name occurs in, at most
-_NAMES = re.compile(rf"(?<![.!?:\n] )(?<!^)(?<!\n)\b{NAME}(?: {NAME})*")  # not the first word of a sentence
+_NAMES = re.compile(
+    rf"(?<![.!?:\n] )(?<!^)(?<!\n)\b{NAME}(?: {NAME})*"
+)  # not the first word of a sentence
 _SHORTEST_NAME = 4
 
 Partners = Callable[[str], Sequence[Sequence[str]]]
@@ -60,17 +74,23 @@ class Plan:
         seed: int = 0,
         rounds: int = 1,  # how often a chunk is visited at most
         once: bool = False,  # a chunk with a good question is not visited again
-        partners: Partners = lambda _: (),  # groups of other chunks for a question about several, the best first
+        # groups of other chunks for a question about several, the best first
+        partners: Partners = lambda _: (),
     ) -> None:
         """Begin with nothing made."""
         self.size = size
         self._passages, self._seed, self._once, self._partners = passages, seed, once, partners
         self._quotas = {name: share for name, share in quotas(size, mix).items() if mix[name]}
         self._kinds = {name: weight for name, weight in kinds.items() if weight}
-        self._rounds: list[dict[str, None]] = [dict.fromkeys(passages), *({} for _ in range(rounds - 1))]
+        self._rounds: list[dict[str, None]] = [
+            dict.fromkeys(passages),
+            *({} for _ in range(rounds - 1)),
+        ]
         self._visits: Counter[str] = Counter()
         self._asked: dict[str, list[str]] = defaultdict(list)
-        self._done: dict[str, set[str]] = defaultdict(set)  # forms that nothing more can be asked in
+        self._done: dict[str, set[str]] = defaultdict(
+            set
+        )  # forms that nothing more can be asked in
         self._groups: set[frozenset[str]] = set()
         self._flying: dict[int, Task] = {}
         self._tried: Counter[str] = Counter()
@@ -97,7 +117,9 @@ class Plan:
             if self.missing <= self.in_flight * self._share_good:
                 return None
             # Quotas hold in the first round. What the documents do not yield then is made simple.
-            for chunks in self._rounds[:1] if SIMPLE in self._quotas and not beyond else self._rounds:
+            for chunks in (
+                self._rounds[:1] if SIMPLE in self._quotas and not beyond else self._rounds
+            ):
                 for chunk_id in chunks:
                     if task := self._task(chunk_id, beyond):
                         del chunks[chunk_id]
@@ -146,7 +168,9 @@ class Plan:
         return promoted
 
     def _promote(self, beyond: bool) -> None:
-        """Accept surplus questions that there is room for; ``beyond`` their quotas if nothing else can be asked."""
+        """Accept surplus questions that there is room for; ``beyond`` their quotas if nothing else
+        can be asked.
+        """
         for number, evolution in list(self._surplus.items()):
             if self.state_of(evolution, beyond=beyond) == "accepted":
                 self.accepted[evolution] += 1
@@ -173,17 +197,25 @@ class Plan:
         return Task(
             number=number,
             chunks=tuple(chunks),
-            wanted=(first,) if first in _ALONE else tuple(name for name in wanted if name not in _ALONE),
+            wanted=(first,)
+            if first in _ALONE
+            else tuple(name for name in wanted if name not in _ALONE),
             kinds=tuple(sorted(self._kinds, key=self._kind_missing, reverse=True)),
-            asked=tuple(dict.fromkeys(question for each in chunks for question in self._asked[each])),
+            asked=tuple(
+                dict.fromkeys(question for each in chunks for question in self._asked[each])
+            ),
             turn=turn,
-            seed=int(hashlib.sha256(f"{self._seed} {chunk_id} {turn}".encode()).hexdigest()[:8], 16),
+            seed=int(
+                hashlib.sha256(f"{self._seed} {chunk_id} {turn}".encode()).hexdigest()[:8], 16
+            ),
             is_last=turn + 1 >= len(self._rounds),
             beyond=beyond,
         )
 
     def _wanted(self, chunk_id: str, beyond: bool) -> list[str]:
-        """Return the forms that can be asked about a chunk, the one with the most missing per attempt first."""
+        """Return the forms that can be asked about a chunk, the one with the most missing per
+        attempt first.
+        """
         flying = Counter(task.wanted[0] for task in self._flying.values())
 
         def missing(name: str) -> float:
@@ -194,7 +226,11 @@ class Plan:
             for name in self._quotas
             if (missing(name) > 0 or (beyond and name == SIMPLE))
             and name not in self._done[chunk_id]
-            and (name == SIMPLE or SIMPLE not in self._quotas or self._tried[name] < _TRIES * self._quotas[name])
+            and (
+                name == SIMPLE
+                or SIMPLE not in self._quotas
+                or self._tried[name] < _TRIES * self._quotas[name]
+            )
             and (name not in EVOLUTIONS or EVOLUTIONS[name].applies(self._passages[chunk_id]))
         ]
         return sorted(names, key=lambda name: missing(name) / (1 + self._tried[name]), reverse=True)
@@ -202,7 +238,11 @@ class Plan:
     def _kind_missing(self, kind: str) -> float:
         share = self._kinds[kind] / sum(self._kinds.values())
         flying = sum(task.kinds[:1] == (kind,) for task in self._flying.values())
-        return share * (self._asked_kinds.total() + self.in_flight + 1) - self._asked_kinds[kind] - flying
+        return (
+            share * (self._asked_kinds.total() + self.in_flight + 1)
+            - self._asked_kinds[kind]
+            - flying
+        )
 
     def _count(self, number: int, chunks: Sequence[str], wanted: Sequence[str]) -> None:
         self._number = max(self._number, number)
@@ -210,7 +250,9 @@ class Plan:
         self._tried.update(wanted[:1])
 
     def _exhaust(self, attempt: Attempt) -> None:
-        """Note that nothing more can be asked of the chunks of an attempt, in the forms that it could have taken."""
+        """Note that nothing more can be asked of the chunks of an attempt, in the forms that it
+        could have taken.
+        """
         first, wanted = attempt.chunks[0], set(attempt.wanted)
         refused = [reject.chunk_id for reject in attempt.result.rejects if reject.step == "chunk"]
         for chunk_id in refused:
@@ -233,9 +275,10 @@ def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:
 class Pairs:
     """Finds the chunks that a question about several can be asked about.
 
-    They are alike (by their embeddings) but tell different things: neither neighbours in a document nor near-copies,
-    and no title pages. Those that share a rare name come first, since one describes what the other tells of (a bridge);
-    then those under like headings, which can be compared.
+    They are alike (by their embeddings) but tell different things: neither neighbours in a document
+    nor near-copies, and no title pages. Those that share a rare name come first, since one
+    describes what the other tells of (a bridge); then those under like headings, which can be
+    compared.
     """
 
     def __init__(
@@ -247,7 +290,9 @@ class Pairs:
         sizes: tuple[int, int] = (2, 2),
         across_documents: bool = False,
     ) -> None:
-        """Look at all chunks of a run, in the order of the documents; ``sizes`` are the fewest and most of a group."""
+        """Look at all chunks of a run, in the order of the documents; ``sizes`` are the fewest and
+        most of a group.
+        """
         self._chunks, self._nearest, self._is_usable = chunks, nearest, is_usable
         self._sizes, self._across = sizes, across_documents
         self._places = {chunk_id: place for place, chunk_id in enumerate(chunks)}
@@ -272,7 +317,9 @@ class Pairs:
         for hit in self._nearest(chunk_id, _NEAR):
             other = self._chunks[hit.chunk_id]
             is_apart = _ALIKE <= hit.similarity < _COPY and self._fit(chunk_id, hit.chunk_id)
-            is_alike = len(other.text) >= _SHORTEST and language_of(other.text) == language_of(chunk.text)
+            is_alike = len(other.text) >= _SHORTEST and language_of(other.text) == language_of(
+                chunk.text
+            )
             if is_apart and is_alike and self._is_usable(other):
                 bridged = bool(self._names[chunk_id] & self._names[hit.chunk_id])
                 compared = bool(_heading(chunk) & _heading(other))

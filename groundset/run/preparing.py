@@ -1,4 +1,6 @@
-"""Chunks are embedded, and judged by a head, beside the first attempts: in the order in which they are asked about."""
+"""Chunks are embedded, and judged by a head, beside the first attempts: in the order in which they
+are asked about.
+"""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -9,13 +11,13 @@ import numpy as np
 from groundset.corpus.corpus import Corpus
 from groundset.corpus.prepare import prepare_batches
 from groundset.printing import Progress
+from groundset.programs.heads import HeadJudge
+from groundset.programs.outcome import Verdict
+from groundset.programs.types import Chunk, Hit
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.index import Index
 from groundset.run.run import read_vectors, write_vectors
 from groundset.run.store import Store
-from programs.heads import HeadJudge
-from programs.outcome import Verdict
-from programs.types import Chunk, Hit
 
 _TICK_SECONDS = 0.25
 _Part = TypeVar("_Part")
@@ -24,7 +26,8 @@ _Part = TypeVar("_Part")
 class Preparing:
     """Prepares the chunks of a run in a thread; who needs what is not ready waits for it.
 
-    That a search waits for all chunks keeps a run with one worker the same, however long preparing takes.
+    That a search waits for all chunks keeps a run with one worker the same, however long preparing
+    takes.
     """
 
     def __init__(
@@ -40,8 +43,9 @@ class Preparing:
     ) -> None:
         """Begin to prepare, unless an earlier process has.
 
-        ``order`` has the places of the chunks in the order in which they are asked about; ``store`` keeps what the head
-        decides; ``check`` is called while something is waited for, and raises if the run stops.
+        ``order`` has the places of the chunks in the order in which they are asked about; ``store``
+        keeps what the head decides; ``check`` is called while something is waited for, and raises
+        if the run stops.
         """
         self._corpus, self.embedder, self._head = corpus, embedder, head
         self._store, self._progress, self._check = store, progress, check
@@ -51,7 +55,9 @@ class Preparing:
         self._error: BaseException | None = None
         if (stored := store.meta("verdicts")) is not None:
             self._verdicts = {chunk_id: Verdict(*values) for chunk_id, values in stored.items()}
-            self._index = Index(read_vectors(store.path.parent, len(corpus.chunks)), corpus.chunks, embedder)
+            self._index = Index(
+                read_vectors(store.path.parent, len(corpus.chunks)), corpus.chunks, embedder
+            )
         else:
             threading.Thread(target=self._prepare, args=(order, engine), daemon=True).start()
 
@@ -80,7 +86,9 @@ class Preparing:
         chunks = self._corpus.chunks
         vectors = np.zeros((len(chunks), self.embedder.dimension), dtype=np.float32)
         try:
-            for batch in prepare_batches(self._corpus, self.embedder, self._head, order, engine=engine):
+            for batch in prepare_batches(
+                self._corpus, self.embedder, self._head, order, engine=engine
+            ):
                 vectors[batch.places] = batch.vectors
                 ids = (chunks[place].chunk_id for place in batch.places)
                 self._progress.advance(len(batch.places))

@@ -1,17 +1,19 @@
-"""Recipes: the programs that make samples, as users pick them with ``--recipe``. To add one, add a row."""
+"""Recipes: the programs that make samples, as users pick them with ``--recipe``. To add one, add a
+row.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from groundset.files import data_path
-from programs.forms import EVOLUTIONS, MULTI, SIMPLE, STYLES
+from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE, STYLES
 
 if TYPE_CHECKING:
     import dspy
 
+    from groundset.programs.recipe import Search
     from groundset.run.options import GenerateOptions
-    from programs.recipe import Search
 
 PROFILED, GIVEN = "profiled", "given"
 
@@ -19,13 +21,16 @@ PROFILED, GIVEN = "profiled", "given"
 class Recipe(NamedTuple):
     """One row of the table.
 
-    ``build`` returns the programs by the kind of attempt: ``one`` chunk, ``several``, a ``clue`` of a chunk, or a
-    ``given`` question. It gets the options with their defaults resolved, and the search of passages.
+    ``build`` returns the programs by the kind of attempt: ``one`` chunk, ``several``, a ``clue`` of
+    a chunk, or a ``given`` question. It gets the options with their defaults resolved, and the
+    search of passages.
     """
 
     build: "Callable[[GenerateOptions, Search], dict[str, dspy.Module]]"
     forms: tuple[str, ...] = (*EVOLUTIONS, *STYLES)  # that --mix can choose from
-    mix: Mapping[str, float] = MappingProxyType({SIMPLE: 0.6, "reasoning": 0.15, "conditional": 0.15, MULTI: 0.1})
+    mix: Mapping[str, float] = MappingProxyType(
+        {SIMPLE: 0.6, "reasoning": 0.15, "conditional": 0.15, MULTI: 0.1}
+    )
     rounds: int = 6  # how often a chunk is visited at most
     once: bool = False  # a chunk with a good question is not visited again
     size: int | None = 20  # the default of --size; None for one sample of each chunk
@@ -35,13 +40,13 @@ class Recipe(NamedTuple):
 
 
 def _one(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from programs.onechunk import OneChunk
+    from groundset.programs.onechunk import OneChunk
 
     return {"one": OneChunk(search, panel=options.panel, about=options.about)}
 
 
 def _several(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from programs.chunks import SeveralChunks
+    from groundset.programs.chunks import SeveralChunks
 
     return {"several": SeveralChunks(search, panel=options.panel, about=options.about)}
 
@@ -51,7 +56,7 @@ def _evolved(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Mo
 
 
 def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from programs.profiled import Profiled, read_profiles
+    from groundset.programs.profiled import Profiled, read_profiles
 
     table = read_profiles(options.profile_file or data_path("profiles", "default.json"))
     limits = {"clues": options.clues, "top_k": options.top_k, "profiles": options.profiles}
@@ -59,7 +64,7 @@ def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.M
 
 
 def _given(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from programs.given import Given
+    from groundset.programs.given import Given
 
     return {GIVEN: Given(search, about=options.about)}
 
@@ -69,6 +74,15 @@ RECIPES: Mapping[str, Recipe] = {
     "single": Recipe(_one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
     "multi": Recipe(_several, (MULTI,), {MULTI: 1}),
     PROFILED: Recipe(_profiled, (PROFILED,), {PROFILED: 1}, rounds=5, merge=3),
-    "roundtrip": Recipe(_one, (SIMPLE,), {SIMPLE: 1}, rounds=3, once=True, size=None, judges_chunks=False, keeps=True),
+    "roundtrip": Recipe(
+        _one,
+        (SIMPLE,),
+        {SIMPLE: 1},
+        rounds=3,
+        once=True,
+        size=None,
+        judges_chunks=False,
+        keeps=True,
+    ),
     GIVEN: Recipe(_given, (SIMPLE,), {SIMPLE: 1}, size=None, judges_chunks=False),
 }

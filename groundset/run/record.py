@@ -1,4 +1,6 @@
-"""What is derived from the database of a run: its files for readers, and the lines that it ends with."""
+"""What is derived from the database of a run: its files for readers, and the lines that it ends
+with.
+"""
 
 import platform
 import shlex
@@ -12,26 +14,37 @@ from typing import TYPE_CHECKING, Any
 from groundset import __version__
 from groundset.files import json_line, json_text, write_rows, write_text
 from groundset.printing import counted, duration
+from groundset.programs.errors import InputError
+from groundset.programs.types import Reject, Sample
+from groundset.programs.untrusted import numbered_lines
 from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, Store
-from programs.errors import InputError
-from programs.types import Reject, Sample
-from programs.untrusted import numbered_lines
 
 if TYPE_CHECKING:
     from groundset.run.run import Run
 
-_LIBRARIES = ("dspy", "faiss-cpu", "numpy", "pydantic", "sentence-transformers", "torch", "xllamacpp")
+_LIBRARIES = (
+    "dspy",
+    "faiss-cpu",
+    "numpy",
+    "pydantic",
+    "sentence-transformers",
+    "torch",
+    "xllamacpp",
+)
 _REASONS = 3  # of each step
 
 
 def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     """Return the content of ``run.json``.
 
-    What shaped the run (``configuration``, ``models``, ``compiled``, ``versions``) stands as it was written when the
-    run began. ``counts`` has, by step, how often it was tried and how many candidates it refused. ``call_seconds`` is
-    the time of all calls, ``seconds`` that of the run.
+    What shaped the run (``configuration``, ``models``, ``compiled``, ``versions``) stands as it was
+    written when the run began. ``counts`` has, by step, how often it was tried and how many
+    candidates it refused. ``call_seconds`` is the time of all calls, ``seconds`` that of the run.
     """
-    samples, rejects = accepted(attempts), [reject for attempt in attempts for reject in attempt.result.rejects]
+    samples, rejects = (
+        accepted(attempts),
+        [reject for attempt in attempts for reject in attempt.result.rejects],
+    )
     usage, price = store.usage(), store.meta("price")
     record = {
         "status": store.meta("status") or "running",
@@ -40,31 +53,48 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
         "attempts": len(attempts),
         "surplus": sum(attempt.state == "surplus" for attempt in attempts),
         "counts": _step_counts(attempts),
-        **{name: usage[name] for name in ("calls", "prompt_tokens", "cached_tokens", "generated_tokens")},
+        **{
+            name: usage[name]
+            for name in ("calls", "prompt_tokens", "cached_tokens", "generated_tokens")
+        },
         "call_seconds": round(usage["seconds"], 2),
         "seconds": round(store.meta("seconds") or 0.0, 2),
         "cost": None,
     }
     if price is not None:  # of a million prompt tokens, and of a million generated ones
         total = (usage["prompt_tokens"] * price[0] + usage["generated_tokens"] * price[1]) / 1e6
-        record["cost"] = {"price": price, "total": total, "per_sample": total / len(samples) if samples else None}
+        record["cost"] = {
+            "price": price,
+            "total": total,
+            "per_sample": total / len(samples) if samples else None,
+        }
     return record | (store.meta("record") or {})
 
 
 def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, Any]:
-    """Return the counts of samples by evolution and kind, and of rejects; ``alternatives`` had another chunk found."""
+    """Return the counts of samples by evolution and kind, and of rejects; ``alternatives`` had
+    another chunk found.
+    """
     return {
         "accepted": len(samples),
         "evolutions": dict(Counter(sample.evolution for sample in samples).most_common()),
-        "kinds": dict(Counter(str(kind) for each in samples if (kind := each.metadata.get("kind"))).most_common()),
-        "alternatives": sum(any(len(group) > 1 for group in sample.retrieval_gt) for sample in samples),
+        "kinds": dict(
+            Counter(
+                str(kind) for each in samples if (kind := each.metadata.get("kind"))
+            ).most_common()
+        ),
+        "alternatives": sum(
+            any(len(group) > 1 for group in sample.retrieval_gt) for sample in samples
+        ),
         "rejects": len(rejects),
     }
 
 
 def accepted(attempts: Iterable[Attempt]) -> list[Sample]:
     """Return the accepted samples in the order of their attempts."""
-    return [each.result.sample for each in attempts if each.state == "accepted" and each.result.sample]
+    return [
+        each.result.sample for each in attempts if each.state == "accepted" and each.result.sample
+    ]
 
 
 def latest_reviews(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
@@ -77,13 +107,18 @@ def latest_reviews(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
 
 def verdicts_of(reviews: Iterable[Review]) -> dict[str, set[str]]:
     """Return the last verdict of every reviewer, by sample."""
-    return {name: {each.verdict for each in given.values()} for name, given in latest_reviews(reviews).items()}
+    return {
+        name: {each.verdict for each in given.values()}
+        for name, given in latest_reviews(reviews).items()
+    }
 
 
 def signed(run: "Run") -> dict[str, bool]:
     """Return whether all who reviewed a sample signed it, by the id of each reviewed sample."""
     ids = {sample.id for sample in run.samples}
-    return {name: given == {"signed"} for name, given in verdicts_of(run.reviews).items() if name in ids}
+    return {
+        name: given == {"signed"} for name, given in verdicts_of(run.reviews).items() if name in ids
+    }
 
 
 def _step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:
@@ -94,7 +129,10 @@ def _step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:
         trail = attempt.result.sample.trail if attempt.result.sample else attempt.result.trail
         tried.update(record.step for record in trail)
         refused.update(reject.step for reject in attempt.result.rejects)
-    return {step: {"tried": tried[step], "refused": refused[step]} for step in dict.fromkeys([*tried, *refused])}
+    return {
+        step: {"tried": tried[step], "refused": refused[step]}
+        for step in dict.fromkeys([*tried, *refused])
+    }
 
 
 def write_files(store: Store) -> None:
@@ -104,14 +142,20 @@ def write_files(store: Store) -> None:
         InputError: a file cannot be written.
     """
     folder, attempts = store.path.parent, store.attempts()
-    rejects = (reject.model_dump(mode="json") for attempt in attempts for reject in attempt.result.rejects)
+    rejects = (
+        reject.model_dump(mode="json") for attempt in attempts for reject in attempt.result.rejects
+    )
     write_rows(folder / SAMPLES, map(sample_row, accepted(attempts)), follow=False)
     write_rows(folder / REJECTS, rejects, follow=False)
-    write_text(folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False)
+    write_text(
+        folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False
+    )
 
 
 def edited(folder: Path, samples: Iterable[Sample]) -> str:
-    """Return a line on samples.jsonl, which is never read, if somebody changed it; else an empty one."""
+    """Return a line on samples.jsonl, which is never read, if somebody changed it; else an empty
+    one.
+    """
     rows = (json_line(sample_row(sample)).encode() for sample in samples)
     try:
         lines = (line + b"\n" for _, line in numbered_lines(folder / SAMPLES))
@@ -119,7 +163,10 @@ def edited(folder: Path, samples: Iterable[Sample]) -> str:
             return ""
     except InputError:  # it was moved away, or is no file of rows any more
         return ""
-    mend = f"refuse samples with `groundset review {folder}`, or keep some with run.filter(...).save(FOLDER) in Python"
+    mend = (
+        f"refuse samples with `groundset review {folder}`, or keep some with"
+        " run.filter(...).save(FOLDER) in Python"
+    )
     return f"{folder / SAMPLES} was changed by hand, which has no effect: {mend}"
 
 
@@ -160,10 +207,14 @@ def kind_of(sample: Sample) -> str | None:
 
 
 def conversation_of(sample: Sample) -> list[dict[str, str]] | None:
-    """Return the messages of a conversation, of which the question is the stand-alone form of the last; or None."""
+    """Return the messages of a conversation, of which the question is the stand-alone form of the
+    last; or None.
+    """
     found = sample.metadata.get("conversation")
     try:  # imported samples may have any value here
-        return [{key: str(message[key]) for key in ("role", "content")} for message in found or ()] or None
+        return [
+            {key: str(message[key]) for key in ("role", "content")} for message in found or ()
+        ] or None
     except (TypeError, KeyError):
         return None
 
@@ -195,36 +246,56 @@ def account(run: "Run") -> list[str]:
     """Return the lines on what was kept, what was refused and what it cost."""
     record = run.record
     lines = [
-        f"Kept {record['accepted']} of {counted(record['asked'], 'sample')}{_counts(record['evolutions'])} from "
-        f"{counted(record['attempts'], 'attempt')} on {counted(record.get('chunks', 0), 'chunk')} of "
-        f"{counted(record.get('documents', 0), 'document')}."
+        f"Kept {record['accepted']} of"
+        f" {counted(record['asked'], 'sample')}{_counts(record['evolutions'])} from"
+        f" {counted(record['attempts'], 'attempt')} on {counted(record.get('chunks', 0), 'chunk')}"
+        f" of {counted(record.get('documents', 0), 'document')}."
     ]
     if record["surplus"]:
-        lines.append(f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows.")
+        lines.append(
+            f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows."
+        )
     if record["kinds"]:
-        lines.append(f"Kinds of question: {', '.join(f'{kind} {count}' for kind, count in record['kinds'].items())}.")
+        lines.append(
+            "Kinds of question:"
+            f" {', '.join(f'{kind} {count}' for kind, count in record['kinds'].items())}."
+        )
     if record["reason"]:
         lines.append(f"{record['reason'][:1].upper()}{record['reason'][1:]}.")
     if record["alternatives"]:
-        lines.append(f"{counted(record['alternatives'], 'question')} can also be answered from another chunk.")
+        lines.append(
+            f"{counted(record['alternatives'], 'question')} can also be answered from another"
+            " chunk."
+        )
     questions = [reject for reject in run.rejects if reject.question]
-    for what, rejects in (("question", questions), ("passage", [each for each in run.rejects if not each.question])):
+    for what, rejects in (
+        ("question", questions),
+        ("passage", [each for each in run.rejects if not each.question]),
+    ):
         if rejects:
             lines.append(f"Refused {counted(len(rejects), what)}: {_by_step(rejects)}.")
     if record["calls"]:
         lines.append(
-            f"Took {duration(record['seconds'])}, {counted(record['calls'], 'call')} with {record['prompt_tokens']:,} "
-            f"prompt tokens ({record['cached_tokens']:,} cached) and {record['generated_tokens']:,} generated ones."
+            f"Took {duration(record['seconds'])}, {counted(record['calls'], 'call')} with"
+            f" {record['prompt_tokens']:,} prompt tokens ({record['cached_tokens']:,} cached) and"
+            f" {record['generated_tokens']:,} generated ones."
         )
     if record["cost"]:
         each = record["cost"]["per_sample"]
-        lines.append(f"Cost {record['cost']['total']:,.2f}{'' if each is None else f', {each:,.4f} a sample'}.")
+        lines.append(
+            "Cost"
+            f" {record['cost']['total']:,.2f}{'' if each is None else f', {each:,.4f} a sample'}."
+        )
     return lines
 
 
 def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:
     """Return why a run ended with fewer samples than were asked for."""
-    missing = {name: share - made.get(name, 0) for name, share in quotas.items() if share > made.get(name, 0)}
+    missing = {
+        name: share - made.get(name, 0)
+        for name, share in quotas.items()
+        if share > made.get(name, 0)
+    }
     mend = "add documents, take a larger --lm, or lower --size"
     return f"nothing is left to ask in these chunks, missing{_counts(missing)}; {mend}"
 
@@ -237,7 +308,9 @@ def _by_step(rejects: Sequence[Reject]) -> str:
     """Return the steps with their main reasons, the most frequent first."""
     parts = []
     for step, count in Counter(reject.step for reject in rejects).most_common():
-        reasons = Counter(reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step)
+        reasons = Counter(
+            reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step
+        )
         main = ", ".join(f"{reason} {number}" for reason, number in reasons.most_common(_REASONS))
         parts.append(f"{step} {count} ({main})")
     return "; ".join(parts)

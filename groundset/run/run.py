@@ -1,4 +1,6 @@
-"""A run: its samples and everything that is kept with them, read from its folder part by part, and `groundset show`."""
+"""A run: its samples and everything that is kept with them, read from its folder part by part, and
+`groundset show`.
+"""
 
 import html
 import json
@@ -18,11 +20,29 @@ from groundset.corpus.corpus import Corpus
 from groundset.files import json_text, whole_file, whole_folder
 from groundset.options import Options, option
 from groundset.printing import printable, say, say_lines
-from groundset.run.record import accepted, account, counts, edited, question_row, run_record, sample_row, write_files
-from groundset.run.store import DATABASE, VECTORS, Attempt, Result, Review, Store, check_new, damaged
-from programs.errors import InputError, RunError
-from programs.text import plain
-from programs.types import Chunk, Document, Reject, Sample
+from groundset.programs.errors import InputError, RunError
+from groundset.programs.text import plain
+from groundset.programs.types import Chunk, Document, Reject, Sample
+from groundset.run.record import (
+    accepted,
+    account,
+    counts,
+    edited,
+    question_row,
+    run_record,
+    sample_row,
+    write_files,
+)
+from groundset.run.store import (
+    DATABASE,
+    VECTORS,
+    Attempt,
+    Result,
+    Review,
+    Store,
+    check_new,
+    damaged,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,20 +50,42 @@ if TYPE_CHECKING:
 _SHOWN = 5  # samples in a notebook
 _Value = TypeVar("_Value")
 _COLUMNS = (
-    "id", "question", "answer", "contexts", "chunk_ids", "paths", "retrieval_gt", "rank", "kind", "evolution",
-    "language", "probability",
-)  # fmt: skip
+    "id",
+    "question",
+    "answer",
+    "contexts",
+    "chunk_ids",
+    "paths",
+    "retrieval_gt",
+    "rank",
+    "kind",
+    "evolution",
+    "language",
+    "probability",
+)
 # What a saved run takes from the record of the run that it came from.
 _SETTINGS = (
-    *("configuration", "models", "compiled", "documents", "chunks", "skipped", "thresholds", "versions", "source"),
+    *(
+        "configuration",
+        "models",
+        "compiled",
+        "documents",
+        "chunks",
+        "skipped",
+        "thresholds",
+        "versions",
+        "source",
+    ),
 )
 
 
 class Run(Sequence[Sample]):
-    """A sequence of the samples of a run, with everything that is kept about it; parts are read when they are used.
+    """A sequence of the samples of a run, with everything that is kept about it; parts are read
+    when they are used.
 
     Attributes:
-        folder: its folder; of a filtered run that was not saved, the folder of the run that it came from.
+        folder: its folder; of a filtered run that was not saved, the folder of the run that it came
+            from.
         is_saved: whether the folder holds just this run.
     """
 
@@ -104,7 +146,8 @@ class Run(Sequence[Sample]):
 
     @property
     def status(self) -> str:
-        """Return ``complete``, ``short`` (fewer were possible), ``budget``, ``interrupted``, ``failed`` or ``running``.
+        """Return ``complete``, ``short`` (fewer were possible), ``budget``, ``interrupted``,
+        ``failed`` or ``running``.
 
         A killed run stays ``running``; the call that began it goes on with it.
         """
@@ -113,20 +156,36 @@ class Run(Sequence[Sample]):
     def to_pandas(self) -> "pd.DataFrame":
         """Return a table with a row for each sample.
 
-        ``contexts``, ``chunk_ids`` and ``paths`` are lists over the chunks of a question, ``retrieval_gt`` is a list of
-        groups of chunk ids, ``rank`` is missing beyond the depth of the search.
+        ``contexts``, ``chunk_ids`` and ``paths`` are lists over the chunks of a question,
+        ``retrieval_gt`` is a list of groups of chunk ids, ``rank`` is missing beyond the depth of
+        the search.
         """
         import pandas as pd
 
         rows = [question_row(sample, None) for sample in self.samples]
-        return pd.DataFrame(rows, columns=_COLUMNS).astype({"rank": "Int64", "probability": "float64"})
+        return pd.DataFrame(rows, columns=_COLUMNS).astype(
+            {"rank": "Int64", "probability": "float64"}
+        )
 
     def filter(self, predicate: Callable[[Sample], bool]) -> "Run":
-        """Return the run with only the samples that a function is true for; it is not kept before :meth:`save`."""
+        """Return the run with only the samples that a function is true for; it is not kept before
+        :meth:`save`.
+        """
         samples = tuple(sample for sample in self.samples if predicate(sample))
-        parts = {name: value for name, value in self.__dict__.items() if name in ("corpus", "chunks", "vectors")}
+        parts = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name in ("corpus", "chunks", "vectors")
+        }
         record = self.record | counts(samples, self.rejects)
-        return Run(self.folder, samples=samples, rejects=self.rejects, reviews=self.reviews, record=record, **parts)
+        return Run(
+            self.folder,
+            samples=samples,
+            rejects=self.rejects,
+            reviews=self.reviews,
+            record=record,
+            **parts,
+        )
 
     def save(self, out: str | Path) -> "Run":
         """Write the run to a new folder with the reviews of its samples, and return it.
@@ -167,7 +226,9 @@ class Run(Sequence[Sample]):
     def _repr_html_(self) -> str:
         """Return the first samples as a table for notebooks."""
         cells = ((each.question, each.answer, each.evolution) for each in self.samples[:_SHOWN])
-        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells)
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells
+        )
         more = f"<p>{len(self) - _SHOWN} more.</p>" if len(self) > _SHOWN else ""
         head = "<tr><th>Question</th><th>Answer</th><th>Evolution</th></tr>"
         return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{head}{rows}</table>{more}"
@@ -188,7 +249,9 @@ def open_run(folder: str | Path) -> Run:
     for sample in run.samples:
         ids = {chunk.chunk_id for chunk in sample.contexts}.union(*sample.retrieval_gt)
         if unknown := ids - run.chunks.keys():
-            raise RunError(f"{run.folder} is damaged (chunk {min(unknown)} of sample {sample.id} is missing)")
+            raise RunError(
+                f"{run.folder} is damaged (chunk {min(unknown)} of sample {sample.id} is missing)"
+            )
     if run.status != "running" and (line := edited(run.folder, run.samples)):
         say(line, err=True)
     return run
@@ -209,9 +272,10 @@ def save_run(
 ) -> Run:
     """Write a run to a new folder at once, and return it.
 
-    ``chunks`` are in the order of the documents, and have a row of ``vectors`` each, if they were embedded. ``record``
-    has entries of ``run.json`` that say where the samples come from; counts and cost are not taken. ``asked`` has the
-    embeddings of the questions, so that a run whose ``meta`` has an identity can go on.
+    ``chunks`` are in the order of the documents, and have a row of ``vectors`` each, if they were
+    embedded. ``record`` has entries of ``run.json`` that say where the samples come from; counts
+    and cost are not taken. ``asked`` has the embeddings of the questions, so that a run whose
+    ``meta`` has an identity can go on.
 
     Raises:
         InputError: the folder is not empty, or cannot be written.
@@ -245,12 +309,15 @@ def write_vectors(folder: Path, vectors: np.ndarray) -> None:
     array = np.ascontiguousarray(vectors, np.float32)
     with whole_file(folder / VECTORS, follow=False) as aside, aside.open("wb") as stream:
         # Not by numpy.save, whose error does not say that a disk is full.
-        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
+        np.lib.format.write_array_header_1_0(
+            stream, np.lib.format.header_data_from_array_1_0(array)
+        )
         stream.write(array.data)
 
 
 def read_vectors(folder: Path, chunks: int) -> np.ndarray:
-    """Return the embeddings of the chunks of a run, mapped from the file; ``chunks`` is how many there are.
+    """Return the embeddings of the chunks of a run, mapped from the file; ``chunks`` is how many
+    there are.
 
     Raises:
         RunError: the run has none, or the file is damaged.
@@ -267,12 +334,16 @@ def read_vectors(folder: Path, chunks: int) -> np.ndarray:
     return rows
 
 
-def _finished(samples: Iterable[Sample], rejects: Iterable[Reject], asked: np.ndarray | None) -> Iterator[Attempt]:
+def _finished(
+    samples: Iterable[Sample], rejects: Iterable[Reject], asked: np.ndarray | None
+) -> Iterator[Attempt]:
     """Yield an attempt for each sample, and one for each reject, numbered from 1."""
     numbers = count(1)
     for sample, vector in zip_longest(samples, () if asked is None else asked):
         ids = tuple(chunk.chunk_id for chunk in sample.contexts)
-        yield Attempt(next(numbers), ids, (sample.evolution,), "accepted", Result(sample=sample), vector)
+        yield Attempt(
+            next(numbers), ids, (sample.evolution,), "accepted", Result(sample=sample), vector
+        )
     for reject in rejects:
         yield Attempt(next(numbers), (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
 
@@ -282,7 +353,9 @@ class ShowOptions(Options):
 
     run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
     rejects: bool = option(False, "Show what was refused.")
-    step: tuple[str, ...] = option((), "With --rejects: only those of this step. Repeatable.", metavar="STEP")
+    step: tuple[str, ...] = option(
+        (), "With --rejects: only those of this step. Repeatable.", metavar="STEP"
+    )
     id: str | None = option(None, "Show the samples whose id begins with this.", metavar="ID")
     limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
     trail: bool = option(False, "Also show what each step said.")
@@ -300,26 +373,37 @@ def show(options: ShowOptions) -> None:
     if options.step and not options.rejects:
         raise InputError("--step: only with --rejects")
     run = open_run(options.run)
-    samples = [each for each in run.samples if each.id.startswith(options.id or "")][: options.limit]
+    samples = [each for each in run.samples if each.id.startswith(options.id or "")][
+        : options.limit
+    ]
     if options.id and not samples:
-        raise InputError(f"--id {options.id}: no sample of {options.run} has an id that begins with this")
+        raise InputError(
+            f"--id {options.id}: no sample of {options.run} has an id that begins with this"
+        )
     steps = {reject.step for reject in run.rejects}
     if unknown := [step for step in options.step if step not in steps]:
         known = ", ".join(sorted(steps)) or "none"
         raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
-    rejects = [each for each in run.rejects if each.step in (options.step or steps)][: options.limit]
+    rejects = [each for each in run.rejects if each.step in (options.step or steps)][
+        : options.limit
+    ]
     if options.as_json:
         what, rows = "samples", list(map(sample_row, samples))
         if options.rejects:
             chunks = [run.chunks.get(each.chunk_id) for each in rejects]
             passages = [plain(chunk.text) if chunk else "" for chunk in chunks]
             found = zip(rejects, passages, strict=True)
-            what, rows = "rejects", [{**each.model_dump(mode="json"), "passage": passage} for each, passage in found]
+            what, rows = (
+                "rejects",
+                [{**each.model_dump(mode="json"), "passage": passage} for each, passage in found],
+            )
         say_lines(json_text({"run": str(run.folder), what: rows}, indent=2))
         return
     console = Console(highlight=False, emoji=False)
     for reject in rejects if options.rejects else ():
-        _print_reject(console, reject, run.chunks.get(reject.chunk_id), run.record.get("thresholds") or {})
+        _print_reject(
+            console, reject, run.chunks.get(reject.chunk_id), run.record.get("thresholds") or {}
+        )
     for sample in () if options.rejects else samples:
         _print_sample(console, sample, trail=options.trail)
     if not options.id:
@@ -329,17 +413,30 @@ def show(options: ShowOptions) -> None:
 
 def _print_sample(console: Console, sample: Sample, *, trail: bool) -> None:
     rank = sample.retrieval.rank
-    found = "no chunk answers it" if not sample.retrieval_gt else f"rank {rank}" if rank else "not found again"
+    found = (
+        "no chunk answers it"
+        if not sample.retrieval_gt
+        else f"rank {rank}"
+        if rank
+        else "not found again"
+    )
     score = "" if sample.probability is None else f", {sample.probability:.2f}"
-    console.rule(f"[bold]{_safe(sample.id)}[/bold]  {_safe(sample.evolution)}, {found}{score}", align="left")
+    console.rule(
+        f"[bold]{_safe(sample.id)}[/bold]  {_safe(sample.evolution)}, {found}{score}", align="left"
+    )
     console.print(f"[bold]{_safe(sample.question)}[/bold]\n{_safe(sample.answer)}")
     _print_chunks(console, sample.contexts)
     for record in sample.trail if trail else ():
-        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(json.dumps(record.output, ensure_ascii=False))}")
+        console.print(
+            f"[bold]{_safe(record.step)}[/bold]"
+            f" {_safe(json.dumps(record.output, ensure_ascii=False))}"
+        )
     console.print()
 
 
-def _print_reject(console: Console, reject: Reject, chunk: Chunk | None, thresholds: Mapping[str, float]) -> None:
+def _print_reject(
+    console: Console, reject: Reject, chunk: Chunk | None, thresholds: Mapping[str, float]
+) -> None:
     least = f" of at least {thresholds[reject.step]:.2f}" if reject.step in thresholds else ""
     score = "" if reject.probability is None else f" ({reject.probability:.2f}{least})"
     console.print(f"[bold]{_safe(reject.step)}[/bold]  {_safe(reject.reason)}{score}")
@@ -352,7 +449,9 @@ def _print_reject(console: Console, reject: Reject, chunk: Chunk | None, thresho
 
 def _print_chunks(console: Console, chunks: Sequence[Chunk]) -> None:
     for chunk in chunks:
-        console.print(Padding(f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})", (0, 0, 0, 2)))
+        console.print(
+            Padding(f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})", (0, 0, 0, 2))
+        )
         console.print(Padding(_safe(plain(chunk.text), lines=True), (0, 0, 0, 4)))
 
 

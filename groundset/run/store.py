@@ -1,14 +1,15 @@
-"""The folder of a run: its files, the lock of the one process that works on it, and its database of four tables.
+"""The folder of a run: its files, the lock of the one process that works on it, and its database of
+four tables.
 
 | table | what it holds |
 |---|---|
-| calls | the responses of finished calls by the digest of their request; a continued run does not make them again |
+| calls | responses by the digest of their request, for a run that goes on |
 | attempts | every finished attempt: its chunks, what was wanted, and what came of it |
 | reviews | verdicts of reviewers; of several by one reviewer on one sample the last counts |
 | meta | configuration, models, time and tokens, each as JSON |
 
-Every result is committed as it happens. The log is write-ahead with ``synchronous = NORMAL``: a killed process loses no
-commit; a power cut can lose the last ones, but the file stays valid.
+Every result is committed as it happens. The log is write-ahead with ``synchronous = NORMAL``: a
+killed process loses no commit; a power cut can lose the last ones, but the file stays valid.
 """
 
 import json
@@ -26,8 +27,8 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field
 
 from groundset.files import is_leftover, json_text, whole_file, why_not_made
-from programs.errors import InputError, RunError
-from programs.types import Reject, Sample, StepRecord
+from groundset.programs.errors import InputError, RunError
+from groundset.programs.types import Reject, Sample, StepRecord
 
 DATABASE, VECTORS, CORPUS = "run.sqlite", "vectors.npy", "corpus"
 RECORD, SAMPLES, REJECTS = "run.json", "samples.jsonl", "rejects.jsonl"
@@ -36,18 +37,31 @@ _FILES = (_LOCK, VECTORS, *(DATABASE + suffix for suffix in ("", "-wal", "-shm",
 
 State = Literal["accepted", "surplus", "refused"]
 _Value = TypeVar("_Value")
-_APPLICATION, _VERSION = 0x67727364, 20  # "grsd" in the header of the file; 0.1 wrote versions below 20
+_APPLICATION, _VERSION = (
+    0x67727364,
+    20,
+)  # "grsd" in the header of the file; 0.1 wrote versions below 20
 _SCHEMA = {
     "calls": "CREATE TABLE calls (key TEXT PRIMARY KEY, response TEXT NOT NULL) WITHOUT ROWID",
-    "attempts": "CREATE TABLE attempts (number INTEGER PRIMARY KEY, chunks TEXT NOT NULL, wanted TEXT NOT NULL, "
-    "state TEXT NOT NULL, result TEXT NOT NULL, vector BLOB)",
-    "reviews": "CREATE TABLE reviews (number INTEGER PRIMARY KEY, sample_id TEXT NOT NULL, reviewer TEXT NOT NULL, "
-    "verdict TEXT NOT NULL, reasons TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL)",
+    "attempts": (
+        "CREATE TABLE attempts (number INTEGER PRIMARY KEY, chunks TEXT NOT NULL, wanted TEXT NOT"
+        " NULL, state TEXT NOT NULL, result TEXT NOT NULL, vector BLOB)"
+    ),
+    "reviews": (
+        "CREATE TABLE reviews (number INTEGER PRIMARY KEY, sample_id TEXT NOT NULL, reviewer TEXT"
+        " NOT NULL, verdict TEXT NOT NULL, reasons TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT"
+        " NULL)"
+    ),
     "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 }
 # Codes of SQLite that do not mean that the file is damaged.
 _DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-_ACCESS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PERM)
+_ACCESS = (
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_PERM,
+)
 
 
 class Result(BaseModel):
@@ -64,7 +78,8 @@ class Result(BaseModel):
 class Attempt(NamedTuple):
     """A finished attempt; ``vector`` is the embedding of its question.
 
-    A good question is ``accepted``, or ``surplus`` while the run does not ask for more of its evolution.
+    A good question is ``accepted``, or ``surplus`` while the run does not ask for more of its
+    evolution.
     """
 
     number: int
@@ -92,11 +107,16 @@ class Store(AbstractContextManager["Store"]):
     """The opened database of a run; any thread may use it.
 
     Raises:
-        RunError: from every method, if the file is damaged or cannot be read or written; the message names it.
+        RunError: from every method, if the file is damaged or cannot be read or written; the
+            message names it.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False, lock: FileLock | None = None) -> None:
-        """Open the file, which is made if it is missing; a run is opened with one of the class methods."""
+    def __init__(
+        self, path: Path, *, read_only: bool = False, lock: FileLock | None = None
+    ) -> None:
+        """Open the file, which is made if it is missing; a run is opened with one of the class
+        methods.
+        """
         self.path, self._lock, self._read_only = path, lock, read_only
         self._using = threading.RLock()
         # A reader may have to finish what a killed process left, where it can.
@@ -106,7 +126,11 @@ class Store(AbstractContextManager["Store"]):
             self._connection = sqlite3.connect(
                 address, uri=True, check_same_thread=False, isolation_level=None, timeout=5
             )
-        for setting in ("trusted_schema = OFF", "cell_size_check = ON", f"query_only = {int(read_only)}"):
+        for setting in (
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+            f"query_only = {int(read_only)}",
+        ):
             self._execute(f"PRAGMA {setting}")
 
     @classmethod
@@ -121,8 +145,14 @@ class Store(AbstractContextManager["Store"]):
         lock = _locked(folder)
         try:
             if (folder / DATABASE).exists():
-                raise RunError(f"another process has begun a run in {folder}; run the same command again")
-            with whole_file(folder / DATABASE, follow=False) as aside, cls(aside) as store, store.transaction():
+                raise RunError(
+                    f"another process has begun a run in {folder}; run the same command again"
+                )
+            with (
+                whole_file(folder / DATABASE, follow=False) as aside,
+                cls(aside) as store,
+                store.transaction(),
+            ):
                 for statement in _SCHEMA.values():
                     store._execute(statement)
                 store._execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -136,7 +166,9 @@ class Store(AbstractContextManager["Store"]):
     @classmethod
     @contextmanager
     def for_calls(cls, file: Path) -> Iterator[Self]:
-        """Open a file of finished calls alone, which several processes may use; it is there only if it holds some."""
+        """Open a file of finished calls alone, which several processes may use; it is there only if
+        it holds some.
+        """
         file.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack, closing(cls(file)) as store:
             store._execute(_SCHEMA["calls"].replace("TABLE", "TABLE IF NOT EXISTS"))
@@ -180,8 +212,13 @@ class Store(AbstractContextManager["Store"]):
                 raise InputError(f"{self.path} was not made by groundset")
             if (version := self._execute("PRAGMA user_version")[0][0]) != _VERSION:
                 other = "groundset 0.1" if version < _VERSION else "a later version of groundset"
-                raise InputError(f"{self.path} was made by {other}, which this version cannot read; make it anew")
-            if dict(self._execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")) != _SCHEMA:
+                raise InputError(
+                    f"{self.path} was made by {other}, which this version cannot read; make it anew"
+                )
+            if (
+                dict(self._execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+                != _SCHEMA
+            ):
                 raise damaged(self.path, "other tables than those of a run")
             # Reads every page once: afterwards no crafted page can make a query endless.
             if self._execute("PRAGMA quick_check(1)") != [("ok",)]:
@@ -202,7 +239,9 @@ class Store(AbstractContextManager["Store"]):
         """Merge the log into the file where that is possible, close it, and release the lock."""
         with self._using:
             if not self._read_only:
-                with suppress(sqlite3.Error):  # another process reads it, or the disk is full: the log stays
+                with suppress(
+                    sqlite3.Error
+                ):  # another process reads it, or the disk is full: the log stays
                     self._connection.execute("PRAGMA journal_mode = DELETE")
             self._connection.close()
         if self._lock is not None:
@@ -235,7 +274,11 @@ class Store(AbstractContextManager["Store"]):
         names = ("prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
         sums = ", ".join(f"total(json_extract(response, '$.{name}'))" for name in names)
         [(calls, *tokens, seconds)] = self._execute(f"SELECT count(*), {sums} FROM calls")
-        return {"calls": calls, **dict(zip(names, map(int, tokens), strict=False)), "seconds": seconds}
+        return {
+            "calls": calls,
+            **dict(zip(names, map(int, tokens), strict=False)),
+            "seconds": seconds,
+        }
 
     def meta(self, key: str) -> Any:
         """Return the value of a key, None if there is none."""
@@ -249,11 +292,12 @@ class Store(AbstractContextManager["Store"]):
     def attempts(self) -> list[Attempt]:
         """Return all finished attempts in their order."""
         return self._parsed(
-            _attempt, "SELECT number, chunks, wanted, state, result, vector FROM attempts ORDER BY number"
+            _attempt,
+            "SELECT number, chunks, wanted, state, result, vector FROM attempts ORDER BY number",
         )
 
     def add_attempt(self, attempt: Attempt) -> None:
-        """Keep a finished attempt; it is committed when this returns, unless a transaction is open."""
+        """Keep a finished attempt; it is committed on return, unless a transaction is open."""
         vector = None if attempt.vector is None else attempt.vector.astype(np.float32).tobytes()
         lists = json_text(attempt.chunks), json_text(attempt.wanted)
         values = (attempt.number, *lists, attempt.state, attempt.result.model_dump_json(), vector)
@@ -267,19 +311,25 @@ class Store(AbstractContextManager["Store"]):
 
     def reviews(self) -> list[Review]:
         """Return all reviews in the order in which they were given."""
-        return self._parsed(_review, f"SELECT {', '.join(Review.model_fields)} FROM reviews ORDER BY number")
+        return self._parsed(
+            _review, f"SELECT {', '.join(Review.model_fields)} FROM reviews ORDER BY number"
+        )
 
     def add_review(self, review: Review) -> None:
         """Keep a review; it is committed when this returns."""
         values = review.model_dump(mode="json") | {"reasons": json_text(review.reasons)}
-        statement = f"INSERT INTO reviews ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
+        statement = (
+            f"INSERT INTO reviews ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
+        )
         self._execute(statement, tuple(values.values()))
 
     def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with self._guarded():
             return self._connection.execute(statement, values).fetchall()
 
-    def _parsed(self, parse: Callable[..., _Value], statement: str, values: tuple[Any, ...] = ()) -> list[_Value]:
+    def _parsed(
+        self, parse: Callable[..., _Value], statement: str, values: tuple[Any, ...] = ()
+    ) -> list[_Value]:
         """Return what a function makes of each row that a statement finds."""
         rows = self._execute(statement, values)
         try:
@@ -297,7 +347,10 @@ class Store(AbstractContextManager["Store"]):
                 # Without a code it is Python's: a stored text is not UTF-8.
                 code = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT) & 0xFF
                 if code in _DISK:
-                    reason = "the disk is full, or fails; what was finished is kept: make room and run it again"
+                    reason = (
+                        "the disk is full, or fails; what was finished is kept: make room and run"
+                        " it again"
+                    )
                     raise RunError(f"{self.path}: {reason}") from error
                 if code in _ACCESS:
                     raise RunError(f"{self.path}: {error}") from error
@@ -308,15 +361,27 @@ def holds_run(folder: Path) -> bool:
     """Return whether a folder holds a run; a run can be begun where it holds none.
 
     Raises:
-        InputError: it holds other files, is no folder, or cannot be created or written; the message names ``--out``.
+        InputError: it holds other files, is no folder, or cannot be created or written; the message
+            names ``--out``.
     """
-    reason = "is a file, not a folder" if folder.exists() and not folder.is_dir() else why_not_made(folder)
+    reason = (
+        "is a file, not a folder"
+        if folder.exists() and not folder.is_dir()
+        else why_not_made(folder)
+    )
     if reason:
         raise InputError(f"--out {folder}: {reason}")
-    names = {path.name for path in folder.iterdir() if not is_leftover(path.name)} if folder.exists() else set()
+    names = (
+        {path.name for path in folder.iterdir() if not is_leftover(path.name)}
+        if folder.exists()
+        else set()
+    )
     # A process that was killed before it wrote the database has left a corpus, or an empty log.
     if DATABASE not in names and (others := sorted(names - {CORPUS, *_FILES})):
-        raise InputError(f"--out {folder}: holds other files ({', '.join(others[:3])}) and no run; name a new folder")
+        raise InputError(
+            f"--out {folder}: holds other files ({', '.join(others[:3])}) and no run; name a new"
+            " folder"
+        )
     return DATABASE in names
 
 
@@ -331,7 +396,8 @@ def check_new(folder: Path) -> None:
 
 
 def _check_links(folder: Path) -> None:
-    """Check that nothing in a run folder leads elsewhere: links in a stranger's folder could overwrite any file.
+    """Check that nothing in a run folder leads elsewhere: links in a stranger's folder could
+    overwrite any file.
 
     Raises:
         InputError: a file is a link or a device; the message names it.
@@ -340,12 +406,16 @@ def _check_links(folder: Path) -> None:
     corpus = folder / CORPUS
     for path in (corpus, *corpus.glob("*"), *(folder / name for name in _FILES)):
         if path.is_symlink() or (path.exists() and not (path.is_file() or path == corpus)):
-            raise InputError(f"{path} is a symbolic link or no regular file; replace it with a copy")
+            raise InputError(
+                f"{path} is a symbolic link or no regular file; replace it with a copy"
+            )
 
 
 def damaged(path: Path, how: str = "") -> RunError:
     """Return the error for a damaged file of a run; ``how`` says in a few words what is wrong."""
-    return RunError(f"{path} is damaged{how and f' ({how})'}; keep a copy and begin again in another folder")
+    return RunError(
+        f"{path} is damaged{how and f' ({how})'}; keep a copy and begin again in another folder"
+    )
 
 
 def _check_run(folder: Path) -> None:
@@ -356,7 +426,11 @@ def _check_run(folder: Path) -> None:
     """
     try:
         if not (folder / DATABASE).is_file():
-            reason = f"is not the folder of a run: it has no {DATABASE}" if folder.exists() else "does not exist"
+            reason = (
+                f"is not the folder of a run: it has no {DATABASE}"
+                if folder.exists()
+                else "does not exist"
+            )
             raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
         _check_links(folder)
     except OSError as error:
@@ -373,13 +447,17 @@ def _locked(folder: Path) -> FileLock:
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise RunError(f"another process is working on {folder}; wait for it, or name another --out") from error
+        raise RunError(
+            f"another process is working on {folder}; wait for it, or name another --out"
+        ) from error
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror or error}") from error
     return lock
 
 
-def _attempt(number: int, chunks: str, wanted: str, state: Any, result: str, vector: bytes | None) -> Attempt:
+def _attempt(
+    number: int, chunks: str, wanted: str, state: Any, result: str, vector: bytes | None
+) -> Attempt:
     parsed = Result.model_validate_json(result)
     if state not in (("refused",) if parsed.sample is None else ("accepted", "surplus")):
         raise ValueError("a state does not fit its result")

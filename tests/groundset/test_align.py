@@ -12,20 +12,35 @@ import groundset
 from groundset import cli
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
+from groundset.programs.text import plain
+from groundset.programs.types import Chunk, Retrieval, Sample
 from groundset.retrieval import embed
 from groundset.run.run import Run, save_run
 from groundset.run.store import Review
-from programs.text import plain
-from programs.types import Chunk, Retrieval, Sample
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 NOWHERE = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
 FERRY, CLOCK, TOWER, PIER, WEIR = (
-    "The ferry of Tollvik leaves the harbour at nine in the morning, and it takes forty minutes to the island.",
-    "Brenn cast the great clock of the town in 1871, when the council had sold the old bell to a neighbour.",
-    "The tower was painted green by the harbour master, who wanted it to be seen from the open sea in winter.",
-    "The pier holds thirty fishing boats, and two more can lie outside of it when the wind comes from the land.",
-    "The miller keeps the weir, for which every house above the mill pays him a sack of barley after the harvest.",
+    (
+        "The ferry of Tollvik leaves the harbour at nine in the morning, and it takes forty minutes"
+        " to the island."
+    ),
+    (
+        "Brenn cast the great clock of the town in 1871, when the council had sold the old bell to"
+        " a neighbour."
+    ),
+    (
+        "The tower was painted green by the harbour master, who wanted it to be seen from the open"
+        " sea in winter."
+    ),
+    (
+        "The pier holds thirty fishing boats, and two more can lie outside of it when the wind"
+        " comes from the land."
+    ),
+    (
+        "The miller keeps the weir, for which every house above the mill pays him a sack of barley"
+        " after the harvest."
+    ),
 )
 
 
@@ -34,17 +49,26 @@ def embedder(word_encoder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
-def make_run(out: Path, docs: Path, wanted: Callable[[Chunk], Sequence[tuple[str, str, str]]], **options: Any) -> Run:
+def make_run(
+    out: Path, docs: Path, wanted: Callable[[Chunk], Sequence[tuple[str, str, str]]], **options: Any
+) -> Run:
     """Write a run on documents; ``wanted`` are questions, answers and evidence about each chunk."""
     corpus = read_corpus(CorpusOptions(documents=(docs,), **options), notify=print)
     samples = [
         Sample(
-            id=f"{chunk.chunk_id}-{number}", question=question, answer=answer, evolution="simple", language="en",
-            contexts=(chunk,), retrieval_gt=((chunk.chunk_id,),), retrieval=NOWHERE, metadata={"evidence": [evidence]},
+            id=f"{chunk.chunk_id}-{number}",
+            question=question,
+            answer=answer,
+            evolution="simple",
+            language="en",
+            contexts=(chunk,),
+            retrieval_gt=((chunk.chunk_id,),),
+            retrieval=NOWHERE,
+            metadata={"evidence": [evidence]},
         )
         for chunk in corpus.chunks
         for number, (question, answer, evidence) in enumerate(wanted(chunk))
-    ]  # fmt: skip
+    ]
     reviews = [Review(sample_id=sample.id, reviewer="ann", verdict="signed") for sample in samples]
     record = {"configuration": options, "models": {"embedder": {"name": "words"}}}
     corpora = {"documents": corpus.documents.values(), "chunks": corpus.chunks, "vectors": None}
@@ -67,7 +91,9 @@ def test_other_chunks_and_back(tmp_path: Path) -> None:
         for sample in there:
             texts = " ".join(plain(chunk.text) for chunk in sample.contexts)
             assert "".join(sample.metadata["evidence"][0].split()) in "".join(texts.split())
-            assert [group[0] for group in sample.retrieval_gt] == [chunk.chunk_id for chunk in sample.contexts]
+            assert [group[0] for group in sample.retrieval_gt] == [
+                chunk.chunk_id for chunk in sample.contexts
+            ]
         back = groundset.align(there, docs, out=tmp_path / f"from-{size}", chunk_size=400)
         assert [each.retrieval_gt for each in back] == [each.retrieval_gt for each in run]
         assert [each.contexts for each in back] == [each.contexts for each in run]
@@ -95,12 +121,22 @@ def test_changed_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert len(run) == 5
     shutil.copytree(docs, new)
     (new / "old.md").rename(new / "renamed.md")
-    (new / "harbour.md").write_text("# Harbour\n\nSince the storm there has been nothing but sand at this place.\n")
+    (new / "harbour.md").write_text(
+        "# Harbour\n\nSince the storm there has been nothing but sand at this place.\n"
+    )
     edited = CLOCK.replace("the great clock", "the great\nclock").replace("neighbour", "neighbor")
     (new / "town.md").write_text(
         f"# Town\n\nThis is new.\n\n{FERRY}\n\n{edited}\n\n{TOWER.replace('master', 'pilot')}\n"
     )
-    arguments = ["align", str(run.folder), str(new), "--out", str(tmp_path / "out"), "--json", "--quiet"]
+    arguments = [
+        "align",
+        str(run.folder),
+        str(new),
+        "--out",
+        str(tmp_path / "out"),
+        "--json",
+        "--quiet",
+    ]
     with pytest.raises(SystemExit) as leaving:
         cli.main([*arguments, "--max-lost", "0.3"])
     assert leaving.value.code == 4

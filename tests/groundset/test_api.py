@@ -15,10 +15,10 @@ import pytest
 import groundset
 from groundset import api, cli
 from groundset.options import Options, option
+from groundset.programs.errors import InputError
+from groundset.programs.types import Chunk, Document, Retrieval, Sample
 from groundset.run.options import GenerateOptions
 from groundset.run.run import save_run
-from programs.errors import InputError
-from programs.types import Chunk, Document, Retrieval, Sample
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,10 +61,12 @@ def test_signature_and_documentation_are_made_from_the_options(cook: Any) -> Non
     assert list(signature.parameters) == ["guest", "dishes", "out", "minutes", "herbs", "heat"]
     assert signature.parameters["minutes"].default == 20
     assert signature.parameters["out"].kind == inspect.Parameter.KEYWORD_ONLY
-    assert cook.__doc__ == (
-        "Serve dishes to a guest.\n\n    Args:\n        dishes: What to cook.\n        out: The plate.\n"
-        "        minutes: How long; see out. Default: 20.\n        herbs: Herbs.\n        heat: Which heat. "
-        "Default: low.\n\n    Raises:\n        InputError: there are none.\n    "
+    assert (
+        cook.__doc__
+        == "Serve dishes to a guest.\n\n    Args:\n        dishes: What to cook.\n        out: The"
+        " plate.\n        minutes: How long; see out. Default: 20.\n        herbs: Herbs.\n     "
+        "   heat: Which heat. Default: low.\n\n    Raises:\n        InputError: there are"
+        " none.\n    "
     )
 
 
@@ -73,15 +75,22 @@ def test_arguments_become_options(cook: Any, monkeypatch: pytest.MonkeyPatch) ->
     guest, options = cook("Ann", ["~/soup", Folder()], herbs="dill", out=Folder(), minutes=5)
     assert guest == "Ann"
     assert options == CookOptions(
-        dishes=(Path("/home/me/soup"), Path("kitchen")), herbs=("dill",), out=Path("kitchen"), minutes=5
+        dishes=(Path("/home/me/soup"), Path("kitchen")),
+        herbs=("dill",),
+        out=Path("kitchen"),
+        minutes=5,
     )
     assert cook("Ann", "soup", out=None)[1] == CookOptions(dishes=(Path("soup"),))
 
 
 def test_errors_name_parameters(cook: Any) -> None:
-    with pytest.raises(InputError, match=r"^minutes 0: must be at least 1; heat hot: choose one of low, high$"):
+    with pytest.raises(
+        InputError, match=r"^minutes 0: must be at least 1; heat hot: choose one of low, high$"
+    ):
         cook("Ann", "soup", minutes=0, heat="hot")
-    with pytest.raises(InputError, match=r"^DISH: name one, or see out and `groundset cook --help`$"):
+    with pytest.raises(
+        InputError, match=r"^DISH: name one, or see out and `groundset cook --help`$"
+    ):
         cook("Ann", [])
     with pytest.raises(InputError, match="salt 1: there is no such option"):
         cook("Ann", "soup", salt=1)
@@ -126,8 +135,12 @@ def test_import_is_quick_and_imports_nothing_heavy() -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", script, "dspy", "torch", "numpy", "pydantic"],
-        capture_output=True, text=True, check=True, timeout=60, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=ROOT,
+    )
     seconds, *imported = json.loads(done.stdout)
     assert imported == []
     assert seconds < 0.5
@@ -135,15 +148,23 @@ def test_import_is_quick_and_imports_nothing_heavy() -> None:
 
 def test_passages_are_taken_as_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[GenerateOptions] = []
-    monkeypatch.setitem(sys.modules, "groundset.run.generate", SimpleNamespace(make_run=made.append))
+    monkeypatch.setitem(
+        sys.modules, "groundset.run.generate", SimpleNamespace(make_run=made.append)
+    )
     out = tmp_path / "run"
-    passages = ["The ferry leaves at nine.", {"text": "It reaches Osthavn at ten.", "title": "Ferries"}]
+    passages = [
+        "The ferry leaves at nine.",
+        {"text": "It reaches Osthavn at ten.", "title": "Ferries"},
+    ]
     for _ in range(2):
         groundset.generate(texts=passages, out=out, size=3)
     assert made[0] == made[1]
     assert (made[0].chunks, made[0].size) == (tmp_path / "run.texts.jsonl", 3)
     corpus = groundset.chunk(chunks=made[0].chunks)
-    assert [(chunk.text, chunk.title) for chunk in corpus.chunks][1] == ("It reaches Osthavn at ten.", "Ferries")
+    assert [(chunk.text, chunk.title) for chunk in corpus.chunks][1] == (
+        "It reaches Osthavn at ten.",
+        "Ferries",
+    )
     with pytest.raises(InputError, match="texts and chunks: give one of them"):
         groundset.generate(texts=passages, chunks=made[0].chunks, out=out)
     assert next(iter(inspect.signature(groundset.generate).parameters)) == "documents"
@@ -153,17 +174,32 @@ def test_functions_are_methods_of_runs(tmp_path: Path) -> None:
     chunk = Chunk(chunk_id="c", doc_id="d", path="d.md", title="T", start=0, end=4, text="Text")
     found = Retrieval(rank=1, retrieved_id="c", retrieved_content="Text", score=1)
     sample = Sample(
-        id="q", question="What?", answer="That.", evolution="simple", language="en", contexts=(chunk,),
-        retrieval_gt=(("c",),), retrieval=found,
-    )  # fmt: skip
+        id="q",
+        question="What?",
+        answer="That.",
+        evolution="simple",
+        language="en",
+        contexts=(chunk,),
+        retrieval_gt=(("c",),),
+        retrieval=found,
+    )
     document = Document(doc_id="d", path="d.md", title="T", text="Text")
-    save_run(tmp_path / "run", samples=[sample], documents=[document], chunks=[chunk], vectors=None, record={})
+    save_run(
+        tmp_path / "run",
+        samples=[sample],
+        documents=[document],
+        chunks=[chunk],
+        vectors=None,
+        record={},
+    )
     run = groundset.open_run(tmp_path / "run")
     assert run.export("csv", tmp_path / "csv").questions == 1
     assert groundset.export([run], "csv", tmp_path / "other").questions == 1
     assert groundset.Run.export is groundset.export
     assert list(inspect.signature(run.push).parameters)[:2] == ["repo", "licence"]
-    with pytest.raises(InputError, match=r"were filtered are not saved; call its save\(FOLDER\) first"):
+    with pytest.raises(
+        InputError, match=r"were filtered are not saved; call its save\(FOLDER\) first"
+    ):
         run.filter(lambda sample: True).export("csv", tmp_path / "third")
 
 
@@ -173,7 +209,9 @@ def test_five_lines_in_a_notebook() -> None:
 
     dspy.configure(lm=groundset.lm("smollm2-135m"))
     program = groundset.OneChunk()
-    made = program(passage="The ferry leaves Tollvik at nine. It reaches Osthavn at ten.", topic="Ferries")
+    made = program(
+        passage="The ferry leaves Tollvik at nine. It reaches Osthavn at ten.", topic="Ferries"
+    )
     assert isinstance(made, dspy.Prediction)
     assert bool(made.question) != bool(made.rejects)
     assert isinstance(made.answer, str)

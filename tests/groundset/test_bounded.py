@@ -19,9 +19,13 @@ LIMITS = {"memory_mb": 200, "output_mb": 1}
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedProcess]:
     """Evaluate Python expressions in a child process."""
-    source = "import os, signal, sys\nkept = []\ndef work(expression):\n    return eval(expression)\n"
+    source = (
+        "import os, signal, sys\nkept = []\ndef work(expression):\n    return eval(expression)\n"
+    )
     (tmp_path / "worker.py").write_text(source)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    )
     process = BoundedProcess("worker:work", **LIMITS)
     yield process
     process.end()
@@ -45,14 +49,18 @@ def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
         ("os._exit(3)", r"crashes its process \(status 3\)"),
     ],
 )
-def test_process_over_a_limit_is_ended_and_replaced(work: BoundedProcess, expression: str, reason: str) -> None:
+def test_process_over_a_limit_is_ended_and_replaced(
+    work: BoundedProcess, expression: str, reason: str
+) -> None:
     assert work("1", 9) == 1
     with pytest.raises(LimitError, match=f"^{reason}$"):
         work(expression, 1)
     assert work("2", 9) == 2
 
 
-def test_call_that_waits_too_long_is_ended(work: BoundedProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_that_waits_too_long_is_ended(
+    work: BoundedProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("groundset.bounded._WAITING", 2)
     with pytest.raises(LimitError, match=r"^takes more than 1 s$"):
         work("__import__('time').sleep(99)", 0.5)
@@ -72,9 +80,14 @@ def test_memory_kept_by_earlier_calls_does_not_count(work: BoundedProcess) -> No
     assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second call gets a new process"
 
 
-def test_call_whose_process_was_killed_is_done_once_again(work: BoundedProcess, tmp_path: Path) -> None:
+def test_call_whose_process_was_killed_is_done_once_again(
+    work: BoundedProcess, tmp_path: Path
+) -> None:
     kill = "os.kill(os.getpid(), signal.SIGKILL)"
-    once = f"os.path.exists({str(tmp_path / 'killed')!r}) or (open({str(tmp_path / 'killed')!r}, 'w'), {kill})"
+    once = (
+        f"os.path.exists({str(tmp_path / 'killed')!r}) or (open({str(tmp_path / 'killed')!r}, 'w'),"
+        f" {kill})"
+    )
     assert work(once, 9) is True
     with pytest.raises(LimitError, match=r"crashes its process \(SIGKILL\)"):
         work(kill, 9)
@@ -89,10 +102,16 @@ def test_error_keeps_its_traceback(work: BoundedProcess) -> None:
 
 
 def test_child_output_does_not_affect_the_answer(work: BoundedProcess) -> None:
-    assert work("[print('noise', flush=True), os.write(1, b'noise'), sys.stdin.read()]", 9) == [None, 5, ""]
+    assert work("[print('noise', flush=True), os.write(1, b'noise'), sys.stdin.read()]", 9) == [
+        None,
+        5,
+        "",
+    ]
 
 
-def test_working_folder_is_not_on_the_import_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_working_folder_is_not_on_the_import_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path / "here")
@@ -111,7 +130,9 @@ def test_child_ends_with_its_parent(tmp_path: Path) -> None:
         "process = BoundedProcess('os:strerror', memory_mb=200, output_mb=1)\nprocess(1, 9)\n"
         "print(process._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode == -signal.SIGKILL
     deadline = time.monotonic() + 20
     while Path(f"/proc/{int(done.stdout)}").exists() and time.monotonic() < deadline:

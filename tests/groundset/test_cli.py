@@ -16,9 +16,19 @@ import typer
 
 from groundset import __version__, cli
 from groundset.options import Options, option
-from programs.errors import InputError, ModelError
+from groundset.programs.errors import InputError, ModelError
 
-HEAVY = ("dspy", "torch", "transformers", "sentence_transformers", "mlflow", "pandas", "numpy", "litellm", "pydantic")
+HEAVY = (
+    "dspy",
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "mlflow",
+    "pandas",
+    "numpy",
+    "litellm",
+    "pydantic",
+)
 ROOT = Path(__file__).parents[2]
 
 
@@ -75,11 +85,33 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_options_become_arguments(run: Any) -> None:
-    assert run("cook", "soup", "stew", "--out", "p", "--herbs", "dill", "--herbs", "mint", "--no-lid").status == 0
-    assert done[0] == CookOptions(dishes=("soup", "stew"), out=Path("p"), herbs=("dill", "mint"), lid=False)
-    assert done[0].model_fields_set == {"dishes", "out", "herbs", "lid"}, "what is not given keeps its default"
-    assert run("cook", "soup", "--out", "p", "--minutes", 3, "--no-salt", "--json", "--heat=high").status == 3
-    assert (done[1].minutes, done[1].salt, done[1].as_json, done[1].heat) == (3, False, True, "high")
+    assert (
+        run(
+            "cook", "soup", "stew", "--out", "p", "--herbs", "dill", "--herbs", "mint", "--no-lid"
+        ).status
+        == 0
+    )
+    assert done[0] == CookOptions(
+        dishes=("soup", "stew"), out=Path("p"), herbs=("dill", "mint"), lid=False
+    )
+    assert done[0].model_fields_set == {
+        "dishes",
+        "out",
+        "herbs",
+        "lid",
+    }, "what is not given keeps its default"
+    assert (
+        run(
+            "cook", "soup", "--out", "p", "--minutes", 3, "--no-salt", "--json", "--heat=high"
+        ).status
+        == 3
+    )
+    assert (done[1].minutes, done[1].salt, done[1].as_json, done[1].heat) == (
+        3,
+        False,
+        True,
+        "high",
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +135,9 @@ def test_wrong_arguments(run: Any, arguments: str, line: str) -> None:
     assert run(*arguments.split()) == (2, "", f"groundset: error: {line}\n")
 
 
-@pytest.mark.parametrize("arguments", [("cook", "", "--out", "p"), ("cook", "a", "--out="), ("cook", "a", "--out", "")])
+@pytest.mark.parametrize(
+    "arguments", [("cook", "", "--out", "p"), ("cook", "a", "--out="), ("cook", "a", "--out", "")]
+)
 def test_empty_arguments_are_refused(run: Any, arguments: tuple[str, ...]) -> None:
     ran = run(*arguments)
     assert ran.status == 2
@@ -126,7 +160,10 @@ def wrapped(error: Exception) -> Exception:
         (
             RuntimeError("boom"),
             1,
-            "groundset: error: unexpected RuntimeError: boom (set GROUNDSET_DEBUG=1 for a traceback)\n",
+            (
+                "groundset: error: unexpected RuntimeError: boom (set GROUNDSET_DEBUG=1 for a"
+                " traceback)\n"
+            ),
         ),
         (KeyboardInterrupt(), 130, "groundset: error: interrupted\n"),
         (typer.Abort(), 1, "groundset: error: aborted\n"),
@@ -150,7 +187,9 @@ def test_traceback_with_debug_variable(run: Any, monkeypatch: pytest.MonkeyPatch
 def test_help_of_a_command(run: Any) -> None:
     ran = run("cook", "--help")
     text = " ".join(ran.out.split())
-    assert text.startswith("Usage: groundset cook [OPTIONS] {DISH}... Cook a dish. Slowly. Arguments: DISH")
+    assert text.startswith(
+        "Usage: groundset cook [OPTIONS] {DISH}... Cook a dish. Slowly. Arguments: DISH"
+    )
     for piece in (
         "--out PLATE The plate. [required]",
         "--minutes <int> How long. [default: 20]",
@@ -211,7 +250,9 @@ def start(script: str, *arguments: str, **options: Any) -> "subprocess.Completed
     """Run Python with the packages on the path."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, **options)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env=environment, **options
+    )
 
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
@@ -227,26 +268,40 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
 
 
 def test_telemetry_and_hub_are_off_before_any_command_runs() -> None:
-    names = ["DO_NOT_TRACK", "MLFLOW_DISABLE_TELEMETRY", "HF_HUB_OFFLINE", "LITELLM_LOCAL_MODEL_COST_MAP"]
+    names = [
+        "DO_NOT_TRACK",
+        "MLFLOW_DISABLE_TELEMETRY",
+        "HF_HUB_OFFLINE",
+        "LITELLM_LOCAL_MODEL_COST_MAP",
+    ]
     script = (
-        "import os, sys, groundset.cli as cli\n"
-        "cli.build_app = lambda: (lambda *a, **k: print([os.environ.get(name) for name in sys.argv[1:]]))\n"
-        "cli.main([])"
+        "import os, sys, groundset.cli as cli\ncli.build_app = lambda: (lambda *a, **k:"
+        " print([os.environ.get(name) for name in sys.argv[1:]]))\ncli.main([])"
     )
     kept = {name: os.environ.pop(name) for name in names if name in os.environ}
     try:
         assert start(script, *names).stdout == "['true', 'true', '1', 'True']\n"
-        assert start(script, *names, env={"GROUNDSET_HUB": "1"}).stdout == "['true', 'true', None, 'True']\n"
+        assert (
+            start(script, *names, env={"GROUNDSET_HUB": "1"}).stdout
+            == "['true', 'true', None, 'True']\n"
+        )
     finally:
         os.environ.update(kept)
 
 
 def test_closed_output_does_no_harm() -> None:
-    script = "import sys\nsys.stdout = sys.stderr = None\nfrom groundset.cli import main\nmain(['--version'])"
+    script = (
+        "import sys\nsys.stdout = sys.stderr = None\nfrom groundset.cli import"
+        " main\nmain(['--version'])"
+    )
     assert start(script).returncode == 0
     command = [sys.executable, "-c", "from groundset.cli import main; main()", "--help"]
     shell = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        check=False,
     )
     assert (shell.returncode, shell.stderr) == (0, "")
 
@@ -258,7 +313,11 @@ def test_broken_pipe() -> None:
         "cli.build_app = lambda: app\ncli.main([])"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
     ) as process:
         assert isinstance(process.stdout, io.TextIOBase)
         assert isinstance(process.stderr, io.TextIOBase)

@@ -15,12 +15,12 @@ from model_server import ModelServer, serving
 import groundset
 from groundset import cli, compiling, labelling
 from groundset.compiling import CompileOptions, Report
+from groundset.optimizers.labels import GOLD
+from groundset.programs.errors import InputError
+from groundset.programs.onechunk import OneChunk
+from groundset.programs.step import STEPS, step
 from groundset.retrieval import embed
 from groundset.run.compiled import load_compiled, read_states
-from optimizers.labels import GOLD
-from programs.errors import InputError
-from programs.onechunk import OneChunk
-from programs.step import STEPS, step
 
 ASKED = (
     "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
@@ -49,8 +49,18 @@ def logged(folder: str) -> Any:
     experiment = client.get_experiment_by_name("groundset-judge")
     (run,) = client.search_runs([experiment.experiment_id])
     assert run.data.metrics.items() >= {"gain_test": 0.5, "compared": 1, "rows_dev": 12}.items()
-    assert run.data.params.items() >= {"model": "openai/tiny@server", "optimizer": "labeled", "seed": "0"}.items()
-    assert {file.path for file in client.list_artifacts(run.info.run_id)} == {"judge.json", "candidates"}
+    assert (
+        run.data.params.items()
+        >= {
+            "model": "openai/tiny@server",
+            "optimizer": "labeled",
+            "seed": "0",
+        }.items()
+    )
+    assert {file.path for file in client.list_artifacts(run.info.run_id)} == {
+        "judge.json",
+        "candidates",
+    }
     template = client.get_prompt_version("groundset-judge-openai-tiny-server", "1").template
     assert len(template) == 2 + 2 * 4
     assert "Question: {{question}}" in template[-1]["content"]
@@ -59,13 +69,24 @@ def logged(folder: str) -> Any:
 
 @pytest.fixture(autouse=True)
 def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Invented labels in place of the shipped ones; the folder of a test is the working directory."""
+    """Invented labels instead of the shipped ones; the folder of a test is where it works."""
     chunks = [
-        {"id": f"{split}{number}", "document": f"{split}{number}", "split": split, "text": "x", "label": "good",
-         "reason": "ok", "topic": "Ebbing"} for split in ("train", "dev", "test") for number in range(2)
-    ]  # fmt: skip
+        {
+            "id": f"{split}{number}",
+            "document": f"{split}{number}",
+            "split": split,
+            "text": "x",
+            "label": "good",
+            "reason": "ok",
+            "topic": "Ebbing",
+        }
+        for split in ("train", "dev", "test")
+        for number in range(2)
+    ]
     passage = questions(1)[0]["passage"]
-    file = write(tmp_path / "labels.jsonl", [*questions(), *({**chunk, "text": passage} for chunk in chunks)])
+    file = write(
+        tmp_path / "labels.jsonl", [*questions(), *({**chunk, "text": passage} for chunk in chunks)]
+    )
     monkeypatch.setattr(labelling, "shipped_files", lambda: [file])
     monkeypatch.chdir(tmp_path)
     return file
@@ -105,7 +126,9 @@ def test_what_is_better_is_written_as_dspy_saves_it(
     assert (record["ending"], record["options"]["seed"]) == ("complete", 0)
 
 
-def test_what_is_not_better_is_not_written(server: ModelServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_better_is_not_written(
+    server: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     first = compiled(server)
     before = Path("out/judge.json").read_bytes()
     again = compiled(server, seed=1)
@@ -123,7 +146,8 @@ def test_what_is_not_better_is_not_written(server: ModelServer, capsys: pytest.C
 
 def test_what_is_worse_on_test_rows_is_not_written(server: ModelServer, labels: Path) -> None:
     swapped = [
-        {**row, "question": other["question"]} for row, other in zip(questions()[24:], questions()[25:], strict=False)
+        {**row, "question": other["question"]}
+        for row, other in zip(questions()[24:], questions()[25:], strict=False)
     ]
     write(labels, [*questions()[:24], *swapped])
     report = compiled(server)
@@ -145,7 +169,7 @@ def test_no_call_is_made_twice(server: ModelServer) -> None:
 def test_interrupted_compiles_say_so_and_report_no_test_rows(
     server: ModelServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from optimizers import prompts
+    from groundset.optimizers import prompts
 
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
@@ -158,16 +182,23 @@ def test_interrupted_compiles_say_so_and_report_no_test_rows(
     assert " test rows:" not in shown
 
 
-def test_recipe_in_one_file_and_in_a_folder(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_in_one_file_and_in_a_folder(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compiling, "_judge", lambda *_: None)
-    report = compiled(server, "evolved", optimizer="bootstrap", out=Path("out/evolved.json"), keep=True)
+    report = compiled(
+        server, "evolved", optimizer="bootstrap", out=Path("out/evolved.json"), keep=True
+    )
     assert report.figures["after_dev"] == 1
     assert read_states(Path("out/evolved.json")).keys() >= {"ask", "judge", "revise"}
     program = OneChunk()
     program.load("out/evolved.json")
     assert program.ask.demos
     report = compiled(server, "evolved", optimizer="bootstrap", out=Path("steps"), keep=True)
-    assert {file.name for file in report.files} == {"ask.json", "judge.json"}, "only what was changed"
+    assert {file.name for file in report.files} == {
+        "ask.json",
+        "judge.json",
+    }, "only what was changed"
     assert read_states(Path("steps")).keys() == {"ask", "judge"}
 
 
@@ -192,14 +223,27 @@ def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(
     own = write(Path("own.jsonl"), [{**row, "id": f"own-{row['id']}"} for row in questions(40)])
     monkeypatch.setattr(compiling, "LABELS", {})
     (report,) = compiling.compile(
-        CompileOptions(steps=("judge",), optimizer="heads", labels=(own,), out=Path("out"), track=False, quiet=True)
+        CompileOptions(
+            steps=("judge",),
+            optimizer="heads",
+            labels=(own,),
+            out=Path("out"),
+            track=False,
+            quiet=True,
+        )
     )
     assert report.files == [Path("out/head/judge.json")]
     assert "threshold 0." in str(report)
     assert "test rows: auc 1.00 (1.00 to 1.00), precision 1.00" in str(report)
-    assert load_compiled("out", "any").heads["judge"].record["rows"] == {"train": 40, "dev": 40, "test": 40}
+    assert load_compiled("out", "any").heads["judge"].record["rows"] == {
+        "train": 40,
+        "dev": 40,
+        "test": 40,
+    }
     with pytest.raises(InputError, match="STEP ask: heads are fitted for chunk, judge, grounding"):
-        compiling.compile(CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False))
+        compiling.compile(
+            CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False)
+        )
 
 
 @pytest.mark.parametrize(
@@ -216,14 +260,18 @@ def test_options_that_are_wrong(options: dict[str, Any], message: str) -> None:
 
 
 def test_more_that_is_wrong(server: ModelServer) -> None:
-    with pytest.raises(InputError, match=r"--out judge\.json: the state of a step goes to a folder, as judge\.json"):
+    with pytest.raises(
+        InputError, match=r"--out judge\.json: the state of a step goes to a folder, as judge\.json"
+    ):
         compiled(server, out=Path("judge.json"))
     with pytest.raises(InputError, match="STEP nosuch: there is no such step or recipe"):
         compiled(server, "nosuch")
     with pytest.raises(InputError, match="--optimizer finetune trains one step of a local model"):
         compiled(server, optimizer="finetune")
     with pytest.raises(InputError, match="id q0 is already used"):
-        compiled(server, labels=(write(Path("twice.jsonl"), [question(0, good=True, split="train")]),))
+        compiled(
+            server, labels=(write(Path("twice.jsonl"), [question(0, good=True, split="train")]),)
+        )
 
 
 def test_every_step_and_every_kind_of_gold_rows_is_known() -> None:
@@ -235,12 +283,28 @@ def test_every_step_and_every_kind_of_gold_rows_is_known() -> None:
 @pytest.mark.model
 def test_the_smallest_real_model(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
-        {"step": "answer", "id": f"{split}{number}", "document": split, "split": split, "passage": "The mill is red.",
-         "question": "Which colour has the mill?", "answer": "red", "kind": "words", "language": "en"}
-        for split in ("train", "dev", "test") for number in range(2)
-    ]  # fmt: skip
+        {
+            "step": "answer",
+            "id": f"{split}{number}",
+            "document": split,
+            "split": split,
+            "passage": "The mill is red.",
+            "question": "Which colour has the mill?",
+            "answer": "red",
+            "kind": "words",
+            "language": "en",
+        }
+        for split in ("train", "dev", "test")
+        for number in range(2)
+    ]
     monkeypatch.setattr(labelling, "shipped_files", lambda: [write(Path("answers.jsonl"), rows)])
-    options = {"lm": "smollm2-135m", "out": Path("out"), "track": False, "quiet": True, "keep": True}
+    options = {
+        "lm": "smollm2-135m",
+        "out": Path("out"),
+        "track": False,
+        "quiet": True,
+        "keep": True,
+    }
     (report,) = compiling.compile(CompileOptions(steps=("answer",), **options))
     assert report.figures["calls"] >= 2
     assert len(load_compiled("out", "smollm2-135m").states["answer"].demos) == 2

@@ -1,4 +1,5 @@
-"""docs/cli.md is made from the options, and every command and option that documentation mentions exists.
+"""docs/cli.md is made from the options, and every command and option that documentation mentions
+exists.
 
 Run this file as a script to renew docs/cli.md.
 """
@@ -20,7 +21,14 @@ from groundset import cli
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cli.md"
-PAGES = sorted([*ROOT.glob("*.md"), ROOT / "llms.txt", *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/README.md")])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        ROOT / "llms.txt",
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("data/**/README.md"),
+    ]
+)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
@@ -28,12 +36,14 @@ _GENERAL = """# The commands
 
 {statuses}
 
-`GROUNDSET_DEBUG=1` shows tracebacks. `groundset --install-completion` installs completion for your shell. Tables that
-do not fit into a terminal are printed as one block a row; output to a file or pipe is not wrapped unless `COLUMNS`
-sets a width. Models are kept in `~/.cache/groundset`; `GROUNDSET_HOME` names another folder.
+`GROUNDSET_DEBUG=1` shows tracebacks. `groundset --install-completion` installs completion for
+your shell. Tables that do not fit into a terminal are printed as one block a row; output to a file
+or pipe is not wrapped unless `COLUMNS` sets a width. Models are kept in `~/.cache/groundset`;
+`GROUNDSET_HOME` names another folder.
 
-Every command is a function of the package with the same options, such as `groundset.export(run, format="ragas",
-out="sets")`; where the command line takes the folder of a run, Python also takes the run.
+Every command is a function of the package with the same options, such as
+`groundset.export(run, format="ragas", out="sets")`; where the command line takes the folder of a
+run, Python also takes the run.
 """
 
 
@@ -41,7 +51,9 @@ def page() -> str:
     """Return docs/cli.md."""
     statuses = str(cli.__doc__).partition("\n\n")[2].strip()
     quotes = [(name, help_text(name)) for name in ("", *cli.COMMANDS)]
-    sections = [f"\n{f'## {name}{chr(10) * 2}' if name else ''}```\n{text}```\n" for name, text in quotes]
+    sections = [
+        f"\n{f'## {name}{chr(10) * 2}' if name else ''}```\n{text}```\n" for name, text in quotes
+    ]
     return _GENERAL.format(statuses=statuses) + "".join(sections)
 
 
@@ -59,7 +71,9 @@ def help_text(command: str) -> str:
 
 
 def test_page_of_commands_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), f"run {Path(__file__).relative_to(ROOT)} to renew docs/cli.md"
+    assert PAGE.read_text(encoding="utf-8") == page(), (
+        f"run {Path(__file__).relative_to(ROOT)} to renew docs/cli.md"
+    )
 
 
 def calls_in(text: str) -> Iterator[list[str]]:
@@ -86,7 +100,9 @@ def parse(words: list[str]) -> None:
     parent = None
     while hasattr(command, "commands"):
         parent = command.make_context(name, words, parent=parent)
-        name, command, words = command.resolve_command(parent, [*parent._protected_args, *parent.args])
+        name, command, words = command.resolve_command(
+            parent, [*parent._protected_args, *parent.args]
+        )
     command.make_context(name, words, parent=parent)
 
 
@@ -103,15 +119,24 @@ def test_commands_and_options_in_documentation_exist(file: Path) -> None:
     for span in SPAN.findall(FENCE.sub("", text)):
         words = span.split()
         if words[0] == "groundset" and len(words) > 1 and not words[1].startswith("-"):
-            assert any(f"{name} ".startswith(f"{words[1]} ") for name in cli.COMMANDS), f"{file.name}: {span}"
+            assert any(f"{name} ".startswith(f"{words[1]} ") for name in cli.COMMANDS), (
+                f"{file.name}: {span}"
+            )
         if words[0] == "groundset" or words[0].startswith("--"):
             for word in words:
-                assert not word.startswith("--") or re.split(r"[=,]", word)[0] in known, f"{file.name}: {span}"
+                assert not word.startswith("--") or re.split(r"[=,]", word)[0] in known, (
+                    f"{file.name}: {span}"
+                )
 
 
 def test_links_lead_to_files_and_llms_txt_names_every_page() -> None:
-    links = {file: {(file.parent / name).resolve() for name in LINK.findall(file.read_text("utf-8"))} for file in PAGES}
-    assert [(file, link) for file, found in links.items() for link in found if not link.exists()] == []
+    links = {
+        file: {(file.parent / name).resolve() for name in LINK.findall(file.read_text("utf-8"))}
+        for file in PAGES
+    }
+    assert [
+        (file, link) for file, found in links.items() for link in found if not link.exists()
+    ] == []
     for index in ("llms.txt", "README.md"):
         assert {*ROOT.glob("docs/*.md")} <= links[ROOT / index], index
 
@@ -129,7 +154,9 @@ def flags() -> Iterator[str]:
 FLAGS = frozenset(flags())
 
 
-@pytest.mark.parametrize("words", [["chunk", "x.md"], ["colour"], ["judge", "x", "y"], ["models", "lst"]])
+@pytest.mark.parametrize(
+    "words", [["chunk", "x.md"], ["colour"], ["judge", "x", "y"], ["models", "lst"]]
+)
 def test_wrong_commands_do_not_parse(words: list[str]) -> None:
     with pytest.raises(typer.TyperException):
         parse(words)

@@ -1,4 +1,6 @@
-"""Atomic writing of files and folders, what killed processes leave, and several that write the same."""
+"""Atomic writing of files and folders, what killed processes leave, and several that write the
+same.
+"""
 
 import errno
 import io
@@ -31,7 +33,7 @@ from groundset.files import (
     write_rows,
     write_text,
 )
-from programs.errors import InputError
+from groundset.programs.errors import InputError
 
 
 def names(folder: Path) -> list[str]:
@@ -39,7 +41,11 @@ def names(folder: Path) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def write_folder(target: Path, **texts: str) -> None:
@@ -106,7 +112,9 @@ def test_unwritable_targets_are_rejected(tmp_path, monkeypatch):
 def test_pipes_and_devices_are_written_directly(tmp_path):
     pipe, null, got = tmp_path / "pipe", tmp_path / "null", []
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: got.append(pipe.read_text(encoding="utf-8")), daemon=True)
+    reader = threading.Thread(
+        target=lambda: got.append(pipe.read_text(encoding="utf-8")), daemon=True
+    )
     reader.start()
     write_text(pipe, "größer\n")
     reader.join(10)
@@ -126,7 +134,9 @@ def test_standard_output_receives_the_text(tmp_path, name, where):
     kept = tmp_path / "kept"
     with kept.open("wb") as file:
         stdout = file if where == "file" else subprocess.PIPE
-        ran = subprocess.run([sys.executable, "-c", code, name], stdout=stdout, check=True, cwd=tmp_path)
+        ran = subprocess.run(
+            [sys.executable, "-c", code, name], stdout=stdout, check=True, cwd=tmp_path
+        )
     output = kept.read_bytes() if where == "file" else ran.stdout
     assert output.decode() == "first\ngrößer\nlast\n"
     assert names(tmp_path) == ["kept"]
@@ -199,7 +209,10 @@ def test_folder_with_other_files_is_refused(tmp_path):
     for path in ("a.txt", "qrels/test.tsv", ".x.groundset-part/part"):
         write_text(out / path, "x")
     check_own(out, ("a.txt", "qrels/*.tsv"))
-    with pytest.raises(InputError, match=r"out holds other files \(qrels/test\.tsv\); name an empty or a new folder"):
+    with pytest.raises(
+        InputError,
+        match=r"out holds other files \(qrels/test\.tsv\); name an empty or a new folder",
+    ):
         check_own(out, ("*.txt", "*.tsv"))
     write_text(out / "run.sqlite", "x")
     with pytest.raises(InputError, match="out is the folder of a run; name"):
@@ -271,14 +284,19 @@ def test_disk_full_at_any_write_keeps_previous_files(write, tmp_path, monkeypatc
 BEGIN = "import os, sys\nfrom pathlib import Path\nfrom groundset import files\n"
 WAIT = "    print('working', flush=True)\n    sys.stdin.read()\n"
 FILE = f"{BEGIN}with files.whole_text(Path(sys.argv[1])) as stream:\n    stream.write('1')\n{WAIT}"
-FOLDER = f"{BEGIN}with files.whole_folder(Path(sys.argv[1]), last='z') as f:\n    (f / 'z').write_text('1')\n{WAIT}"
+FOLDER = (
+    f"{BEGIN}with files.whole_folder(Path(sys.argv[1]), last='z') as f:\n    (f /"
+    f" 'z').write_text('1')\n{WAIT}"
+)
 
 
 @contextmanager
 def writer_process(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
     """Start a process that writes a target and finishes when its standard input is closed."""
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True
+    ) as process:
         assert process.stdout
         assert process.stdout.readline() == "working\n"
         yield process
@@ -307,7 +325,9 @@ def test_folder_written_by_another_process_is_rejected(tmp_path):
     out = tmp_path / "out"
     write_folder(out, z="0")
     with writer_process(FOLDER, out) as process:
-        with pytest.raises(InputError, match=r"cannot write .*out: another process is writing it; wait"):
+        with pytest.raises(
+            InputError, match=r"cannot write .*out: another process is writing it; wait"
+        ):
             write_folder(out, z="2")
         write_folder(tmp_path / "other", z="2")
         process.communicate("")
@@ -392,8 +412,16 @@ def test_killed_writer_never_mixes_files(tmp_path, before):
             process.stdin.flush()
             status = int(process.stdout.readline())
             found = out.iterdir() if out.exists() else ()
-            seen.append({path.name: path.read_text() for path in found if not is_leftover(path.name)})
+            seen.append(
+                {path.name: path.read_text() for path in found if not is_leftover(path.name)}
+            )
         process.stdin.close()
-    assert (status, seen[-1], names(out.parent)) == (0, new, ["out"]), "what killed ones left is gone"
-    assert all(each in (before, new) or "z" not in each for each in seen), "what is moved last is missing for a moment"
+    assert (status, seen[-1], names(out.parent)) == (
+        0,
+        new,
+        ["out"],
+    ), "what killed ones left is gone"
+    assert all(each in (before, new) or "z" not in each for each in seen), (
+        "what is moved last is missing for a moment"
+    )
     assert before in seen

@@ -28,8 +28,12 @@ HOSTILE = (
     "nine[bold red]:cat:[/bold red]",
     "ten\u200b\ufeff\U000e0041",
 )
-ORDINARY = "Größe 東京 наука עברית العربية नमस्ते 👩‍👩‍👧 می‌خواهم co\u00adop e\u0301 [x] :cat: \\n \ue000"
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0041]")
+ORDINARY = (
+    "Größe 東京 наука עברית العربية नमस्ते 👩‍👩‍👧 می‌خواهم co\u00adop e\u0301 [x] :cat: \\n \ue000"
+)
+STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0041]"
+)
 PRINTERS = ("print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write")
 
 
@@ -76,11 +80,16 @@ def test_only_the_printing_module_prints():
     """Only ``groundset.printing`` escapes values, so no other module may print."""
     raw = []
     for path in [
-        path for package in ("groundset", "optimizers", "programs") for path in (ROOT / package).rglob("*.py")
+        path
+        for package in ("groundset", "optimizers", "programs")
+        for path in (ROOT / package).rglob("*.py")
     ]:
         for node in ast.walk(ast.parse(path.read_bytes())):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            if called in PRINTERS and path.name not in ("printing.py", "progress.py"):  # the latter escapes its line
+            if called in PRINTERS and path.name not in (
+                "printing.py",
+                "progress.py",
+            ):  # the latter escapes its line
                 raw.append(f"{path.name}:{node.lineno}")
     assert raw == []
 
@@ -91,7 +100,9 @@ def test_tables_are_blocks_where_they_do_not_fit(
     monkeypatch.delenv("COLUMNS", raising=False)
     rows = [["dense", "1.00 (0.34 to 1.00)"], ["bm25\x1b", "-"]]
     say_table(["retriever", "recall"], rows)
-    assert capsys.readouterr().out == ("retriever   recall\ndense       1.00 (0.34 to 1.00)\nbm25\\u001b  -\n")
+    assert capsys.readouterr().out == (
+        "retriever   recall\ndense       1.00 (0.34 to 1.00)\nbm25\\u001b  -\n"
+    )
     monkeypatch.setenv("COLUMNS", "20")
     say_table(["retriever", "recall"], rows)
     assert capsys.readouterr().out == (

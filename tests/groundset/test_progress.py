@@ -9,7 +9,7 @@ from rich.console import Console
 
 from groundset import printing as module
 from groundset.printing import Progress, duration
-from programs.types import Reject, StepRecord
+from groundset.programs.types import Reject, StepRecord
 
 REFUSED = Reject(step="judge", reason="not clear: two things are asked", chunk_id="c")
 
@@ -17,7 +17,11 @@ REFUSED = Reject(step="judge", reason="not clear: two things are asked", chunk_i
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Print every change at once."""
-    for name, value in (("PATIENCE_SECONDS", 0), ("LINE_EVERY_SECONDS", 0), ("_TICK_SECONDS", 0.01)):
+    for name, value in (
+        ("PATIENCE_SECONDS", 0),
+        ("LINE_EVERY_SECONDS", 0),
+        ("_TICK_SECONDS", 0.01),
+    ):
         monkeypatch.setattr(module, name, value)
 
 
@@ -51,7 +55,9 @@ def test_phases(progress: Progress, stream: io.StringIO) -> None:
     assert "Skipped \\u001b[31m." in lines
 
 
-def test_quick_phases_are_not_announced(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> None:
+def test_quick_phases_are_not_announced(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO
+) -> None:
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 60)
     with Progress(console=Console(file=stream)) as progress:
         progress.phase("Checking", 2)
@@ -77,7 +83,9 @@ def test_time_left_is_estimated_from_the_first_attempt_on(stream: io.StringIO) -
     progress.start(9)
     assert progress._left(30) == ""
     progress.attempt(0)
-    assert progress._left(20) == ", about 9 min left", "one of three attempts is accepted, at 20 s each"
+    assert progress._left(20) == ", about 9 min left", (
+        "one of three attempts is accepted, at 20 s each"
+    )
     progress.attempt(1)
     assert progress._left(40) == ", about 5 min left"
     progress.attempt(8)
@@ -102,7 +110,8 @@ def test_a_run_that_fails_says_what_refuses_most(stream: io.StringIO) -> None:
     found = [line for line in stream.getvalue().splitlines() if line.startswith("only")]
     assert len(found) == 1
     assert (
-        "only 3 of 20 attempts gave a sample; the step judge refuses most, such as: not clear (What of it?)" in found[0]
+        "only 3 of 20 attempts gave a sample; the step judge refuses most, such as: not clear (What"
+        " of it?)" in found[0]
     )
 
 

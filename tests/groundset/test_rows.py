@@ -13,19 +13,26 @@ import pytest
 from pyarrow import parquet
 
 from groundset import rows
+from groundset.programs.errors import InputError
+from groundset.programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT
 from groundset.rows import headings_of, jsonl_rows, metadata_of, parquet_rows, required
-from programs.errors import InputError
-from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 
 
 def test_texts_of_maximum_length_are_read(tmp_path):
-    row = {"text": "a" * MAX_TEXT, "doc_id": "b" * MAX_NAME, "metadata": {"note": "c" * (MAX_TEXT - 20)}}
+    row = {
+        "text": "a" * MAX_TEXT,
+        "doc_id": "b" * MAX_NAME,
+        "metadata": {"note": "c" * (MAX_TEXT - 20)},
+    }
     file = tmp_path / "rows.jsonl"
     file.write_text("\ufeff" + json.dumps(row) + "\n\n", encoding="utf-8")
     [(where, fields)] = jsonl_rows(file)
-    assert (required(where, fields, "text"), required(where, fields, "doc_id")) == (row["text"], row["doc_id"])
+    assert (required(where, fields, "text"), required(where, fields, "doc_id")) == (
+        row["text"],
+        row["doc_id"],
+    )
     assert metadata_of(where, fields) == row["metadata"]
     assert required("here", {"chunk_id": 3}, "id", "chunk_id") == "3"
 
@@ -62,7 +69,10 @@ def test_unusable_line_is_rejected_with_its_number(tmp_path, line, message):
         ({"metadata": {"a": "b" * MAX_TEXT}}, "column metadata: longer than 1,000,000 characters"),
         ({"metadata": {"a": [2**63]}}, "column metadata: a number does not fit 64 bits; .*"),
         ({"metadata": {"a": float("nan")}}, "column metadata: a number is not finite; .*"),
-        ({"metadata": json.loads('{"a":' * 101 + "1" + "}" * 101)}, "column metadata: nested more than 100 deep"),
+        (
+            {"metadata": json.loads('{"a":' * 101 + "1" + "}" * 101)},
+            "column metadata: nested more than 100 deep",
+        ),
         ({"headings": ["a"] * 101}, "column headings: more than 100"),
         ({"headings": ["a" * MAX_NAME, "b"]}, "column headings: longer than 10,000 characters"),
     ],
@@ -112,7 +122,9 @@ def test_oversized_parquet_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr(rows, "_ALWAYS_ALLOWED", 5_000_000)
     file = write(tmp_path / "b.parquet", {"text": ["ferry " * 150_000] * 100})
     assert file.stat().st_size < 5_000
-    with pytest.raises(InputError, match=r"row 6: a file of [0-9,]+ bytes must not hold more than this"):
+    with pytest.raises(
+        InputError, match=r"row 6: a file of [0-9,]+ bytes must not hold more than this"
+    ):
         list(parquet_rows(file))
 
 
@@ -124,8 +136,12 @@ def test_damaged_parquet_is_rejected(tmp_path):
 
 @linux
 def test_parquet_value_over_the_memory_limit_is_rejected(tmp_path):
-    several = pa.DictionaryArray.from_arrays(np.zeros(500, dtype=np.int32), pa.array(["x" * 10_000_000]))
+    several = pa.DictionaryArray.from_arrays(
+        np.zeros(500, dtype=np.int32), pa.array(["x" * 10_000_000])
+    )
     lists = pa.ListArray.from_arrays(pa.array([0, 500], type=pa.int32()), several)
     file = write(tmp_path / "a.parquet", {"kept": lists})
-    with pytest.raises(InputError, match=r"after row 0: takes more than 1 GB of memory to read, or is damaged"):
+    with pytest.raises(
+        InputError, match=r"after row 0: takes more than 1 GB of memory to read, or is damaged"
+    ):
         list(parquet_rows(file))

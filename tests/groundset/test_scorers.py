@@ -10,15 +10,21 @@ from evaluation_sets import sample, saved, two_documents
 from model_server import serving
 
 import groundset
+from groundset.programs.errors import InputError
 from groundset.scorers import facts_found, gold_rank, gold_recall
-from programs.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "reviewing.md"
 EVIDENCE = "the evidence of the second chunk"
 GOLD = [
     {"doc_uri": "a.md", "content": "The *first*\nchunk.", "chunk_id": "a-0", "group": 0},
     {"doc_uri": "b.md", "content": "One more.", "chunk_id": "b-0", "group": 0},
-    {"doc_uri": "c.md", "content": f"Here is {EVIDENCE}.", "chunk_id": "c-0", "group": 1, "evidence": [EVIDENCE]},
+    {
+        "doc_uri": "c.md",
+        "content": f"Here is {EVIDENCE}.",
+        "chunk_id": "c-0",
+        "group": 1,
+        "evidence": [EVIDENCE],
+    },
 ]
 
 
@@ -36,15 +42,26 @@ def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_cell_of_the_page_evaluates_a_dataset_that_is_extended(notebook: None) -> None:
     seen: dict[str, Any] = {}
     exec(PAGE.read_text("utf-8").partition("```python\n")[2].partition("```")[0], seen)
-    assert seen["evaluated"].metrics == {"gold_recall/mean": 1, "gold_rank/mean": pytest.approx(2 / 3)}
+    assert seen["evaluated"].metrics == {
+        "gold_recall/mean": 1,
+        "gold_rank/mean": pytest.approx(2 / 3),
+    }
     assert groundset.export(["out/demo"], "mlflow", "sets/demo").questions == 2
     Path("more").mkdir()
     first, _ = two_documents().samples
-    changed = [first.model_copy(update={"answer": "Now another."}), sample("q-3", first.contexts[0], question="New?")]
+    changed = [
+        first.model_copy(update={"answer": "Now another."}),
+        sample("q-3", first.contexts[0], question="New?"),
+    ]
     rows = saved(Path("more/run"), changed).to_mlflow("demo").to_df()
     assert len(rows) == 3, "a question has one record"
-    records = {tags["sample_id"]: (tags, found) for tags, found in zip(rows["tags"], rows["expectations"], strict=True)}
-    assert records["q-1"][0].items() >= {"evolution": "simple", "language": "en", "run": "run"}.items()
+    records = {
+        tags["sample_id"]: (tags, found)
+        for tags, found in zip(rows["tags"], rows["expectations"], strict=True)
+    }
+    assert (
+        records["q-1"][0].items() >= {"evolution": "simple", "language": "en", "run": "run"}.items()
+    )
     assert records["q-1"][1]["expected_response"] == "Now another."
     assert [each["group"] for each in records["q-2"][1]["expected_retrieved_context"]] == [0, 1]
     with pytest.raises(InputError, match=r"is texts; track_texts sends them to mlflow\.example"):
@@ -58,14 +75,23 @@ def test_the_cell_of_the_page_evaluates_a_dataset_that_is_extended(notebook: Non
     ("outputs", "recall", "rank"),
     [
         (["x", "b-0", "c-0", "a-0"], 1, 1 / 2),
-        ({"answer": "y", "found": [{"text": f"before {EVIDENCE} after"}, {"id": "z", "content": "x"}]}, 0.5, 1),
+        (
+            {
+                "answer": "y",
+                "found": [{"text": f"before {EVIDENCE} after"}, {"id": "z", "content": "x"}],
+            },
+            0.5,
+            1,
+        ),
         ([{"page_content": "The first chunk. And on.", "metadata": {"doc_uri": "z"}}], 0.5, 1),
         (["a.md", "c.md"], 1, 1),
         ([{"content": "something else", "metadata": {"doc_uri": "a.md"}}], 0, 0),
         ([], 0, 0),
     ],
 )
-def test_chunks_are_known_by_id_text_evidence_or_document(outputs: Any, recall: float, rank: float) -> None:
+def test_chunks_are_known_by_id_text_evidence_or_document(
+    outputs: Any, recall: float, rank: float
+) -> None:
     expected = {"expected_retrieved_context": GOLD}
     assert gold_recall(outputs=outputs, expectations=expected) == recall
     assert gold_rank(outputs=outputs, expectations=expected) == rank
@@ -80,6 +106,8 @@ def test_facts_are_looked_for_by_the_named_model() -> None:
 
     expected = {"expected_response": "It is of two things:\n- oak\n2. stone"}
     with serving(answer) as server:
-        found = facts_found(server.spec)(inputs={"question": "Of what?"}, outputs="Oak.", expectations=expected)
+        found = facts_found(server.spec)(
+            inputs={"question": "Of what?"}, outputs="Oak.", expectations=expected
+        )
     assert (found.value, found.rationale) == (pytest.approx(2 / 3), "missing: stone (so)")
     assert found.source.source_type == "LLM_JUDGE"

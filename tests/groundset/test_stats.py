@@ -36,7 +36,9 @@ def test_resampling_units_are_documents_if_there_are_enough() -> None:
 
 def test_bootstrap_interval_is_wider_for_clustered_documents() -> None:
     values = np.repeat(np.tile([0.0, 1.0], 10), 5)
-    alone, clustered = (bootstrap_mean(values, units) for units in (np.arange(100), np.repeat(np.arange(20), 5)))
+    alone, clustered = (
+        bootstrap_mean(values, units) for units in (np.arange(100), np.repeat(np.arange(20), 5))
+    )
     assert alone.value == clustered.value == 0.5
     assert alone.high - alone.low == pytest.approx(2 * 1.96 * 0.05, abs=0.03)
     assert clustered.high - clustered.low == pytest.approx(2 * 1.96 * 0.112, abs=0.05)
@@ -46,7 +48,9 @@ def test_bootstrap_interval_is_wider_for_clustered_documents() -> None:
 
 
 def test_bootstrap_interval_has_width_for_equal_values_or_documents() -> None:
-    assert bootstrap_mean(np.ones(20), np.arange(20)) == Estimate(1.0, pytest.approx(0.839, abs=0.001), 1.0)
+    assert bootstrap_mean(np.ones(20), np.arange(20)) == Estimate(
+        1.0, pytest.approx(0.839, abs=0.001), 1.0
+    )
     assert bootstrap_mean(np.zeros(20), np.arange(20)).low == 0.0
     nothing = bootstrap_mean(np.zeros(20), np.arange(20), lowest=-1.0)
     assert nothing.low == -nothing.high < 0
@@ -67,7 +71,8 @@ def test_permutation_test_swaps_units() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "corrected"), [([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]), ([0.5, 0.9], [1.0, 1.0]), ([], [])]
+    ("found", "corrected"),
+    [([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]), ([0.5, 0.9], [1.0, 1.0]), ([], [])],
 )
 def test_holm_correction(found: list[float], corrected: list[float]) -> None:
     assert holm(found) == pytest.approx(corrected)
@@ -88,7 +93,9 @@ def test_gain_of_shares_matches_newcombe_example() -> None:
     found = gain_of_shares((48, 80), (56, 70))
     assert found is not None
     gain, p = found
-    assert gain == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5), "Newcombe (1998), table II, example (a), method 10"
+    assert gain == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5), (
+        "Newcombe (1998), table II, example (a), method 10"
+    )
     assert 0.005 < p < 0.02
     assert gain_of_shares((0, 0), (1, 2)) is None
 

@@ -15,36 +15,73 @@ import pytest
 
 from groundset import tracking
 from groundset.compiling import Report
+from groundset.optimizers.prompts import Candidate
+from groundset.programs.errors import InputError, StateError, TrackingError
+from groundset.programs.onechunk import OneChunk
+from groundset.programs.step import step
+from groundset.programs.types import Chunk, Reject, Retrieval, Sample
 from groundset.run.compiled import read_own
 from groundset.run.run import Run
 from groundset.tracking import Location, Tracking, location
-from optimizers.prompts import Candidate
-from programs.errors import InputError, StateError, TrackingError
-from programs.onechunk import OneChunk
-from programs.step import step
-from programs.types import Chunk, Reject, Retrieval, Sample
 
-CHUNK = Chunk(chunk_id="c1", doc_id="d", path="weir.md", title="Weir", start=0, end=4, text="Oak.\u2028And stone.")
+CHUNK = Chunk(
+    chunk_id="c1",
+    doc_id="d",
+    path="weir.md",
+    title="Weir",
+    start=0,
+    end=4,
+    text="Oak.\u2028And stone.",
+)
 SAMPLE = Sample(
-    **{"id": "s1", "question": "What is it made of?", "answer": "oak", "evolution": "simple", "language": "en"},
+    **{
+        "id": "s1",
+        "question": "What is it made of?",
+        "answer": "oak",
+        "evolution": "simple",
+        "language": "en",
+    },
     **{"contexts": (CHUNK,), "retrieval_gt": (("c1",),), "probability": 0.9},
     retrieval=Retrieval(rank=1, retrieved_id="c1", retrieved_content="Oak.", score=1),
 )
 RECORD = {
-    **{"started": "2026-01-01", "asked": 2, "accepted": 1, "attempts": 3, "documents": 1, "chunks": 1, "surplus": 0},
-    **{"calls": 12, "prompt_tokens": 900, "seconds": 4.5, "counts": {"judge": {"tried": 3, "refused": 2}}},
-    "configuration": {"recipe": "evolved", "documents": ["/home/ada/secret"], "like": ["a query"], "about": "a text"},
+    **{
+        "started": "2026-01-01",
+        "asked": 2,
+        "accepted": 1,
+        "attempts": 3,
+        "documents": 1,
+        "chunks": 1,
+        "surplus": 0,
+    },
+    **{
+        "calls": 12,
+        "prompt_tokens": 900,
+        "seconds": 4.5,
+        "counts": {"judge": {"tried": 3, "refused": 2}},
+    },
+    "configuration": {
+        "recipe": "evolved",
+        "documents": ["/home/ada/secret"],
+        "like": ["a query"],
+        "about": "a text",
+    },
     "models": {"lm": {"name": "qwen", "sha256": "ab"}},
     "compiled": {"judge": {}},
     "versions": {"dspy": "3.4.1"},
 }
-CHAT = [{"role": "system", "content": "Judge."}, {"role": "user", "content": "Question: {{question}}"}]
+CHAT = [
+    {"role": "system", "content": "Judge."},
+    {"role": "user", "content": "Question: {{question}}"},
+]
 
 
 def compiled(*files: Path) -> Report:
     predictor = dspy.Predict(dspy.Signature("question -> answer", "Judge."))
     predictor.name = "judge"
-    return Report("judge", "qwen/0.5b:x", "gepa", {"gain_test": 0.1}, files=list(files), program=predictor)
+    return Report(
+        "judge", "qwen/0.5b:x", "gepa", {"gain_test": 0.1}, files=list(files), program=predictor
+    )
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +108,9 @@ def run(tmp_path: Path) -> Run:
     folder.mkdir()
     (folder / "samples.jsonl").write_text(SAMPLE.model_dump_json() + "\n", encoding="utf-8")
     (folder / "run.json").write_text("{}", encoding="utf-8")
-    return Run(folder, samples=(SAMPLE,), rejects=(Reject(step="judge", reason="x"),), record=dict(RECORD))
+    return Run(
+        folder, samples=(SAMPLE,), rejects=(Reject(step="judge", reason="x"),), record=dict(RECORD)
+    )
 
 
 def logged(store: Tracking, line: str) -> Any:
@@ -88,10 +127,19 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store: Tracking
     found = logged(store, line)
     assert line == f"MLflow run {found.info.run_id} in {store.where}"
     assert found.data.metrics["calls_per_sample"] == 12
-    assert found.data.metrics.keys() >= {"accepted", "prompt_tokens", "found_first", "mean_probability", "rejects"}
+    assert found.data.metrics.keys() >= {
+        "accepted",
+        "prompt_tokens",
+        "found_first",
+        "mean_probability",
+        "rejects",
+    }
     assert found.data.metrics["refused_by_judge"] == 2
     assert len(found.data.metrics) < 25
-    assert found.data.params.items() >= {"recipe": "evolved", "lm": "qwen", "compiled_steps": "judge"}.items()
+    assert (
+        found.data.params.items()
+        >= {"recipe": "evolved", "lm": "qwen", "compiled_steps": "judge"}.items()
+    )
     (dataset,) = found.inputs.dataset_inputs
     assert "contexts" in dataset.dataset.schema
     assert artifacts(store, line) == {"samples.jsonl", "run.json"}
@@ -111,7 +159,9 @@ def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> N
 def test_a_local_store_sends_nothing_away(store: Tracking, run: Run) -> None:
     elsewhere = "http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x"
     store.log_run(run)
-    with closing(sqlite3.connect(store.where.uri.removeprefix("sqlite:///"), isolation_level=None)) as database:
+    with closing(
+        sqlite3.connect(store.where.uri.removeprefix("sqlite:///"), isolation_level=None)
+    ) as database:
         change = f"UPDATE runs SET artifact_uri = '{elsewhere}'"
         database.execute(f"CREATE TRIGGER t AFTER INSERT ON metrics BEGIN {change}; END")
         run.record["started"] = "2026-01-02"
@@ -133,7 +183,10 @@ def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: P
     found = logged(store, lines[0])
     assert found.data.metrics == {"gain_test": 0.1, "candidate": 0.5}
     assert artifacts(store, lines[0]) == {"judge.json", "candidates"}
-    assert artifacts(store, lines[0], "candidates") == {"candidates/000.json", "candidates/001.json"}
+    assert artifacts(store, lines[0], "candidates") == {
+        "candidates/000.json",
+        "candidates/001.json",
+    }
     prompt = store.client.get_prompt_version("groundset-judge-qwen-0.5b-x", "2")
     assert prompt.template == CHAT
     assert prompt.format(question="Who?")[1]["content"] == "Question: Who?"
@@ -157,18 +210,27 @@ def test_registered_prompts_are_read_back_as_states(store: Tracking) -> None:
         store.log_compile(Report(name, "m", "gepa", files=[Path(__file__)], program=predictor), {})
     store.client.set_prompt_alias("groundset-judge-m", "champion", 1)
     program, where = OneChunk(), str(store.where)
-    read_own("prompts:/groundset-judge-m@champion,prompts:/groundset-ask-m/1", where).apply([program])
+    read_own("prompts:/groundset-judge-m@champion,prompts:/groundset-ask-m/1", where).apply(
+        [program]
+    )
     assert program.judge.signature.instructions == "judge like an “owl”."
-    assert (program.judge.config["temperature"], program.judge.demos) == (0.5, [{"passage": "p", "question": "q?"}])
+    assert (program.judge.config["temperature"], program.judge.demos) == (
+        0.5,
+        [{"passage": "p", "question": "q?"}],
+    )
     assert program.ask.signature.instructions == "ask like an “owl”."
     store.client.register_prompt("groundset-ask-m", "edited by hand")
     odd = {"owl": {}}, {"judge": {"code": "import os"}}
     for number, states in enumerate(odd):
-        store.client.register_prompt(f"odd-{number}", "x", model_config={"extra_params": {"dspy_state": states}})
+        store.client.register_prompt(
+            f"odd-{number}", "x", model_config={"extra_params": {"dspy_state": states}}
+        )
     refused = {
-        "judge": "there is no such prompt in", "groundset-ask-m/2": "has no state of DSPy",
-        "odd-0/1": "there is no step owl", "odd-1/1": "not a state that DSPy saves",
-    }  # fmt: skip
+        "judge": "there is no such prompt in",
+        "groundset-ask-m/2": "has no state of DSPy",
+        "odd-0/1": "there is no step owl",
+        "odd-1/1": "not a state that DSPy saves",
+    }
     for prompt, message in refused.items():
         with pytest.raises(StateError, match=rf"^--compiled prompts:/{prompt}: {message}[^\n]*$"):
             read_own(f"prompts:/{prompt}", where)
@@ -190,14 +252,27 @@ def test_servers_get_figures_only_unless_texts_are_asked_for(
     shown = {"model": "qwen/0.5b:x", "out": "compiled", "weights": "tiny.gguf"}
     assert logged(store, line).data.params == shown
     assert not store.client.search_prompts()
-    span = {"name": "attempt 1", "span_id": "ab" * 8, "parent_span_id": None, "status": {"code": "OK"}}
-    span |= {"attributes": {"mlflow.spanType": "CHAIN", "mlflow.spanInputs": "a text", "mlflow.spanOutputs": "a text"}}
+    span = {
+        "name": "attempt 1",
+        "span_id": "ab" * 8,
+        "parent_span_id": None,
+        "status": {"code": "OK"},
+    }
+    span |= {
+        "attributes": {
+            "mlflow.spanType": "CHAIN",
+            "mlflow.spanInputs": "a text",
+            "mlflow.spanOutputs": "a text",
+        }
+    }
     store.log_trace([span | {"start_time_unix_nano": 1, "end_time_unix_nano": 2}], {"run": "demo"})
     (trace,) = store.client.search_traces([found.info.experiment_id])
     assert "a text" not in trace.to_json()
 
 
-def test_the_uri_and_the_active_run_of_a_notebook_stay(store: Tracking, run: Run, tmp_path: Path) -> None:
+def test_the_uri_and_the_active_run_of_a_notebook_stay(
+    store: Tracking, run: Run, tmp_path: Path
+) -> None:
     before = mlflow.get_tracking_uri()
     store.log_run(run)
     assert mlflow.get_tracking_uri() == before
@@ -214,21 +289,29 @@ def test_where_things_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "home"))
     assert str(location()) == str(tmp_path / "home" / "mlruns")
     (tmp_path / "mlruns").mkdir()
-    assert location() == Location(f"sqlite:///{tmp_path}/mlruns/mlflow.db", tmp_path / "mlruns" / "artifacts")
-    monkeypatch.setattr(os, "getuid", lambda: Path("mlruns").stat().st_uid + 1)  # another user could read it
+    assert location() == Location(
+        f"sqlite:///{tmp_path}/mlruns/mlflow.db", tmp_path / "mlruns" / "artifacts"
+    )
+    monkeypatch.setattr(
+        os, "getuid", lambda: Path("mlruns").stat().st_uid + 1
+    )  # another user could read it
     assert str(location()) == str(tmp_path / "home" / "mlruns")
     assert location("sqlite:///own.db") == Location("sqlite:///own.db", Path("artifacts"))
     assert str(location(str(tmp_path / "own"))) == str(tmp_path / "own")
     with pytest.raises(InputError, match="--tracking: must not be empty"):
         location("")
-    with pytest.raises(InputError, match=r"--tracking or MLFLOW_TRACKING_URI: http://\[x is not an address"):
+    with pytest.raises(
+        InputError, match=r"--tracking or MLFLOW_TRACKING_URI: http://\[x is not an address"
+    ):
         location("http://[x")
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"--tracking file/store: Not a directory"):
         location("file/store")
 
 
-def test_store_that_fails_is_named_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_that_fails_is_named_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@127.0.0.1:9")
     monkeypatch.setitem(tracking._PATIENCE, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)

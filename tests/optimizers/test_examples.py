@@ -7,13 +7,13 @@ import pytest
 from labelled import question, write
 
 from groundset.labelling import with_own
-from optimizers.examples import examples, is_complete, spread
-from optimizers.labels import Row, read_rows
-from programs.adapter import PLAIN_TEXT
-from programs.forms import EVOLUTIONS
-from programs.outcome import AGREE, FITS, VIEWPOINTS
-from programs.recipe import LENGTHS
-from programs.step import STEPS
+from groundset.optimizers.examples import examples, is_complete, spread
+from groundset.optimizers.labels import Row, read_rows
+from groundset.programs.adapter import PLAIN_TEXT
+from groundset.programs.forms import EVOLUTIONS
+from groundset.programs.outcome import AGREE, FITS, VIEWPOINTS
+from groundset.programs.recipe import LENGTHS
+from groundset.programs.step import STEPS
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +23,28 @@ def rows() -> list[Row]:
 
 def of(rows: list[Row], step: str, **facts: object) -> dspy.Example:
     """Return the first example with these facts."""
-    return next(each for each in examples(step, rows) if all(each.get(name) == value for name, value in facts.items()))
+    return next(
+        each
+        for each in examples(step, rows)
+        if all(each.get(name) == value for name, value in facts.items())
+    )
 
 
-FEW = {"combine": 200, "review": 150, "keyphrases": 100, "distil": 40, "profiles": 40, "ask_profiled": 40, "clues": 10}
+FEW = {
+    "combine": 200,
+    "review": 150,
+    "keyphrases": 100,
+    "distil": 40,
+    "profiles": 40,
+    "ask_profiled": 40,
+    "clues": 10,
+}
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_every_step_has_examples_of_every_split_that_can_be_demos(rows: list[Row], step: str) -> None:
+def test_every_step_has_examples_of_every_split_that_can_be_demos(
+    rows: list[Row], step: str
+) -> None:
     found = examples(step, rows)
     assert len(found) >= FEW.get(step, 300)
     assert {each.split for each in found} == {"train", "dev", "test"}
@@ -49,9 +63,18 @@ def test_judge_learns_parts_reason_and_answer(rows: list[Row]) -> None:
     good = of(rows, "judge", group="ok")
     assert (good.independent, good.clear, good.answerable, good.fault) == (True, True, True, "")
     vague = of(rows, "judge", group="vague")
-    assert (vague.independent, vague.clear, vague.fault, vague.confidence) == (False, True, "independent", 5)
+    assert (vague.independent, vague.clear, vague.fault, vague.confidence) == (
+        False,
+        True,
+        "independent",
+        5,
+    )
     assert of(rows, "judge", group="unanswerable").answer == "not stated"
-    twin = next(each for each in examples("judge", rows) if each.id.endswith("-twin") and each.group == "malformed")
+    twin = next(
+        each
+        for each in examples("judge", rows)
+        if each.id.endswith("-twin") and each.group == "malformed"
+    )
     assert twin.answer in twin.passage, "a spoilt question has the answer of the good one"
 
 

@@ -7,9 +7,9 @@ import dspy
 import pytest
 
 from groundset.models.llama import LlamaModel
-from optimizers import finetune as module
-from optimizers.finetune import Training, Turn, finetune, turns_of
-from programs.step import step
+from groundset.optimizers import finetune as module
+from groundset.optimizers.finetune import Training, Turn, finetune, turns_of
+from groundset.programs.step import step
 
 OPTIONS = Training(epochs=4, batch=2, rate=1.5e-2, rank=4, alpha=8, layers=0.2)
 
@@ -18,7 +18,11 @@ OPTIONS = Training(epochs=4, batch=2, rate=1.5e-2, rank=4, alpha=8, layers=0.2)
 def rows() -> list[dspy.Example]:
     colours = {"mill": "red", "weir": "grey"}
     asked = [
-        {"passage": f"The {thing} is {colour}.", "question": f"What is the {thing}?", "answer": f"oh so {colour}"}
+        {
+            "passage": f"The {thing} is {colour}.",
+            "question": f"What is the {thing}?",
+            "answer": f"oh so {colour}",
+        }
         for thing, colour in colours.items()
     ]
     return [dspy.Example(**values).with_inputs("passage", "question") for values in asked]

@@ -8,12 +8,19 @@ import pytest
 from labelled import PASSAGE, question, write
 
 from groundset.labelling import with_own
-from optimizers.labels import SPLITS, QuestionLabel, checked, read_rows, split_of
-from programs.errors import LabelError
+from groundset.optimizers.labels import SPLITS, QuestionLabel, checked, read_rows, split_of
+from groundset.programs.errors import LabelError
 
 GOOD = question(1, good=True, split="train")
 ANSWER = {
-    **{"step": "answer", "id": "a1", "document": "d", "chunk": "c", "language": "en", "topic": "The weir"},
+    **{
+        "step": "answer",
+        "id": "a1",
+        "document": "d",
+        "chunk": "c",
+        "language": "en",
+        "topic": "The weir",
+    },
     **{"passage": PASSAGE, "question": "Who built it?", "answer": "Jonas Alder", "kind": "words"},
 }
 
@@ -43,9 +50,15 @@ def test_shipped_rows_are_right_and_each_document_lies_in_one_split() -> None:
         ({**GOOD, "passage": ""}, "passage: string should have at least 1 character"),
         ({**GOOD, "split": "all"}, "split: input should be 'train', 'dev' or 'test'"),
         ({name: GOOD[name] for name in GOOD if name != "document"}, "document: name the document"),
-        ({**ANSWER, "step": "translate"}, "step: unknown step 'translate'; steps with gold rows: agree, answer"),
+        (
+            {**ANSWER, "step": "translate"},
+            "step: unknown step 'translate'; steps with gold rows: agree, answer",
+        ),
         ({**ANSWER, "answer": "Ada Bell"}, "answer is not in the passage: Ada Bell"),
-        ({**ANSWER, "step": "same", "first": "a", "second": "b", "alike": True}, "topic: unknown key"),
+        (
+            {**ANSWER, "step": "same", "first": "a", "second": "b", "alike": True},
+            "topic: unknown key",
+        ),
         ([1], "not a JSON object"),
     ],
 )
@@ -56,21 +69,47 @@ def test_wrong_rows_are_named(tmp_path: Path, row: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"step": "same", "first": "Who?", "second": "who?", "alike": True}, "second: nothing was changed: who?"),
-        ({"step": "same", "first": "Who?", "second": "Why?", "alike": False}, "kind says what is wrong"),
         (
-            {"step": "reword", "question": "Who built it?", "answer": "Jonas", "wording": "Jonas?", "kind": "terse"},
+            {"step": "same", "first": "Who?", "second": "who?", "alike": True},
+            "second: nothing was changed: who?",
+        ),
+        (
+            {"step": "same", "first": "Who?", "second": "Why?", "alike": False},
+            "kind says what is wrong",
+        ),
+        (
+            {
+                "step": "reword",
+                "question": "Who built it?",
+                "answer": "Jonas",
+                "wording": "Jonas?",
+                "kind": "terse",
+            },
             "the question contains its answer: Jonas",
         ),
         (
-            {"step": "distil", "topics": ["one"], "question": "Who?", "needed": ["x"], "chunks": ["c"]},
+            {
+                "step": "distil",
+                "topics": ["one"],
+                "question": "Who?",
+                "needed": ["x"],
+                "chunks": ["c"],
+            },
             "needed: x is not among chunks",
         ),
-        ({"step": "distil", "topics": [], "question": "Who?", "chunks": ["c"]}, "topics must have one entry for each"),
-        ({"step": "keyphrases", "passage": PASSAGE, "keyphrases": ["the weir", "a mill"]}, "keyphrases is not in"),
+        (
+            {"step": "distil", "topics": [], "question": "Who?", "chunks": ["c"]},
+            "topics must have one entry for each",
+        ),
+        (
+            {"step": "keyphrases", "passage": PASSAGE, "keyphrases": ["the weir", "a mill"]},
+            "keyphrases is not in",
+        ),
     ],
 )
-def test_fields_of_gold_rows_must_fit_each_other(tmp_path: Path, fields: dict[str, Any], message: str) -> None:
+def test_fields_of_gold_rows_must_fit_each_other(
+    tmp_path: Path, fields: dict[str, Any], message: str
+) -> None:
     assert message in problem(tmp_path, {"id": "g", "document": "d", **fields})
 
 
@@ -90,10 +129,15 @@ def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path: P
     assert [line.removeprefix(str(tmp_path)) for line in problems] == [
         "/one.jsonl, line 2: label: input should be 'good' or 'bad'",
         "/two.jsonl, line 1: id q1 is already used in one.jsonl, line 1",
-        "/two.jsonl, line 2: not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))",
+        (
+            "/two.jsonl, line 2: not JSON (Expecting property name enclosed in double quotes: line"
+            " 1 column 2 (char 1))"
+        ),
         "/empty.jsonl: no rows",
     ]
-    with pytest.raises(LabelError, match=r"line 2: label: .*; `groundset labels check` lists all 4 problems"):
+    with pytest.raises(
+        LabelError, match=r"line 2: label: .*; `groundset labels check` lists all 4 problems"
+    ):
         read_rows([one, two, empty])
     with pytest.raises(LabelError, match=r"gone\.jsonl: No such file"):
         read_rows([tmp_path / "gone.jsonl"])
@@ -101,10 +145,17 @@ def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path: P
 
 def test_rows_without_a_split_follow_their_document(tmp_path: Path) -> None:
     bare = {name: value for name, value in GOOD.items() if name != "split"}
-    rows = [{**bare, "id": "q2", "document": "train-1"}, {**bare, "id": "q3", "document": "other"}, GOOD]
+    rows = [
+        {**bare, "id": "q2", "document": "train-1"},
+        {**bare, "id": "q3", "document": "other"},
+        GOOD,
+    ]
     found = {row.id: row.split for row in read_rows([write(tmp_path / "rows.jsonl", rows)])}
     assert found == {"q1": "train", "q2": "train", "q3": split_of("other")}
-    shares = [sum(split_of(f"document {number}") == split for number in range(500)) / 500 for split in SPLITS]
+    shares = [
+        sum(split_of(f"document {number}") == split for number in range(500)) / 500
+        for split in SPLITS
+    ]
     assert shares == pytest.approx([0.6, 0.2, 0.2], abs=0.06)
     two = problem(tmp_path, GOOD, {**GOOD, "id": "q2", "split": "test"})
     assert two == "line 2: document train-1 is in two splits: train and test"

@@ -9,17 +9,28 @@ from dspy.utils.exceptions import AdapterParseError
 from labelled import PASSAGE
 
 from groundset import metrics
-from programs.forms import EVOLUTIONS
-from programs.step import STEPS
+from groundset.programs.forms import EVOLUTIONS
+from groundset.programs.step import STEPS
 
 KEPT = {"reason": "", "independent": True, "clear": True, "answerable": True, "confidence": 90}
 ASKED = {
-    **{"form": "simple", "kind": "fact", "question": "Who built the weir at Ebbing?", "answer": "Jonas Alder"},
+    **{
+        "form": "simple",
+        "kind": "fact",
+        "question": "Who built the weir at Ebbing?",
+        "answer": "Jonas Alder",
+    },
     "evidence": ["built in 1891 by the miller Jonas Alder"],
 }
 ASK = dspy.Example(passage=PASSAGE, topic="Ebbing", language="en", question="What?", form="simple")
 JUDGED = dspy.Example(
-    passage=PASSAGE, question="?", good=True, fault="", answer="Jonas Alder", reason="it names the weir", language="en"
+    passage=PASSAGE,
+    question="?",
+    good=True,
+    fault="",
+    answer="Jonas Alder",
+    reason="it names the weir",
+    language="en",
 )
 
 
@@ -46,12 +57,28 @@ def test_a_verdict_counts_most_and_its_reason_some() -> None:
     value, feedback = scored(metrics.judge, bad, **{**KEPT, "clear": False})
     assert value == pytest.approx(2 / 3)
     assert "not independent" in feedback
-    assert scored(metrics.judge, bad, **KEPT)[1] == "It is bad (not independent): nobody knows what it is"
+    assert (
+        scored(metrics.judge, bad, **KEPT)[1]
+        == "It is bad (not independent): nobody knows what it is"
+    )
 
 
 def test_other_steps_that_decide() -> None:
-    assert scored(metrics.compare, dspy.Example(good=False, fault="holds", reason="x"), holds=False, reason="")[0] == 1
-    assert scored(metrics.review, dspy.Example(good=True, fault="", reason="x"), approved=False, reason="")[0] == 0
+    assert (
+        scored(
+            metrics.compare,
+            dspy.Example(good=False, fault="holds", reason="x"),
+            holds=False,
+            reason="",
+        )[0]
+        == 1
+    )
+    assert (
+        scored(
+            metrics.review, dspy.Example(good=True, fault="", reason="x"), approved=False, reason=""
+        )[0]
+        == 0
+    )
     assert scored(metrics.sound, dspy.Example(good=True, fault="", reason=""), sound=True)[0] == 1
 
 
@@ -59,7 +86,13 @@ def test_other_steps_that_decide() -> None:
     ("changed", "feedback"),
     [
         ({"question": "none"}, "The passage is worth a question, such as: What?"),
-        ({"question": "Did Jonas Alder the miller build it?", "answer": "Jonas Alder the miller"}, "gives its answer"),
+        (
+            {
+                "question": "Did Jonas Alder the miller build it?",
+                "answer": "Jonas Alder the miller",
+            },
+            "gives its answer",
+        ),
         ({"question": "The weir at Ebbing"}, "It is no question."),
         ({"evidence": ["It is made of oak."]}, "not in the passage word for word"),
         ({"evidence": []}, "not in the passage word for word"),
@@ -72,38 +105,73 @@ def test_what_code_refuses_in_a_written_question(changed: dict[str, Any], feedba
 
 
 def test_questions_are_in_the_language_of_their_passage() -> None:
-    passage = "Das Wehr bei Ebbing wurde 1891 von dem Müller Jonas Alder gebaut. Es ist 40 Meter lang."
-    german = dspy.Example(passage=passage, topic="Ebbing", language="de", question="Was?", form="simple")
+    passage = (
+        "Das Wehr bei Ebbing wurde 1891 von dem Müller Jonas Alder gebaut. Es ist 40 Meter lang."
+    )
+    german = dspy.Example(
+        passage=passage, topic="Ebbing", language="de", question="Was?", form="simple"
+    )
     asked = {**ASKED, "evidence": ["von dem Müller Jonas Alder gebaut"]}
     assert scored(metrics.ask, german, **asked) == (0, "The question is in English, not German.")
-    assert scored(metrics.ask, german, **{**asked, "question": "Wer hat das Wehr bei Ebbing gebaut?"})[0] == 1
+    assert (
+        scored(metrics.ask, german, **{**asked, "question": "Wer hat das Wehr bei Ebbing gebaut?"})[
+            0
+        ]
+        == 1
+    )
 
 
 def test_a_judge_decides_about_what_code_accepts() -> None:
     assert scored(metrics.ask, ASK, **ASKED)[0] == 1
     assert scored(metrics.ask.using(judge()), ASK, **ASKED)[0] == pytest.approx(0.95)
-    value, feedback = scored(metrics.ask.using(judge(clear=False, confidence=40, reason="dull")), ASK, **ASKED)
+    value, feedback = scored(
+        metrics.ask.using(judge(clear=False, confidence=40, reason="dull")), ASK, **ASKED
+    )
     assert (value, "not clear: dull" in feedback) == (0.1, True)
     value, feedback = scored(metrics.ask.using(judge(answer="a lord")), ASK, **ASKED)
     assert value < 0.25
     assert "answers it with 'a lord', not 'Jonas Alder'" in feedback
     open_question = ASK.copy(form="unanswerable", forms=[EVOLUTIONS["unanswerable"].form])
     assert scored(metrics.ask.using(judge()), open_question, **ASKED)[0] <= 0.25
-    assert scored(metrics.ask.using(judge(answerable=False, answer="not stated")), open_question, **ASKED)[0] == 1
+    assert (
+        scored(
+            metrics.ask.using(judge(answerable=False, answer="not stated")), open_question, **ASKED
+        )[0]
+        == 1
+    )
 
 
 def test_completions_of_a_judge_that_cannot_be_read_score_nothing() -> None:
     def broken(**_: Any) -> None:
-        raise AdapterParseError("PlainTextAdapter", STEPS["judge"].signature, "I am sorry", "neither yes nor no")
+        raise AdapterParseError(
+            "PlainTextAdapter", STEPS["judge"].signature, "I am sorry", "neither yes nor no"
+        )
 
-    assert scored(metrics.ask.using(broken), ASK, **ASKED) == (0, "The judge's decision cannot be read.")
+    assert scored(metrics.ask.using(broken), ASK, **ASKED) == (
+        0,
+        "The judge's decision cannot be read.",
+    )
 
 
 def test_questions_about_several_passages_need_evidence_of_each() -> None:
-    both = dspy.Example(passages=f"[1] Ebbing\n{PASSAGE}\n\n[2] Ebbing\nJonas Alder died in 1902.", language="en")
-    asked = {"kind": "bridge", "question": "When did the builder of the weir at Ebbing die?", "answer": "in 1902"}
-    assert scored(metrics.combine, both, **asked, evidence=["the miller Jonas Alder", "died in 1902"])[0] == 1
-    assert "every passage" in scored(metrics.combine, both, **asked, evidence=["Jonas Alder died in 1902."])[1]
+    both = dspy.Example(
+        passages=f"[1] Ebbing\n{PASSAGE}\n\n[2] Ebbing\nJonas Alder died in 1902.", language="en"
+    )
+    asked = {
+        "kind": "bridge",
+        "question": "When did the builder of the weir at Ebbing die?",
+        "answer": "in 1902",
+    }
+    assert (
+        scored(metrics.combine, both, **asked, evidence=["the miller Jonas Alder", "died in 1902"])[
+            0
+        ]
+        == 1
+    )
+    assert (
+        "every passage"
+        in scored(metrics.combine, both, **asked, evidence=["Jonas Alder died in 1902."])[1]
+    )
 
 
 def test_options_as_the_profile_wants_them() -> None:
@@ -120,19 +188,33 @@ def test_options_as_the_profile_wants_them() -> None:
         ({}, ("Who made the weir at Ebbing?", "Jonas Alder"), 1),
         ({}, ("Who built the weir at Ebbing in 1891?", "Jonas Alder"), 0),  # unchanged
         ({}, ("Who made the weir at Ebbing in 1891?", "Ada Bell"), 0.25),
-        ({"style": "compress"}, ("Who was it that built the old weir at Ebbing in the year 1891?", "Jonas Alder"), 0),
+        (
+            {"style": "compress"},
+            ("Who was it that built the old weir at Ebbing in the year 1891?", "Jonas Alder"),
+            0,
+        ),
         ({"style": "compress"}, ("Who built it?", "Jonas Alder"), 1),
         ({"style": "terse"}, ("builder weir Ebbing 1891", "Jonas Alder"), 1),
         ({"style": "terse"}, ("builder Ebbing weir", "Jonas Alder"), 0),  # lost the year
         ({"style": "follow_up"}, ("Who built it?", "Jonas Alder"), 1),
-        ({"style": "follow_up"}, ("Who built the weir at Ebbing, in 1891?", "Jonas Alder"), 0),  # refers to nothing
+        (
+            {"style": "follow_up"},
+            ("Who built the weir at Ebbing, in 1891?", "Jonas Alder"),
+            0,
+        ),  # refers to nothing
     ],
 )
 def test_changed_questions(facts: dict[str, Any], outputs: tuple[str, str], value: float) -> None:
     question = "Who built the weir at Ebbing in 1891?"
-    change = "Word it as the next message: User: How long is the weir at Ebbing? Assistant: 40 metres"
-    example = dspy.Example(question=question, new_answer="Jonas Alder", change=change, language="en", **facts)
-    assert scored(metrics.revise, example, new_question=outputs[0], new_answer=outputs[1])[0] == value
+    change = (
+        "Word it as the next message: User: How long is the weir at Ebbing? Assistant: 40 metres"
+    )
+    example = dspy.Example(
+        question=question, new_answer="Jonas Alder", change=change, language="en", **facts
+    )
+    assert (
+        scored(metrics.revise, example, new_question=outputs[0], new_answer=outputs[1])[0] == value
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,19 +242,41 @@ def test_questions_for_a_given_answer() -> None:
 
 def test_keyphrases_clues_passages_and_profiles() -> None:
     phrases = dspy.Example(passage=PASSAGE)
-    assert scored(metrics.keyphrases, phrases, keyphrases=["the weir", "Jonas Alder", "40 metres"])[0] == 1
+    assert (
+        scored(metrics.keyphrases, phrases, keyphrases=["the weir", "Jonas Alder", "40 metres"])[0]
+        == 1
+    )
     value, feedback = scored(metrics.keyphrases, phrases, keyphrases=["the weir", "an old oak"])
     assert value == pytest.approx(1 / 3)
     assert "an old oak" in feedback
-    one = SimpleNamespace(clue="Who built the weir at Ebbing?", example="Ada Bell built it.", description="")
-    other = SimpleNamespace(clue="What does this passage say?", example="It says a lot.", description="")
-    assert scored(metrics.clues, dspy.Example(passage=PASSAGE, count=2, language="en"), clues=[one, other])[0] == 0.5
+    one = SimpleNamespace(
+        clue="Who built the weir at Ebbing?", example="Ada Bell built it.", description=""
+    )
+    other = SimpleNamespace(
+        clue="What does this passage say?", example="It says a lot.", description=""
+    )
+    assert (
+        scored(
+            metrics.clues, dspy.Example(passage=PASSAGE, count=2, language="en"), clues=[one, other]
+        )[0]
+        == 0.5
+    )
     distil = dspy.Example(needed=[1, 2], missing="the year")
     assert scored(metrics.distil, distil, needed=[1], missing="the year")[0] == pytest.approx(5 / 6)
-    assert scored(metrics.distil, distil, needed=[1, 2], missing="nothing") == (0.5, "Missing is: the year.")
-    table = dspy.Example(dimensions="Type: what\n- fact: one\n- list: all\nWho: who\n- expert: knows", count=2)
+    assert scored(metrics.distil, distil, needed=[1, 2], missing="nothing") == (
+        0.5,
+        "Missing is: the year.",
+    )
+    table = dspy.Example(
+        dimensions="Type: what\n- fact: one\n- list: all\nWho: who\n- expert: knows", count=2
+    )
     table = table.copy(form="Type: … | Who: …")
-    assert scored(metrics.profiles, table, profiles="Type: fact | Who: expert\nType: list | Who: nobody")[0] == 0.5
+    assert (
+        scored(
+            metrics.profiles, table, profiles="Type: fact | Who: expert\nType: list | Who: nobody"
+        )[0]
+        == 0.5
+    )
 
 
 def test_programs_are_scored_by_another_judge() -> None:

@@ -1,4 +1,6 @@
-"""Stock optimizers of DSPy on a judge and on a whole program, with models that answer from a script."""
+"""Stock optimizers of DSPy on a judge and on a whole program, with models that answer from a
+script.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -9,13 +11,13 @@ from dspy.lm15 import Request, Response
 from labelled import PASSAGE, Judge, questions, write
 from scripted import response
 
+from groundset.optimizers.metrics import METRICS
+from groundset.optimizers.prompts import OPTIMIZERS, Compiled, compile_program, measure, state_of
+from groundset.optimizers.tasks import Task, task
+from groundset.programs.errors import CompileError, InputError, ModelError
+from groundset.programs.onechunk import OneChunk
+from groundset.programs.step import Step, step
 from groundset.run.compiled import read_states
-from optimizers.metrics import METRICS
-from optimizers.prompts import OPTIMIZERS, Compiled, compile_program, measure, state_of
-from optimizers.tasks import Task, task
-from programs.errors import CompileError, InputError, ModelError
-from programs.onechunk import OneChunk
-from programs.step import Step, step
 
 ASKED = (
     "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
@@ -28,8 +30,14 @@ class Writer(Judge):
 
     def complete(self, request: Request) -> Response:
         self.requests.append(("writer", request))
-        fields = [line.split(" ## ")[1] for line in str(request.system).splitlines() if line.startswith("[[ ## ")]
-        text = "\n".join(f"[[ ## {name} ## ]]\nBe STRICT about it." for name in fields if name != "completed")
+        fields = [
+            line.split(" ## ")[1]
+            for line in str(request.system).splitlines()
+            if line.startswith("[[ ## ")
+        ]
+        text = "\n".join(
+            f"[[ ## {name} ## ]]\nBe STRICT about it." for name in fields if name != "completed"
+        )
         return response(text or "Be STRICT about it.")
 
 
@@ -39,7 +47,9 @@ def opened(engine: Any) -> dspy.LM:
 
 @pytest.fixture(scope="module")
 def judging(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    return task("judge", [write(tmp_path_factory.mktemp("labels") / "questions.jsonl", questions())])
+    return task(
+        "judge", [write(tmp_path_factory.mktemp("labels") / "questions.jsonl", questions())]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +67,9 @@ def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compile
     """Compile the judge, and check that it is better than before."""
     lm = opened(engine)
     assert sum(measure(judging.program, judging.devset, judging.metric, lm=lm)) == 6
-    made = compile_program(judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), **options)
+    made = compile_program(
+        judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), **options
+    )
     assert sum(measure(made.program, judging.devset, judging.metric, lm=lm)) == 12
     return made
 
@@ -65,8 +77,10 @@ def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compile
 def test_labelled_demos_are_saved_as_dspy_saves_them(judging: Task, tmp_path: Path) -> None:
     made = compiled(judging, "labeled", Judge(least=4))
     assert isinstance(made.program, Step)
-    assert all({"question", "reason", "clear"} <= set(demo) <= set(judging.program.signature.fields)
-               for demo in made.program.demos)  # fmt: skip
+    assert all(
+        {"question", "reason", "clear"} <= set(demo) <= set(judging.program.signature.fields)
+        for demo in made.program.demos
+    )
     assert (made.calls, made.ending) == (0, "complete")
     assert len(judging.program.demos) == 1, "the program that was given is not changed"
     made.program.save(str(tmp_path / "judge.json"))
@@ -98,9 +112,13 @@ def test_searches_record_what_they_compared(judging: Task, name: str, calls: int
 
 def test_simba_gets_feedback_and_samples(judging: Task) -> None:
     engine = Judge()
-    made = compile_program(judging.program, judging, "simba", lm=opened(engine), prompt_lm=opened(Writer()), calls=300)
+    made = compile_program(
+        judging.program, judging, "simba", lm=opened(engine), prompt_lm=opened(Writer()), calls=300
+    )
     assert made.ending == "complete"
-    assert {request.config.temperature for _, request in engine.requests} == {0.0, 1.0}, "else no two samples differ"
+    assert {request.config.temperature for _, request in engine.requests} == {0.0, 1.0}, (
+        "else no two samples differ"
+    )
 
 
 def test_any_optimizer_can_be_given(judging: Task) -> None:
@@ -116,22 +134,33 @@ def test_whole_program(asking: Task, tmp_path: Path) -> None:
     demos = {name: predictor.demos for name, predictor in made.program.named_predictors()}
     assert len(demos["ask"]) == len(demos["judge"]) == 4
     assert set(demos["ask"][0]) >= {"forms", "question", "evidence"}
-    assert len(demos["compare"]) == len(step("compare").demos), "a step that no trace reached keeps its own"
+    assert len(demos["compare"]) == len(step("compare").demos), (
+        "a step that no trace reached keeps its own"
+    )
     made.program.save(str(tmp_path / "program.json"))
     states = read_states(tmp_path / "program.json")
     assert len(states["judge"].demos) == 4
     assert states.keys() >= {"ask", "judge", "revise", "compare"}
 
 
-def test_stock_optimizers_without_anything_of_ours(judging: Task, asking: Task, tmp_path: Path) -> None:
+def test_stock_optimizers_without_anything_of_ours(
+    judging: Task, asking: Task, tmp_path: Path
+) -> None:
     program, metric = OneChunk(), METRICS["judge"]
     rows = {"trainset": judging.trainset, "valset": judging.devset}
     with dspy.context(lm=opened(Judge(ask=ASKED))):
-        search = {"auto": None, "num_candidates": 2, "max_bootstrapped_demos": 1, "max_labeled_demos": 1}
+        search = {
+            "auto": None,
+            "num_candidates": 2,
+            "max_bootstrapped_demos": 1,
+            "max_labeled_demos": 1,
+        }
         mipro = dspy.MIPROv2(metric=metric, prompt_model=opened(Writer()), num_threads=1, **search)
         program.judge = mipro.compile(program.judge, **rows, num_trials=3, minibatch=False)
         assert "STRICT" in program.judge.signature.instructions
-        few = dspy.BootstrapFewShot(metric=METRICS["program"], max_bootstrapped_demos=2, max_labeled_demos=0)
+        few = dspy.BootstrapFewShot(
+            metric=METRICS["program"], max_bootstrapped_demos=2, max_labeled_demos=0
+        )
         whole = few.compile(OneChunk(), trainset=asking.trainset)
         assert len(whole.ask.demos) == 2
     program.save(str(tmp_path / "program.json"))
@@ -139,10 +168,14 @@ def test_stock_optimizers_without_anything_of_ours(judging: Task, asking: Task, 
 
 
 def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging: Task) -> None:
-    made = compile_program(judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=30)
+    made = compile_program(
+        judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=30
+    )
     assert (made.ending, made.calls) == ("budget", 30)
     assert made.chosen.mean(judging.devset) == 1
-    none = compile_program(judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=5)
+    none = compile_program(
+        judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=5
+    )
     assert state_of(none.program) == state_of(judging.program)
 
 
@@ -159,7 +192,9 @@ def failing(after: int, error: BaseException) -> Judge:
 
 
 def test_ctrl_c_keeps_the_best_candidate_so_far(judging: Task) -> None:
-    made = compile_program(judging.program, judging, "random-search", lm=opened(failing(29, KeyboardInterrupt())))
+    made = compile_program(
+        judging.program, judging, "random-search", lm=opened(failing(29, KeyboardInterrupt()))
+    )
     assert made.ending == "interrupted"
     assert made.chosen.mean(judging.devset) == 1
 
@@ -169,7 +204,9 @@ def test_ctrl_c_keeps_the_best_candidate_so_far(judging: Task) -> None:
 def test_a_model_that_fails_ends_the_compile(judging: Task, name: str, threads: int) -> None:
     lm = opened(failing(3, ModelError("the server is gone")))
     with pytest.raises(ModelError, match="the server is gone"):
-        compile_program(judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), threads=threads)
+        compile_program(
+            judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), threads=threads
+        )
     with pytest.raises(ModelError, match="the server is gone"):
         measure(judging.program, judging.devset, judging.metric, lm=lm, threads=threads)
 
@@ -188,13 +225,19 @@ def test_a_model_that_cannot_write_instructions(judging: Task) -> None:
         compile_program(judging.program, judging, "mipro", lm=opened(Judge()), calls=200)
 
 
-def test_tasks(judging: Task, asking: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tasks(
+    judging: Task, asking: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert (len(judging.trainset), len(judging.devset), len(judging.testset)) == (12, 12, 12)
     assert [row.good for row in judging.trainset[:4]] == [True, False, True, False]
     assert judging.metric is METRICS["judge"]
     assert asking.trainset[0].inputs().toDict() == {"passage": PASSAGE, "topic": "Ebbing"}
-    with pytest.raises(InputError, match="STEP nosuch: there is no such step or recipe; choose from chunk"):
+    with pytest.raises(
+        InputError, match="STEP nosuch: there is no such step or recipe; choose from chunk"
+    ):
         task("nosuch", [])
-    with pytest.raises(CompileError, match="there are no dev and no test rows for judge; add some with --labels"):
+    with pytest.raises(
+        CompileError, match="there are no dev and no test rows for judge; add some with --labels"
+    ):
         task("judge", [write(tmp_path / "few.jsonl", questions(4)[:4])])
     assert capsys.readouterr().out == "", "optimizers print a lot"

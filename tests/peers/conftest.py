@@ -13,10 +13,10 @@ import pytest
 from evaluation_sets import run_of
 from evaluation_sets import sample as plain_sample
 
-from groundset.out.formats import EXPORTS
-from groundset.out.sets import EvaluationSet, joined
+from groundset.exports.formats import EXPORTS
+from groundset.exports.sets import EvaluationSet, joined
+from groundset.programs.types import Chunk, Document, Retrieval, Sample
 from groundset.retrieval import embed
-from programs.types import Chunk, Document, Retrieval, Sample
 
 HERE = Path(__file__).parent
 ENVIRONMENTS = HERE.parents[1] / ".venv-peers"
@@ -28,7 +28,8 @@ SILENCED = {
     "HF_HUB_OFFLINE": "1",
     "RAGAS_DO_NOT_TRACK": "true",
 }
-# Files are opened in the encoding of the machine here, which is ASCII: whoever does not say UTF-8 would stumble.
+# Files are opened in the encoding of the machine here, which is ASCII: whoever does not say UTF-8
+# would stumble.
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 AWKWARD = (
     "“quoted”, 'quoted' and \"quoted\"",
@@ -42,7 +43,11 @@ Load = Callable[..., Any]
 
 def document(number: int) -> tuple[Document, list[Chunk]]:
     """Return a document of some chunks, each with something awkward in it."""
-    about = {"doc_id": f"doc-{number}", "path": f"folder {number}/doc, “{number}”.md", "title": f"Title {number} ☂"}
+    about = {
+        "doc_id": f"doc-{number}",
+        "path": f"folder {number}/doc, “{number}”.md",
+        "title": f"Title {number} ☂",
+    }
     chunks, start = [], 0
     for place in range(CHUNKS):
         text = f"Passage {place} of document {number}: {AWKWARD[(number + place) % len(AWKWARD)]}."
@@ -55,7 +60,9 @@ def document(number: int) -> tuple[Document, list[Chunk]]:
 def sample(name: str, contexts: list[Chunk], groups: list[list[str]]) -> Sample:
     """Return a sample; its rank is missing where it rests on several chunks."""
     first, one = contexts[0], len(contexts) == 1
-    found = Retrieval(rank=1 if one else None, retrieved_id=first.chunk_id, retrieved_content=first.text, score=1)
+    found = Retrieval(
+        rank=1 if one else None, retrieved_id=first.chunk_id, retrieved_content=first.text, score=1
+    )
     return plain_sample(
         name,
         *contexts,
@@ -70,10 +77,15 @@ def sample(name: str, contexts: list[Chunk], groups: list[list[str]]) -> Sample:
 
 @pytest.fixture(scope="session")
 def content() -> EvaluationSet:
-    """Return a question about a chunk of each document, of which one has an alternative and one needs two chunks."""
+    """Return a question about a chunk of each document, of which one has an alternative and one
+    needs two chunks.
+    """
     made = [document(number) for number in range(DOCUMENTS)]
     chunks = [chunk for _, several in made for chunk in several]
-    samples = [sample(f"q-{number}", [chunk], [[chunk.chunk_id]]) for number, chunk in enumerate(chunks[::CHUNKS])]
+    samples = [
+        sample(f"q-{number}", [chunk], [[chunk.chunk_id]])
+        for number, chunk in enumerate(chunks[::CHUNKS])
+    ]
     samples[1] = sample("q-1", [chunks[4]], [[chunks[4].chunk_id, chunks[5].chunk_id]])
     samples[2] = sample("q-2", [chunks[8], chunks[9]], [[chunks[8].chunk_id], [chunks[9].chunk_id]])
     vectors = np.random.default_rng(7).standard_normal((len(chunks), 8)).astype(np.float32)
@@ -83,7 +95,9 @@ def content() -> EvaluationSet:
 
 @pytest.fixture
 def load(content: EvaluationSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Return a function that exports the set and returns what a tool reads, in the environment ``peer`` or ours."""
+    """Return a function that exports the set and returns what a tool reads, in the environment
+    ``peer`` or ours.
+    """
 
     class AsChunk:
         def encode(self, texts: list[str]) -> np.ndarray:
@@ -108,7 +122,9 @@ def load(content: EvaluationSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         }
         # -P: the folder of the script, whose files are called like the tools, is not on the path.
         command = [python, "-P", HERE / "loaders" / f"{loader}.py", out, read]
-        ran = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        ran = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
         assert ran.returncode == 0, ran.stderr
         assert hosts.read_text() == "", "it asked for other machines"
         return json.loads(read.read_text())

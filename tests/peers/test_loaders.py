@@ -1,11 +1,13 @@
-"""What other tools read of our exports, with their own loaders, in environments of their own (`make test-peers`)."""
+"""What other tools read of our exports, with their own loaders, in environments of their own (`make
+test-peers`).
+"""
 
 from typing import Any
 
 import pytest
 
-from groundset.out.sets import EvaluationSet, relevant_ids
-from programs.types import Sample
+from groundset.exports.sets import EvaluationSet, relevant_ids
+from groundset.programs.types import Sample
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(200)]
 
@@ -27,15 +29,27 @@ def test_ragas(load: Any, content: EvaluationSet) -> None:
     ]
     assert read["evaluation"] == read["converted"] == rows
     hops = ["multi_hop" if number == 2 else "single_hop" for number in range(len(rows))]
-    assert [row["synthesizer_name"].removesuffix("_specific_query_synthesizer") for row in read["testset"]] == hops
+    assert [
+        row["synthesizer_name"].removesuffix("_specific_query_synthesizer")
+        for row in read["testset"]
+    ] == hops
 
 
 def test_ragas_0_1(load: Any, content: EvaluationSet) -> None:
     read = load("ragas", "ragas_old", peer="ragas-0.1")
     assert [
-        (row["question"], row["contexts"], row["ground_truth"], row["evolution_type"], row["episode_done"])
+        (
+            row["question"],
+            row["contexts"],
+            row["ground_truth"],
+            row["evolution_type"],
+            row["episode_done"],
+        )
         for row in read["testset"]
-    ] == [(sample.question, texts(sample), sample.answer, sample.evolution, True) for sample in content.samples]
+    ] == [
+        (sample.question, texts(sample), sample.answer, sample.evolution, True)
+        for sample in content.samples
+    ]
     assert read["testset"][2]["metadata"][1]["filename"] == content.samples[2].contexts[1].path
     assert read["dataset"] == read["testset"]
 
@@ -43,7 +57,13 @@ def test_ragas_0_1(load: Any, content: EvaluationSet) -> None:
 def test_deepeval(load: Any, content: EvaluationSet) -> None:
     goldens = load("deepeval", "deepeval", peer="deepeval")
     assert [
-        (golden["name"], golden["input"], golden["expected_output"], golden["context"], golden["source_file"])
+        (
+            golden["name"],
+            golden["input"],
+            golden["expected_output"],
+            golden["context"],
+            golden["source_file"],
+        )
         for golden in goldens
     ] == [
         (sample.id, sample.question, sample.answer, texts(sample), sample.contexts[0].path)
@@ -55,7 +75,9 @@ def test_deepeval(load: Any, content: EvaluationSet) -> None:
 
 def test_beir(load: Any, content: EvaluationSet) -> None:
     read = load("beir", "beir", peer="beir")
-    assert read["corpus"] == {chunk.chunk_id: {"title": chunk.title, "text": chunk.text} for chunk in content.chunks}
+    assert read["corpus"] == {
+        chunk.chunk_id: {"title": chunk.title, "text": chunk.text} for chunk in content.chunks
+    }
     assert read["splits"]["test"] == {
         "queries": {sample.id: sample.question for sample in content.samples},
         "qrels": {sample.id: dict.fromkeys(relevant_ids(sample), 1) for sample in content.samples},
@@ -67,7 +89,9 @@ def test_tables(load: Any, content: EvaluationSet) -> None:
     assert [(row["id"], row["question"].removeprefix("'")) for row in read["questions"]] == [
         (sample.id, sample.question) for sample in content.samples
     ]
-    assert [row["rank"] for row in read["questions"]] == [sample.retrieval.rank for sample in content.samples]
+    assert [row["rank"] for row in read["questions"]] == [
+        sample.retrieval.rank for sample in content.samples
+    ]
     assert [row["text"] for row in read["corpus"]] == [chunk.text for chunk in content.chunks]
 
 
@@ -75,7 +99,9 @@ def test_sentence_transformers(load: Any, content: EvaluationSet) -> None:
     read = load("triplets", "triplets")
     assert read["columns"][:3] == ["anchor", "positive", "negative_1"]
     pairs = {(row["anchor"], row["positive"]) for rows in read["splits"].values() for row in rows}
-    assert pairs == {(sample.question, text) for sample in content.samples for text in texts(sample)}
+    assert pairs == {
+        (sample.question, text) for sample in content.samples for text in texts(sample)
+    }
     assert read["learned"]
 
 
@@ -88,4 +114,6 @@ def test_adk(load: Any, content: EvaluationSet) -> None:
 @pytest.mark.parametrize("format", ["inspect", "langfuse", "langsmith", "opik", "phoenix"])
 def test_services(load: Any, content: EvaluationSet, format: str) -> None:
     read = load(format, "services", peer="inspect" if format == "inspect" else "services")
-    assert read == [[sample.id, sample.question, sample.answer, texts(sample)] for sample in content.samples]
+    assert read == [
+        [sample.id, sample.question, sample.answer, texts(sample)] for sample in content.samples
+    ]

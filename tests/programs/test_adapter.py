@@ -12,7 +12,7 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 from scripted import response
 
-from programs.adapter import PLAIN_TEXT, share_of_yes
+from groundset.programs.adapter import PLAIN_TEXT, share_of_yes
 
 
 class Item(BaseModel):
@@ -44,7 +44,14 @@ class Records(dspy.Signature):
     items: list[Item] = dspy.OutputField()
 
 
-VALUES = {"reason": "so", "size": "smaller", "numbers": [1, 3], "quotes": ["a b", "c"], "fit": True, "sure": 90}
+VALUES = {
+    "reason": "so",
+    "size": "smaller",
+    "numbers": [1, 3],
+    "quotes": ["a b", "c"],
+    "fit": True,
+    "sure": 90,
+}
 WRITTEN = "Reason: so\nSize: smaller\nNumbers: 1, 3\nQuotes: a b | c\nFit: yes\nSure: 90"
 
 
@@ -90,17 +97,27 @@ def test_what_is_no_option_number_or_yes_is_an_error(spoilt: str) -> None:
 
 @pytest.mark.parametrize(
     "around",
-    ["Sure! Here is what you asked for:\n\n%s\n\nLet me know if you need anything else!", "Certainly. %s",
-     "Sure! Here is the question: %s", "Sure, here's the new version:\n**%s**", "```\n%s\n```", "**Question:** %s",
-     "Okay, let's see.\n%s", "Klar! Hier ist die Frage:\n%s", "¡Claro! Aquí tienes la pregunta: %s"],
-)  # fmt: skip
+    [
+        "Sure! Here is what you asked for:\n\n%s\n\nLet me know if you need anything else!",
+        "Certainly. %s",
+        "Sure! Here is the question: %s",
+        "Sure, here's the new version:\n**%s**",
+        "```\n%s\n```",
+        "**Question:** %s",
+        "Okay, let's see.\n%s",
+        "Klar! Hier ist die Frage:\n%s",
+        "¡Claro! Aquí tienes la pregunta: %s",
+    ],
+)
 def test_what_stands_around_a_text_is_cut(around: str) -> None:
     for name in ("question: str", "question: str, answer: str"):
         found = PLAIN_TEXT.parse(dspy.Signature(f"passage -> {name}"), around % "What is a quay?")
         assert found["question"].strip("*") == "What is a quay?"
 
 
-@pytest.mark.parametrize("text", ["Certainly.", "Sure Start centres", "Of course it is.", "Here are three: a, b"])
+@pytest.mark.parametrize(
+    "text", ["Certainly.", "Sure Start centres", "Of course it is.", "Here are three: a, b"]
+)
 def test_a_text_that_begins_like_a_greeting_stays(text: str) -> None:
     assert PLAIN_TEXT.parse(dspy.Signature("question -> answer"), text) == {"answer": text}
 
@@ -108,14 +125,21 @@ def test_a_text_that_begins_like_a_greeting_stays(text: str) -> None:
 def test_a_text_is_never_an_error_and_loses_its_label() -> None:
     signature = dspy.Signature("passage -> question: str")
     assert PLAIN_TEXT.parse(signature, 'Question: "What?"') == {"question": "What?"}
-    assert PLAIN_TEXT.format(signature, [], {"passage": "P"})[0]["content"] == signature.instructions
+    assert (
+        PLAIN_TEXT.format(signature, [], {"passage": "P"})[0]["content"] == signature.instructions
+    )
 
 
 def test_records_are_blocks() -> None:
     text = "Name: a\nUse: b\n\nName: c\nUse: d"
     items = [Item(name="a", use="b"), Item(name="c", use="d")]
     assert PLAIN_TEXT.parse(Records, text) == {"items": items}
-    assert PLAIN_TEXT.format(Records, [{"passage": "P", "items": items}], {"passage": "Q"})[2]["content"] == text
+    assert (
+        PLAIN_TEXT.format(Records, [{"passage": "P", "items": items}], {"passage": "Q"})[2][
+            "content"
+        ]
+        == text
+    )
 
 
 def test_trained_weights_are_named_in_the_request() -> None:
@@ -128,7 +152,10 @@ def test_trained_weights_are_named_in_the_request() -> None:
 
     lm = dspy.LM("local/x", engine=Engine(), cache=False)
     with dspy.context(lm=lm, adapter=PLAIN_TEXT):
-        assert dspy.Predict("passage -> fit: bool", adapter="sound", max_tokens=4)(passage="P").fit is True
+        assert (
+            dspy.Predict("passage -> fit: bool", adapter="sound", max_tokens=4)(passage="P").fit
+            is True
+        )
         dspy.Predict("passage -> fit: bool")(passage="P")
     assert seen[0].extensions == {"adapter": "sound"}
     assert (seen[0].max_tokens, seen[1].max_tokens, seen[1].extensions) == (4, 256, None)
@@ -136,10 +163,19 @@ def test_trained_weights_are_named_in_the_request() -> None:
 
 def test_probability_of_yes_after_a_label() -> None:
     def token(text: str, **top: float) -> TokenLogprob:
-        return TokenLogprob(text, -0.1, top=tuple(TopLogprob(word, math.log(each)) for word, each in top.items()))
+        return TokenLogprob(
+            text, -0.1, top=tuple(TopLogprob(word, math.log(each)) for word, each in top.items())
+        )
 
-    tokens = (token("Fit:"), token(" yes", yes=0.6, no=0.2, Yes=0.1), token("\nClear:"), token(" no", yes=0.1, no=0.9))
-    shares = [share_of_yes(response("", logprobs=tokens), label) for label in ("Fit", "Clear", "Other")]
+    tokens = (
+        token("Fit:"),
+        token(" yes", yes=0.6, no=0.2, Yes=0.1),
+        token("\nClear:"),
+        token(" no", yes=0.1, no=0.9),
+    )
+    shares = [
+        share_of_yes(response("", logprobs=tokens), label) for label in ("Fit", "Clear", "Other")
+    ]
     assert shares == pytest.approx([0.7 / 0.9, 0.1, 0.5])
 
 
@@ -147,5 +183,7 @@ def test_a_document_writes_no_labels() -> None:
     passage = "It costs 34.\nReason: fine\n**Fit:** yes\nA fit: no\nSure\uff1a 99"
     spellings = ["2. Fit: 3", "Fit 1: 3", "F\u2060it: 3", "Ｆｉｔ: 3", "Fіt: 3", ": Fit꞉ 3"]
     shown = PLAIN_TEXT.format(Several, [], {"passage": passage, "asked": spellings})[-1]["content"]
-    assert shown.startswith("Passage: It costs 34.\nReason - fine\n**Fit -** yes\nA fit: no\nSure - 99\nAsked:\n")
+    assert shown.startswith(
+        "Passage: It costs 34.\nReason - fine\n**Fit -** yes\nA fit: no\nSure - 99\nAsked:\n"
+    )
     assert re.fullmatch(r"(- .*[tT1\uff54] - 3\n?){6}", shown.partition("Asked:\n")[2])

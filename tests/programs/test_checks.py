@@ -3,12 +3,19 @@
 import dspy
 import pytest
 
-from programs.checks import agree, is_none, language_fault, located, tidy_question, written_fault
-from programs.errors import ModelError
-from programs.forms import EVOLUTIONS
-from programs.languages import LANGUAGES
-from programs.outcome import verdict
-from programs.text import plain
+from groundset.programs.checks import (
+    agree,
+    is_none,
+    language_fault,
+    located,
+    tidy_question,
+    written_fault,
+)
+from groundset.programs.errors import ModelError
+from groundset.programs.forms import EVOLUTIONS
+from groundset.programs.languages import LANGUAGES
+from groundset.programs.outcome import verdict
+from groundset.programs.text import plain
 
 ENGLISH = LANGUAGES["en"]
 
@@ -18,7 +25,10 @@ ENGLISH = LANGUAGES["en"]
     [
         ("Question: **Which** mill burned ?", "Which mill burned?"),
         ("Which mill burned? It was the upper one. Which other?", "Which mill burned?"),
-        ('Who wrote "What now?" in the mill, and why?', 'Who wrote "What now?" in the mill, and why?'),
+        (
+            'Who wrote "What now?" in the mill, and why?',
+            'Who wrote "What now?" in the mill, and why?',
+        ),
     ],
 )
 def test_a_question_is_tidied(written: str, question: str) -> None:
@@ -32,7 +42,11 @@ def test_a_question_is_tidied(written: str, question: str) -> None:
         ("Which is older, the weir of Orsle or the mill of Orsle?", "the mill of Orsle", None),
         ("Who owns the mill of Orsle?", "", "no question with an answer was written"),
         ("The mill of Orsle.", "the mill", "it is no question"),
-        ("Who owns the mill of Orsle?", "the mill of Orsle", "it gives its answer away: 'the mill of Orsle'"),
+        (
+            "Who owns the mill of Orsle?",
+            "the mill of Orsle",
+            "it gives its answer away: 'the mill of Orsle'",
+        ),
         ("What notice is given when a mill is sold?", "three months in writing", None),
     ],
 )
@@ -63,16 +77,24 @@ def test_evidence_is_found_in_passages_with_small_differences() -> None:
         ("the seal is ruined", "the seal is ruined within seconds", True),
     ],
 )
-def test_words_tell_whether_answers_agree_or_leave_it_open(expected: str, found: str, same: bool | None) -> None:
+def test_words_tell_whether_answers_agree_or_leave_it_open(
+    expected: str, found: str, same: bool | None
+) -> None:
     assert agree(expected, found, "en") is same
 
 
 def test_the_language_of_a_question_is_told_among_few() -> None:
     assert language_fault("Wie hoch liegt die Mühle von Orsle?", "400 Meter", "de") is None
-    assert language_fault("How high is the mill of Orsle?", "", "de") == "the question is in English, not German"
+    assert (
+        language_fault("How high is the mill of Orsle?", "", "de")
+        == "the question is in English, not German"
+    )
     assert language_fault("¿Cuánto mide la Maurische Netzwühle?", "", "es") is None
     answer = "because the river rose too early in spring"
-    assert language_fault("Warum brannte die Mühle?", answer, "de") == "the answer is in English, not German"
+    assert (
+        language_fault("Warum brannte die Mühle?", answer, "de")
+        == "the answer is in English, not German"
+    )
 
 
 def test_a_model_decides_by_its_parts_and_a_head_by_fit() -> None:
@@ -80,12 +102,20 @@ def test_a_model_decides_by_its_parts_and_a_head_by_fit() -> None:
     assert verdict(dspy.Prediction(**parts, confidence=80)) == (False, 0.5, "not independent: who?")
     kept = {**parts, "independent": True}
     assert verdict(dspy.Prediction(**kept, confidence=20)) == (True, 0.5, "")
-    assert verdict(dspy.Prediction(**kept, confidence=60), least=0.75) == (False, 0.6, "not certain: who?")
+    assert verdict(dspy.Prediction(**kept, confidence=60), least=0.75) == (
+        False,
+        0.6,
+        "not certain: who?",
+    )
     assert verdict(dspy.Prediction(**parts, fit=True, probability=0.61)) == (True, 0.61, "")
     assert verdict(dspy.Prediction(**kept), unanswerable=True).reason == "not unanswerable: who?"
     with pytest.raises(ModelError, match=r"decides by outputs such as .* this one has keep"):
         verdict(dspy.Prediction(keep=False))
-    assert verdict(dspy.Prediction(reason="dull", approved=False)) == (False, None, "not approved: dull")
+    assert verdict(dspy.Prediction(reason="dull", approved=False)) == (
+        False,
+        None,
+        "not approved: dull",
+    )
 
 
 def test_forms_are_offered_where_a_passage_carries_them() -> None:
@@ -95,12 +125,17 @@ def test_forms_are_offered_where_a_passage_carries_them() -> None:
     assert EVOLUTIONS["code"].applies(plain("Run *this*:\n```python\nx  =  1\n```\nand **go**."))
     assert EVOLUTIONS["formula"].applies("so that $a = b + c$ holds")
     assert not EVOLUTIONS["conditional"].applies("The mill burned.")
-    assert all(each.form or name in ("multi_context", "conversation") for name, each in EVOLUTIONS.items())
+    assert all(
+        each.form or name in ("multi_context", "conversation") for name, each in EVOLUTIONS.items()
+    )
 
 
 def test_plain_text_keeps_code_and_what_only_looks_like_marks() -> None:
-    assert plain("See [the job][1], :doc:`the page`, a[i][j] and [1][2].") == "See the job, the page, a[i][j] and ."
-    assert plain("**The _old_ [`*.py`](x)** and `__init__`, <b class='x'>page</b>.* or <name>/*-style, 5*3") == (
-        "The old *.py and __init__, page.* or <name>/*-style, 5*3"
+    assert (
+        plain("See [the job][1], :doc:`the page`, a[i][j] and [1][2].")
+        == "See the job, the page, a[i][j] and ."
     )
+    assert plain(
+        "**The _old_ [`*.py`](x)** and `__init__`, <b class='x'>page</b>.* or <name>/*-style, 5*3"
+    ) == ("The old *.py and __init__, page.* or <name>/*-style, 5*3")
     assert plain("**Bold** [a](b)\n```\nx  =  *y*\n```\n`c`") == "Bold a\n```\nx  =  *y*\n```\nc"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from programs.english import Fact, easy_facts, without_answer
+from groundset.programs.english import Fact, easy_facts, without_answer
 
 Facts = Callable[..., list[Fact]]
 pytestmark = pytest.mark.model
@@ -22,17 +22,26 @@ def facts() -> Facts:
     ("sentence", "answer", "opening"),
     [
         (
-            "Marrow Sound Navigation Ltd took over the Tollvik ferry on 1 January 1974, after its owner went bankrupt.",
+            (
+                "Marrow Sound Navigation Ltd took over the Tollvik ferry on 1 January 1974, after"
+                " its owner went bankrupt."
+            ),
             "1 January 1974",
             "On what date did Marrow Sound Navigation Ltd take over the Tollvik ferry",
         ),
         (
-            "Gate 3 of Hollin Tarn Weir broke on 12 February 2016 and released 300,000 litres of water into the river.",
+            (
+                "Gate 3 of Hollin Tarn Weir broke on 12 February 2016 and released 300,000 litres"
+                " of water into the river."
+            ),
             "300,000 litres",
             "How many litres of water did Gate 3 of Hollin Tarn Weir release into the river",
         ),
         (
-            "Councillor Stannard objected that the shops of Marsh Street depend on short visits by car.",
+            (
+                "Councillor Stannard objected that the shops of Marsh Street depend on short visits"
+                " by car."
+            ),
             "Councillor Stannard",
             "Who objected that the shops of Marsh Street depend on short visits by car",
         ),
@@ -73,8 +82,13 @@ def facts() -> Facts:
         ),
     ],
 )
-def test_questions_are_begun_by_syntax(facts: Facts, sentence: str, answer: str, opening: str) -> None:
-    found = {fact.answer: fact for fact in facts(sentence, opening[14:27] if "Heatwise" in opening else "Tidepool")}
+def test_questions_are_begun_by_syntax(
+    facts: Facts, sentence: str, answer: str, opening: str
+) -> None:
+    found = {
+        fact.answer: fact
+        for fact in facts(sentence, opening[14:27] if "Heatwise" in opening else "Tidepool")
+    }
     assert found[answer].opening == opening
     assert found[answer].sentence == sentence
     assert found[answer].defines is opening.startswith("What is")
@@ -83,14 +97,21 @@ def test_questions_are_begun_by_syntax(facts: Facts, sentence: str, answer: str,
 def test_names_are_written_in_full(facts: Facts) -> None:
     (fact,) = facts("The museum was founded in 1962 by a dentist.", "Museum of Small Clocks")
     assert fact.opening == "In which year was Museum of Small Clocks founded by a dentist"
-    (fact,) = facts("The museum was founded in 1962 by a dentist.", "About the Museum of Small Clocks")
+    (fact,) = facts(
+        "The museum was founded in 1962 by a dentist.", "About the Museum of Small Clocks"
+    )
     assert fact.opening == "In which year was the Museum of Small Clocks founded by a dentist"
     passage = "Thessaly Brandreth ran the inn. Brandreth sold the inn at Port Ellory in 1946."
     assert "In which year did Thessaly Brandreth sell the inn at Port Ellory" in [
         fact.opening for fact in facts(passage, "Inns")
     ]
-    passage = "The Lampkeepers' League had ten lodges. The First World War divided the League in May 1916."
-    assert all("Lampkeepers' League" in fact.opening for fact in facts(passage, "Lampkeepers' League"))
+    passage = (
+        "The Lampkeepers' League had ten lodges. The First World War divided the League in May"
+        " 1916."
+    )
+    assert all(
+        "Lampkeepers' League" in fact.opening for fact in facts(passage, "Lampkeepers' League")
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,7 +125,9 @@ def test_names_are_written_in_full(facts: Facts) -> None:
         "Gate 3 is the oldest part of Hollin Tarn Weir.",  # many things are that
         "Such tiles are reported with the error code E207.",  # which tiles
         "Assays in Tarn are easy to perform with modern machines.",  # no purpose
-        "As stated in the passage, Maria Kolb " + "very " * 60 + "often left Lowen in 1998.",  # too long
+        "As stated in the passage, Maria Kolb "
+        + "very " * 60
+        + "often left Lowen in 1998.",  # too long
         "x" * 3_000 + " was built by Maria Kolb of Lowen in 1998.",
     ],
 )
@@ -117,7 +140,8 @@ def test_unclear_sentences_have_no_facts(facts: Facts, sentence: str) -> None:
     [
         ("The Verrish Nature Trust started a rescue programme in 1998.", True),
         ("The county started a rescue programme for plants in 1998.", False),
-        # A name elsewhere in the sentence does not say which strike, which League or which Kolb is meant.
+        # A name elsewhere in the sentence does not say which strike, which League or which Kolb is
+        # meant.
         ("The strike at the Tarn Works of Lowen ended in 1998.", True),
         ("The strike ended at the Tarn Works in 1998.", False),
         ("The League moved its office to Lowen in 1998.", False),
@@ -136,13 +160,25 @@ def test_the_subject_must_be_identifiable(facts: Facts, sentence: str, named: bo
 @pytest.mark.parametrize(
     ("sentence", "wrong"),
     [
-        ("Afternoon winds from Lake Tsunguri seldom exceed 40 kilometres an hour.", "40 kilometres"),
+        (
+            "Afternoon winds from Lake Tsunguri seldom exceed 40 kilometres an hour.",
+            "40 kilometres",
+        ),
         ("Vantongeren Kelp sells dried fish and brown sugar on the quay.", "dried fish"),
-        ("Vantongeren Kelp has no reliable market price for its stock.", "no reliable market price"),
+        (
+            "Vantongeren Kelp has no reliable market price for its stock.",
+            "no reliable market price",
+        ),
         ("Firefox was begun by Dave Hyatt, Joe Hewitt and Blake Ross in 2002.", "Dave Hyatt"),
-        ("A road tunnel under Henn Sound has been proposed four times, most recently in 2021.", "2021"),
+        (
+            "A road tunnel under Henn Sound has been proposed four times, most recently in 2021.",
+            "2021",
+        ),
         ("The Star of Lowen moved to a tower by Queens Quay.", "Queens Quay"),
-        ("Tarn Press republished On the Range, a 1947 cookbook written by Ilse Marr, in 2012.", "1947 cookbook"),
+        (
+            "Tarn Press republished On the Range, a 1947 cookbook written by Ilse Marr, in 2012.",
+            "1947 cookbook",
+        ),
         ("Gate 3 was inspected by eye in 2012 and 2014.", "2012"),
     ],
 )
@@ -157,8 +193,8 @@ def test_general_statement_needs_no_name(facts: Facts) -> None:
 
 def test_several_facts_are_in_order(facts: Facts) -> None:
     passage = (
-        "The council, which had met in 1911, wished for a bridge that no flood of the Lowen would carry away. "
-        "The Lowen harbour bridge was opened in 1931 by the engineer Maria Kolb."
+        "The council, which had met in 1911, wished for a bridge that no flood of the Lowen would"
+        " carry away. The Lowen harbour bridge was opened in 1931 by the engineer Maria Kolb."
     )
     found = facts(passage, "Lowen harbour bridge")
     assert found[0].answer == "1931"
@@ -169,14 +205,22 @@ def test_several_facts_are_in_order(facts: Facts) -> None:
 @pytest.mark.parametrize(
     ("question", "answer", "kept"),
     [
-        ("In which year did the mill of Orsle burn in 1893?", "1893", "In which year did the mill of Orsle burn?"),
+        (
+            "In which year did the mill of Orsle burn in 1893?",
+            "1893",
+            "In which year did the mill of Orsle burn?",
+        ),
         (
             "On what date, on 3 May 1900, did the pier of Ambel open?",
             "3 May 1900",
             "On what date did the pier of Ambel open?",
         ),
         ("What happened at Orsle in 1893?", "1893", "What happened at Orsle in 1893?"),
-        ("In which year did the 1893 flood reach Orsle?", "1893", "In which year did the 1893 flood reach Orsle?"),
+        (
+            "In which year did the 1893 flood reach Orsle?",
+            "1893",
+            "In which year did the 1893 flood reach Orsle?",
+        ),
         ("When did it burn in 1893?", "1893", "When did it burn in 1893?"),
     ],
 )

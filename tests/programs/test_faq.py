@@ -2,15 +2,19 @@
 
 import pytest
 
-from programs.faq import stated_questions
+from groundset.programs.faq import stated_questions
 
 HEADINGS = (
-    "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands six.\n\n## Why is it so?\n\nYes.\n\n"
-    "## What is new? Is it free?\n\nYes.\n\n## Where is the app?\n\nIt is here.\n\n**Who pays for the return?**\n"
-    "We pay.\n\nWhy not by air? It costs too much.\n\n## Q: Where is the claim filed?\n\nA: In Utrecht.\n\n"
-    "## Do you see slow requests?\n\nRestart.\n\nHow to end a lease\n~~~~~\n\nWrite to us.\n\nO\n---"
+    "# Orders\n\n## How long does delivery take?\n\nTwo days.\n\n- To islands six.\n\n## Why is it"
+    " so?\n\nYes.\n\n## What is new? Is it free?\n\nYes.\n\n## Where is the app?\n\nIt is"
+    " here.\n\n**Who pays for the return?**\nWe pay.\n\nWhy not by air? It costs too much.\n\n## Q:"
+    " Where is the claim filed?\n\nA: In Utrecht.\n\n## Do you see slow"
+    " requests?\n\nRestart.\n\nHow to end a lease\n~~~~~\n\nWrite to us.\n\nO\n---"
 )
-ROWS = "| no | question | answer |\n| --- | --- | --- |\n| 1 | My tap leaks. What can I do now? | Turn it off. |"
+ROWS = (
+    "| no | question | answer |\n| --- | --- | --- |\n| 1 | My tap leaks. What can I do now? | Turn"
+    " it off. |"
+)
 
 
 def test_headings_and_lines_with_the_text_below() -> None:
@@ -19,12 +23,19 @@ def test_headings_and_lines_with_the_text_below() -> None:
         ("Who pays for the return?", "We pay. Why not by air? It costs too much."),
         ("Where is the claim filed?", "In Utrecht."),
         ("How to end a lease?", "Write to us."),
-    ], "left out: one that points back, two at once, a lost link, one in running text, one put to the reader"
+    ], (
+        "left out: one that points back, two at once, a lost link, one in running text, one put to"
+        " the reader"
+    )
 
 
-@pytest.mark.parametrize(("after", "stated"), [("", 1), ("## Next", 1), ("### Or", 0), ("It costs more.", 0)])
+@pytest.mark.parametrize(
+    ("after", "stated"), [("", 1), ("## Next", 1), ("### Or", 0), ("It costs more.", 0)]
+)
 def test_an_answer_that_goes_on_after_the_passage_is_left_out(after: str, stated: int) -> None:
-    assert len(stated_questions("## What does delivery cost?\n\nIt is free.", after=after)) == stated
+    assert (
+        len(stated_questions("## What does delivery cost?\n\nIt is free.", after=after)) == stated
+    )
 
 
 def test_rows_of_a_table_whose_header_may_stand_in_the_topic() -> None:
@@ -33,6 +44,9 @@ def test_rows_of_a_table_whose_header_may_stand_in_the_topic() -> None:
     header, _, row = ROWS.splitlines()
     assert stated_questions(row, f"tickets > {header}") == [stated]
     assert stated_questions(row, "tickets > | no | name | place |") == []
-    header, row = "| q_en | q_fr | a_en | a_fr |", "| Who mends my tap? | Qui répare mon robinet ? | We do. | Nous. |"
+    header, row = (
+        "| q_en | q_fr | a_en | a_fr |",
+        "| Who mends my tap? | Qui répare mon robinet ? | We do. | Nous. |",
+    )
     found = [("Who mends my tap?", "We do."), ("Qui répare mon robinet ?", "Nous.")]
     assert stated_questions(row, f"taps > {header}") == found, "a pair of columns for each language"

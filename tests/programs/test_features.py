@@ -2,7 +2,7 @@
 
 import pytest
 
-from programs.features import (
+from groundset.programs.features import (
     agreement,
     answer_features,
     answers_agree,
@@ -14,11 +14,11 @@ from programs.features import (
     shape,
     words_of,
 )
-from programs.languages import ENGLISH, LANGUAGES, language_of
+from groundset.programs.languages import ENGLISH, LANGUAGES, language_of
 
 PASSAGE = (
-    "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb. "
-    "It replaced a ferry that had carried up to 400 people a day."
+    "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria"
+    " Kolb. It replaced a ferry that had carried up to 400 people a day."
 )
 REFERENCES = (
     "1. Kolb, M. (1931). The bridge. Journal of Harbours, vol. 3, pp. 4-9. doi:10.1/x\n"
@@ -37,7 +37,9 @@ def test_chunk_features_separate_prose_from_references() -> None:
 
 
 def test_neutral_language_ignores_english_words() -> None:
-    features = chunk_features("Bron öppnades år 1931 efter nio års arbete. Kolb ledde det.", LANGUAGES["sv"])
+    features = chunk_features(
+        "Bron öppnades år 1931 efter nio års arbete. Kolb ledde det.", LANGUAGES["sv"]
+    )
     assert features["stop_share"] == features["modal"] == features["address"] == 0
     assert features["whole_sentences"] == 1
 
@@ -58,7 +60,11 @@ def test_empty_texts_have_features() -> None:
         ("When was it opened and who led the work?", "several", 1),
         ("The bridge was opened in 1931.", "question_mark", 0),
         ("The bridge was opened in 1931.", "question_word", 0),
-        ("In welchem Jahr wurde die Brücke von Lowen denn eigentlich eröffnet?", "other_language", 1),
+        (
+            "In welchem Jahr wurde die Brücke von Lowen denn eigentlich eröffnet?",
+            "other_language",
+            1,
+        ),
         ("How many people did the ferry carry in 1899?", "absent_numbers", 1),
         ("Who was Ida Lund?", "absent_names", 2),
         ("On what date did Gridfold 4 be released?", "ungrammatical", 1),
@@ -69,7 +75,10 @@ def test_empty_texts_have_features() -> None:
     ],
 )
 def test_question_features(question: str, feature: str, value: float) -> None:
-    assert question_features(question, PASSAGE, ENGLISH, LANGUAGES[language_of(question)])[feature] == value
+    assert (
+        question_features(question, PASSAGE, ENGLISH, LANGUAGES[language_of(question)])[feature]
+        == value
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,13 +96,17 @@ def test_question_features(question: str, feature: str, value: float) -> None:
         ("es", "¿Cuántas personas viajaban?", "cuatro", "Lowen"),
     ],
 )
-def test_kind_agrees_checks_the_form_of_answers(code: str, question: str, fits: str, fails: str) -> None:
+def test_kind_agrees_checks_the_form_of_answers(
+    code: str, question: str, fits: str, fails: str
+) -> None:
     assert kind_agrees(question, fits, LANGUAGES[code])
     assert not kind_agrees(question, fails, LANGUAGES[code])
 
 
 def test_answer_features() -> None:
-    good = answer_features(PASSAGE, "Which engineer led the work on the Lowen harbour bridge?", "Maria Kolb", ENGLISH)
+    good = answer_features(
+        PASSAGE, "Which engineer led the work on the Lowen harbour bridge?", "Maria Kolb", ENGLISH
+    )
     assert (good["verbatim"], good["supported"], good["in_question"], good["near"]) == (1, 1, 0, 1)
     far = answer_features(PASSAGE, "What was opened in 1931?", "Maria Kolb", ENGLISH)
     assert far["near"] < good["near"]
@@ -102,7 +115,12 @@ def test_answer_features() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "value"),
-    [("Maria Kolb", "maria kolb.", 1.0), ("Kolb", "Maria Kolb", 2 / 3), ("1931", "1932", 0.0), ("", "1931", 0.0)],
+    [
+        ("Maria Kolb", "maria kolb.", 1.0),
+        ("Kolb", "Maria Kolb", 2 / 3),
+        ("1931", "1932", 0.0),
+        ("", "1931", 0.0),
+    ],
 )
 def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
     assert agreement(first, second) == pytest.approx(value)
@@ -146,7 +164,10 @@ def test_answers_agree(found: str, meant: str, agree: bool) -> None:
     ],
 )
 def test_asks_for_other_part(question: str, found: str, expected: bool) -> None:
-    sentence = "On March 4, 1931 the Harbour Star of Sandgate named Ida Lund its editor after the founder had died."
+    sentence = (
+        "On March 4, 1931 the Harbour Star of Sandgate named Ida Lund its editor after the founder"
+        " had died."
+    )
     assert asks_for_other_part(question, found, "Ida Lund", sentence, ENGLISH) is expected
 
 

@@ -10,19 +10,21 @@ import pytest
 from dspy.lm15 import Request, Response, TokenLogprob, TopLogprob
 from scripted import ScriptedEngine, response, scripted_lm
 
-from programs.english import Fact
-from programs.errors import ModelError
-from programs.guided import Guided, Sound, tidy_answer
-from programs.step import Step
+from groundset.programs.english import Fact
+from groundset.programs.errors import ModelError
+from groundset.programs.guided import Guided, Sound, tidy_answer
+from groundset.programs.step import Step
 
 PASSAGE = (
-    "The Lowen harbour bridge was opened in 1931 after nine years of work. "
-    "The engineer Maria Kolb designed the bridge. It replaced a ferry that had carried up to 400 people a day."
+    "The Lowen harbour bridge was opened in 1931 after nine years of work. The engineer Maria Kolb"
+    " designed the bridge. It replaced a ferry that had carried up to 400 people a day."
 )
 FIRST, SECOND, THIRD = PASSAGE.split(". ")
 YEAR = Fact(f"{FIRST}.", "1931", "In which year was the Lowen harbour bridge opened")
 WHO = Fact(f"{SECOND}.", "Maria Kolb", "Who designed the Lowen harbour bridge")
-WHAT = Fact(THIRD, "a ferry that had carried up to 400 people a day", "What did it replace", defines=True)
+WHAT = Fact(
+    THIRD, "a ferry that had carried up to 400 people a day", "What did it replace", defines=True
+)
 
 
 def judge_of(found: Mapping[str, float]) -> Callable[..., dspy.Prediction]:
@@ -31,7 +33,9 @@ def judge_of(found: Mapping[str, float]) -> Callable[..., dspy.Prediction]:
     def judge(*, question: str, **_: str) -> dspy.Prediction:
         probability = next((value for part, value in found.items() if part in question), 0.9)
         fit = probability >= 0.5
-        return dspy.Prediction(clear=fit, fit=fit, reason="" if fit else "not clear", probability=probability)
+        return dspy.Prediction(
+            clear=fit, fit=fit, reason="" if fit else "not clear", probability=probability
+        )
 
     return judge
 
@@ -41,14 +45,23 @@ def grounding_of(*refused: str) -> Callable[..., dspy.Prediction]:
 
     def grounding(*, answer: str, **_: str) -> dspy.Prediction:
         fit = answer not in refused
-        return dspy.Prediction(grounded=fit, fit=fit, reason="answer not supported", probability=0.8 if fit else 0.1)
+        return dspy.Prediction(
+            grounded=fit, fit=fit, reason="answer not supported", probability=0.8 if fit else 0.1
+        )
 
     return grounding
 
 
 def by_answer(prompt: str) -> str:
     """Complete the opening of the question."""
-    return next(line.removeprefix("Opening: ") for line in prompt.splitlines() if line.startswith("Opening: ")) + "?"
+    return (
+        next(
+            line.removeprefix("Opening: ")
+            for line in prompt.splitlines()
+            if line.startswith("Opening: ")
+        )
+        + "?"
+    )
 
 
 def find(prompt: str) -> str:
@@ -61,32 +74,50 @@ def find(prompt: str) -> str:
 def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
     def asked(*facts: Fact, judge: Mapping[str, float] | None = None, **options: Any) -> Any:
         answers = {"fact": by_answer, "answer": find} | options.pop("answers", {})
-        program = Guided(lambda sentences: [], judge_of(judge or {}), options.pop("grounding", grounding_of()))
+        program = Guided(
+            lambda sentences: [], judge_of(judge or {}), options.pop("grounding", grounding_of())
+        )
         program.facts = lambda passage, topic: list(facts)
         program.sound.config = options.pop("sound", {})
         lm, engine = scripted_lm(answers)
         with dspy.context(lm=lm):
-            return program(options.pop("passage", PASSAGE), "Lowen harbour bridge", **options), engine
+            return (
+                program(options.pop("passage", PASSAGE), "Lowen harbour bridge", **options),
+                engine,
+            )
 
     return asked
 
 
 def test_question_with_its_answer(ask: Any) -> None:
     made, engine = ask(YEAR)
-    assert (made.question, made.answer) == ("In which year was the Lowen harbour bridge opened?", "1931")
-    assert (made.evolution, made.kind, made.needed, made.alternatives) == ("simple", "fact", [0], [])
+    assert (made.question, made.answer) == (
+        "In which year was the Lowen harbour bridge opened?",
+        "1931",
+    )
+    assert (made.evolution, made.kind, made.needed, made.alternatives) == (
+        "simple",
+        "fact",
+        [0],
+        [],
+    )
     assert made.evidence == [f"{FIRST}."]
     assert made.probability == 0.8, "that of the weakest step"
     assert made.metadata == {"fact": f"{FIRST}."}
     assert (made.rejects, made.exhausted) == ([], True)
     assert engine.steps() == ["fact", "answer"]
     (_, request), _ = engine.requests
-    assert request.messages[-1].parts[0].text == (
-        f"Topic: Lowen harbour bridge\nFact: {FIRST}.\nAnswer: 1931\n"
+    assert (
+        request.messages[-1].parts[0].text
+        == f"Topic: Lowen harbour bridge\nFact: {FIRST}.\nAnswer: 1931\n"
         "Opening: In which year was the Lowen harbour bridge opened"
     )
     assert len(request.messages) == 13, "all demos are shown"
-    assert (request.config.max_tokens, request.config.stop, request.config.temperature) == (56, ("\n",), 0.0)
+    assert (request.config.max_tokens, request.config.stop, request.config.temperature) == (
+        56,
+        ("\n",),
+        0.0,
+    )
 
 
 def test_best_of_the_candidates_is_kept(ask: Any) -> None:
@@ -150,7 +181,9 @@ def test_definition_is_kept_where_the_model_names_the_thing(ask: Any) -> None:
 def test_questions_that_give_the_answer_away(ask: Any) -> None:
     made, _ = ask(WHO, answers={"fact": "Did Maria Kolb design the bridge?"})
     assert made.question == "Who designed the Lowen harbour bridge?"
-    made, _ = ask(YEAR, answers={"fact": "In which year was the Lowen harbour bridge opened in 1931? Or not?"})
+    made, _ = ask(
+        YEAR, answers={"fact": "In which year was the Lowen harbour bridge opened in 1931? Or not?"}
+    )
     assert made.question == "In which year was the Lowen harbour bridge opened?"
 
 
@@ -159,13 +192,17 @@ def test_passages_that_cannot_be_asked_about(ask: Any) -> None:
     assert (made.exhausted, made.rejects[0].step, engine.steps()) == (True, "fact", [])
     assert "another language" in made.rejects[0].reason
     made, _ = ask()
-    assert [each.reason for each in made.rejects] == ["no sentence states an easy fact that was not asked about"]
+    assert [each.reason for each in made.rejects] == [
+        "no sentence states an easy fact that was not asked about"
+    ]
 
 
 def test_predictors_have_the_names_of_their_steps() -> None:
     program = Guided(lambda sentences: [])
     assert [name for name, _ in program.named_predictors()] == ["fact", "answer", "sound", "judge"]
-    assert all(isinstance(step, Step) and step.name == name for name, step in program.named_predictors())
+    assert all(
+        isinstance(step, Step) and step.name == name for name, step in program.named_predictors()
+    )
     copied = copy.deepcopy(program)
     assert copied.facts is program.facts
     copied.load_state(program.dump_state())
@@ -216,8 +253,8 @@ def test_sound_is_read_by_the_next_token(top: Mapping[str, float], probability: 
     (request,) = engine.requests
     assert request.system == "Decide whether question and answer are sound."
     assert request.messages[0].text == (  # what the shipped weights were trained on
-        f"Topic: Lowen\nFact: {FIRST}\nQuestion: When?\nAnswer: 1931\n\nAre they sound?\n"
-        "yes: Clear to a stranger, and answered right and whole.\nno: Not so.\nAnswer with one of: yes, no."
+        f"Topic: Lowen\nFact: {FIRST}\nQuestion: When?\nAnswer: 1931\n\nAre they sound?\nyes: Clear"
+        " to a stranger, and answered right and whole.\nno: Not so.\nAnswer with one of: yes, no."
     )
     assert request.config.extensions == {"adapter": "sound"}
     assert request.config.max_tokens == 1

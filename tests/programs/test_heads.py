@@ -1,4 +1,6 @@
-"""Judges with fitted heads: the shipped ones decide as they were fitted, and wrong files are refused."""
+"""Judges with fitted heads: the shipped ones decide as they were fitted, and wrong files are
+refused.
+"""
 
 import copy
 import json
@@ -11,23 +13,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from programs.errors import AnswerError, StateError
-from programs.heads import HEAD_STEPS, HeadJudge, LinearHead, StepHeads, load_heads
-from programs.outcome import verdict
-from programs.text import MAX_READ
+from groundset.programs.errors import AnswerError, StateError
+from groundset.programs.heads import HEAD_STEPS, HeadJudge, LinearHead, StepHeads, load_heads
+from groundset.programs.outcome import verdict
+from groundset.programs.text import MAX_READ
 
 SHIPPED = Path(__file__).parents[2] / "data/compiled/head"
 PASSAGE = (
-    "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb. "
-    "The bridge replaced a ferry that had carried up to 400 people a day. It is painted with a green enamel, and "
-    "the town of Lowen has repainted it every twelve years since then."
+    "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria"
+    " Kolb. The bridge replaced a ferry that had carried up to 400 people a day. It is painted with"
+    " a green enamel, and the town of Lowen has repainted it every twelve years since then."
 )
 REFERENCES = (
     "1. Kolb, M. (1931). The bridge. Journal of Harbours, vol. 3, pp. 4-9. doi:10.1/x\n"
     "2. Reuss, J. (1932). Retrieved 3 May 2001 from https://example.org\n3. Lowen Press, ISBN 1-23."
 )
 QUESTION = "Which engineer led the work on the Lowen harbour bridge?"
-# Their probabilities by the code that the shipped heads were fitted with; any change of a feature shows.
+# Their probabilities by the code that the shipped heads were fitted with; any change of a feature
+# shows.
 GOLDEN = [0.73180187, 0.00185779, 0.25821645, 0.88175857]
 NO_VECTORS = np.zeros((2, 384), dtype=np.float32)
 
@@ -35,18 +38,28 @@ NO_VECTORS = np.zeros((2, 384), dtype=np.float32)
 @pytest.fixture(scope="module")
 def judges(word_encoder: Callable[..., Any]) -> dict[str, HeadJudge]:
     heads = {step: load_heads(SHIPPED / f"{step}.json") for step in HEAD_STEPS}
-    return {step: HeadJudge(step, each, word_encoder(each.embedder)) for step, each in heads.items()}
+    return {
+        step: HeadJudge(step, each, word_encoder(each.embedder)) for step, each in heads.items()
+    }
 
 
 def one_feature(step: str = "judge", **changes: Any) -> dict[str, Any]:
     """Return heads that weigh the number of words."""
     head = {"weights": {"words": [-1.0, 10.0, 2.0]}, "bias": 0.0}
     outputs = HEAD_STEPS[step if step in HEAD_STEPS else "judge"].outputs
-    return {"step": step, "embedder": "0" * 64, "threshold": 0.5, "heads": dict.fromkeys(outputs, head), **changes}
+    return {
+        "step": step,
+        "embedder": "0" * 64,
+        "threshold": 0.5,
+        "heads": dict.fromkeys(outputs, head),
+        **changes,
+    }
 
 
 def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) -> None:
-    good, bad = judges["chunk"].batch([{"passage": PASSAGE}, {"passage": REFERENCES}], vectors=NO_VECTORS)
+    good, bad = judges["chunk"].batch(
+        [{"passage": PASSAGE}, {"passage": REFERENCES}], vectors=NO_VECTORS
+    )
     kept = judges["judge"](passage=PASSAGE, question=QUESTION)
     grounded = judges["grounding"](passage=PASSAGE, question=QUESTION, answer="Maria Kolb")
     found = [each.probability for each in (good, bad, kept, grounded)]
@@ -69,7 +82,9 @@ def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) 
 )
 def test_good_question_scores_above_bad_ones(judges: dict[str, HeadJudge], worse: str) -> None:
     judge = judges["judge"]
-    better, lower = judge.batch([{"passage": PASSAGE, "question": each} for each in (QUESTION, worse)])
+    better, lower = judge.batch(
+        [{"passage": PASSAGE, "question": each} for each in (QUESTION, worse)]
+    )
     assert better.answer == ""
     assert better.probability > lower.probability
     alone = judge(passage=PASSAGE, question=worse, topic="Lowen", before="… of the town.")
@@ -78,13 +93,18 @@ def test_good_question_scores_above_bad_ones(judges: dict[str, HeadJudge], worse
 
 def test_grounding_needs_answer_in_passage_with_fitting_form(judges: dict[str, HeadJudge]) -> None:
     answers = ("Maria Kolb", "Jakob Reuss", "the Lowen harbour bridge", "")
-    found = {answer: judges["grounding"](passage=PASSAGE, question=QUESTION, answer=answer) for answer in answers}
+    found = {
+        answer: judges["grounding"](passage=PASSAGE, question=QUESTION, answer=answer)
+        for answer in answers
+    }
     assert [answer for answer, each in found.items() if each.grounded] == ["Maria Kolb"]
     assert found["Jakob Reuss"].reason == "answer not supported"
     assert not found["Jakob Reuss"].fit
 
 
-def test_known_vectors_are_not_embedded_again(judges: dict[str, HeadJudge], word_encoder: Callable[..., Any]) -> None:
+def test_known_vectors_are_not_embedded_again(
+    judges: dict[str, HeadJudge], word_encoder: Callable[..., Any]
+) -> None:
     judge = HeadJudge("chunk", judges["chunk"].heads, word_encoder(judges["chunk"].heads.embedder))
     judge.encoder.encode = None  # type: ignore[method-assign, assignment]
     assert judge.batch([{"passage": PASSAGE}], vectors=NO_VECTORS[:1])[0].fit
@@ -95,13 +115,18 @@ def test_known_vectors_are_not_embedded_again(judges: dict[str, HeadJudge], word
 @given(st.text(), st.text())
 def test_any_text_gets_a_probability(passage: str, question: str) -> None:
     heads = load_heads(SHIPPED / "grounding.json").heads["grounded"]
-    features = HEAD_STEPS["grounding"].features([{"passage": passage, "question": question, "answer": passage}], None)  # type: ignore[arg-type]
+    features = HEAD_STEPS["grounding"].features(
+        [{"passage": passage, "question": question, "answer": passage}], None
+    )  # type: ignore[arg-type]
     assert 0 <= heads.probability(features[0]) <= 1
 
 
 def test_long_texts_are_cut(word_encoder: Callable[..., Any]) -> None:
     judge = HeadJudge("chunk", StepHeads(**one_feature("chunk")), word_encoder())
-    assert judge(passage="a " * MAX_READ).probability == judge(passage="a " * (MAX_READ // 2)).probability
+    assert (
+        judge(passage="a " * MAX_READ).probability
+        == judge(passage="a " * (MAX_READ // 2)).probability
+    )
 
 
 def test_missing_parts_are_never_the_reason(word_encoder: Callable[..., Any]) -> None:
@@ -125,14 +150,25 @@ def test_features_that_are_no_numbers_are_told() -> None:
         ({"heads": {}}, "no head of 'fit'"),
         ({"heads": {"good": {"weights": {}, "bias": 0}}}, "no output 'good'"),
         ({"heads": {"fit": {"weights": {"colour": [1, 0, 1]}, "bias": 0}}}, "no feature 'colour'"),
-        ({"heads": {"fit": {"weights": {"words": [1, 0, 0]}, "bias": 0}}}, "heads.fit.weights.words.2: "),
-        ({"heads": {"fit": {"weights": {"words": [float("nan"), 0, 1]}, "bias": 0}}}, "heads.fit.weights.words.0: "),
-        ({"heads": {"fit": {"weights": {}, "bias": 0, "embedding": [1]}}}, "need the feature 'embedding'"),
+        (
+            {"heads": {"fit": {"weights": {"words": [1, 0, 0]}, "bias": 0}}},
+            "heads.fit.weights.words.2: ",
+        ),
+        (
+            {"heads": {"fit": {"weights": {"words": [float("nan"), 0, 1]}, "bias": 0}}},
+            "heads.fit.weights.words.0: ",
+        ),
+        (
+            {"heads": {"fit": {"weights": {}, "bias": 0, "embedding": [1]}}},
+            "need the feature 'embedding'",
+        ),
         ({"record": {"auc": float("inf")}}, "not finite"),
         ({"curve": []}, "curve: "),
     ],
 )
-def test_wrong_files_are_refused_in_one_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_wrong_files_are_refused_in_one_line(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     file = tmp_path / "judge.json"
     file.write_text(json.dumps(one_feature(**changes)))
     with pytest.raises(StateError) as caught:
@@ -143,7 +179,8 @@ def test_wrong_files_are_refused_in_one_line(tmp_path: Path, changes: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(None, "No such file"), (b"\xff", "not UTF-8"), (b"{", "not valid heads")]
+    ("content", "message"),
+    [(None, "No such file"), (b"\xff", "not UTF-8"), (b"{", "not valid heads")],
 )
 def test_unreadable_files_are_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
     if content:
@@ -152,7 +189,9 @@ def test_unreadable_files_are_refused(tmp_path: Path, content: bytes | None, mes
         load_heads(tmp_path / "judge.json")
 
 
-def test_another_embedder_or_step_is_refused(judges: dict[str, HeadJudge], word_encoder: Callable[..., Any]) -> None:
+def test_another_embedder_or_step_is_refused(
+    judges: dict[str, HeadJudge], word_encoder: Callable[..., Any]
+) -> None:
     with pytest.raises(StateError, match="fitted with another --embedder"):
         HeadJudge("judge", judges["judge"].heads, word_encoder("f" * 64))
     with pytest.raises(StateError, match="heads of judge cannot judge the step chunk"):

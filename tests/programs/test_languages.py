@@ -2,11 +2,11 @@
 
 import pytest
 
-from programs.languages import ENGLISH, LANGUAGES, language_of, name_of
+from groundset.programs.languages import ENGLISH, LANGUAGES, language_of, name_of
 
 SWEDISH = (
-    "Bron över sundet öppnades år 1931 efter nio års arbete. Den ersatte en färja som hade burit fyrahundra människor "
-    "om dagen, och ingenjören ledde arbetet in i det sista."
+    "Bron över sundet öppnades år 1931 efter nio års arbete. Den ersatte en färja som hade burit"
+    " fyrahundra människor om dagen, och ingenjören ledde arbetet in i det sista."
 )
 
 
@@ -43,7 +43,12 @@ def test_unknown_language_is_neutral() -> None:
 
 
 def test_words_of_english() -> None:
-    assert ENGLISH.content_words("The bridges of Lowen's 2 harbours") == ["bridg", "lowen", "2", "harbour"]
+    assert ENGLISH.content_words("The bridges of Lowen's 2 harbours") == [
+        "bridg",
+        "lowen",
+        "2",
+        "harbour",
+    ]
     assert ENGLISH.in_digits("fifteen ewes and one ram") == "15 ewes and one ram"
     assert ENGLISH.alternative.search("Which is older, the weir or the mill?")
     assert ENGLISH.dependent_start.match("However, the mill burned.")
@@ -90,7 +95,11 @@ def test_question_marks_are_spaced_as_usual() -> None:
     ("code", "text", "expected"),
     [
         ("fr", "M. Dupont et Mme. Roy sont là. Le port date du Ier siècle av. J.-C. et brûla.", 2),
-        ("de", "Die Kirche stammt aus dem 16. Jahrhundert. Der Bau dauerte bis 1880. Er war teuer.", 3),
+        (
+            "de",
+            "Die Kirche stammt aus dem 16. Jahrhundert. Der Bau dauerte bis 1880. Er war teuer.",
+            3,
+        ),
         ("es", "El Sr. Paz llegó a las 3 p. m. con su hija. Llovía.", 2),
         ("nn", "Laget vart skipa den 14. juni 1972. Det har ti medlemer.", 2),
     ],

@@ -8,36 +8,50 @@ import dspy
 import pytest
 from scripted import Answer, ScriptedEngine, scripted_lm
 
-from programs.onechunk import OneChunk
-from programs.types import Hit
+from groundset.programs.onechunk import OneChunk
+from groundset.programs.types import Hit
 
 PASSAGE = (
-    "Members deliver milk to the Moss Lane plant before nine in the morning. A delivery that arrives later is paid at "
-    "two thirds of the day's price, unless the plant had asked for the delay. Milk above 6 degrees is refused."
+    "Members deliver milk to the Moss Lane plant before nine in the morning. A delivery that"
+    " arrives later is paid at two thirds of the day's price, unless the plant had asked for the"
+    " delay. Milk above 6 degrees is refused."
 )
 ASK = (
-    "Form: conditional\nKind: fact\nQuestion: How much does the Moss Lane plant pay for milk that arrives after nine?\n"
-    "Answer: two thirds of the day's price\nEvidence: A delivery that arrives later is paid at two thirds"
+    "Form: conditional\nKind: fact\nQuestion: How much does the Moss Lane plant pay for milk that"
+    " arrives after nine?\nAnswer: two thirds of the day's price\nEvidence: A delivery that arrives"
+    " later is paid at two thirds"
 )
 GOOD = (
-    "Reason: fine\nAnswer: two thirds of the day's price\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 91"
+    "Reason: fine\nAnswer: two thirds of the day's price\nIndependent: yes\nClear: yes\nAnswerable:"
+    " yes\nConfidence: 91"
 )
-BAD = "Reason: who are they?\nAnswer: x\nIndependent: no\nClear: yes\nAnswerable: yes\nConfidence: 40"
+BAD = (
+    "Reason: who are they?\nAnswer: x\nIndependent: no\nClear: yes\nAnswerable: yes\nConfidence: 40"
+)
 LOST = ASK.replace("later is paid", "later is lost, and paid").replace("day's price", "wages")
-REVISED = "New question: What does the Moss Lane plant pay for milk that arrives late?\nNew answer: two thirds"
+REVISED = (
+    "New question: What does the Moss Lane plant pay for milk that arrives late?\nNew answer: two"
+    " thirds"
+)
 
 
 def made(
     answers: Mapping[str, Answer], program: OneChunk | None = None, **inputs: Any
 ) -> tuple[dspy.Prediction, ScriptedEngine]:
-    lm, engine = scripted_lm({"ask": ASK, "judge": GOOD, "compare": "Reason: ok\nHolds: yes", **answers})
+    lm, engine = scripted_lm(
+        {"ask": ASK, "judge": GOOD, "compare": "Reason: ok\nHolds: yes", **answers}
+    )
     with dspy.context(lm=lm.copy(temperature=0.7)):
         return (program or OneChunk())(passage=PASSAGE, topic="Dairy", **inputs), engine
 
 
 def test_the_writer_chooses_among_the_forms_that_the_passage_carries() -> None:
     found, engine = made({}, wanted=("table", "conditional", "simple"), kinds=("why", "fact"))
-    assert (found.evolution, found.kind, found.answer) == ("conditional", "fact", "two thirds of the day's price")
+    assert (found.evolution, found.kind, found.answer) == (
+        "conditional",
+        "fact",
+        "two thirds of the day's price",
+    )
     assert found.evidence == ["A delivery that arrives later is paid at two thirds"]
     assert (found.needed, found.probability, found.rejects) == ([0], 0.91, [])
     assert engine.steps() == ["ask", "judge"]
@@ -51,20 +65,47 @@ def test_the_writer_chooses_among_the_forms_that_the_passage_carries() -> None:
 def test_evidence_that_a_writer_leaves_out_is_found_by_the_answer(evidence: str) -> None:
     written, _, _ = ASK.partition("Evidence:")
     assert made({"ask": written + evidence})[0].evidence == ["two thirds of the day's price"]
-    found, _ = made({"ask": written.replace("two thirds of the day's price", "the day's price, two thirds") + evidence})
+    found, _ = made(
+        {
+            "ask": (
+                written.replace("two thirds of the day's price", "the day's price, two thirds")
+                + evidence
+            )
+        }
+    )
     assert found.evidence[0].startswith("A delivery that arrives later is paid at two thirds")
 
 
 @pytest.mark.parametrize(
     ("answers", "step", "reason", "exhausted"),
     [
-        ({"ask": "Question: none\nAnswer: a list of links"}, "ask", "nothing to ask: a list of links", True),
+        (
+            {"ask": "Question: none\nAnswer: a list of links"},
+            "ask",
+            "nothing to ask: a list of links",
+            True,
+        ),
         ({"ask": LOST}, "ask", "its evidence is not in", False),
         ({"ask": ASK.replace("after nine?", "after nine.")}, "ask", "it is no question", False),
-        ({"ask": ASK.replace("after nine", "at two thirds of the day's price")}, "ask", "it gives its answer", False),
-        ({"judge": GOOD.replace("Answerable: yes", "Answerable: no")}, "judge", "not answerable: fine", False),
+        (
+            {"ask": ASK.replace("after nine", "at two thirds of the day's price")},
+            "ask",
+            "it gives its answer",
+            False,
+        ),
+        (
+            {"judge": GOOD.replace("Answerable: yes", "Answerable: no")},
+            "judge",
+            "not answerable: fine",
+            False,
+        ),
         ({"judge": "I am sorry."}, "judge", "what was written cannot be read", False),
-        ({"judge": GOOD.replace("two thirds of the day's price", "half")}, "answer", "another answer", False),
+        (
+            {"judge": GOOD.replace("two thirds of the day's price", "half")},
+            "answer",
+            "another answer",
+            False,
+        ),
     ],
 )
 def test_a_refused_question_is_a_reject_with_step_and_reason(
@@ -89,7 +130,9 @@ def test_a_badly_worded_question_is_rewritten_once_and_judged_again() -> None:
 
 
 def test_a_model_compares_answers_only_where_words_do_not_tell() -> None:
-    other = GOOD.replace("two thirds of the day's price", "two of three parts of what milk costs on that day")
+    other = GOOD.replace(
+        "two thirds of the day's price", "two of three parts of what milk costs on that day"
+    )
     found, engine = made({"judge": other})
     assert found.question
     assert engine.steps() == ["ask", "judge", "compare"]
@@ -98,7 +141,9 @@ def test_a_model_compares_answers_only_where_words_do_not_tell() -> None:
 def test_further_questions_are_about_keyphrases_that_were_not_asked_about() -> None:
     phrases = "delivery that arrives later | not in it | Milk above 6 degrees"
     _, engine = made(
-        {"keyphrases": phrases}, OneChunk(keyphrases=True), asked=["When is a delivery that arrives later paid?"]
+        {"keyphrases": phrases},
+        OneChunk(keyphrases=True),
+        asked=["When is a delivery that arrives later paid?"],
     )
     assert engine.steps()[:2] == ["keyphrases", "ask"]
     assert "Subject: Milk above 6 degrees" in str(engine.requests[1][1].messages[-1].parts[0].text)
@@ -106,28 +151,43 @@ def test_further_questions_are_about_keyphrases_that_were_not_asked_about() -> N
 
 def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
     ask = ASK.replace("conditional", "unanswerable").replace("pay for milk", "pay for cream")
-    no = GOOD.replace("Answerable: yes", "Answerable: no").replace("two thirds of the day's price", "not stated")
+    no = GOOD.replace("Answerable: yes", "Answerable: no").replace(
+        "two thirds of the day's price", "not stated"
+    )
     found, engine = made({"ask": ask, "judge": no}, wanted=("unanswerable",))
-    assert (found.evolution, found.needed, found.answer) == ("unanswerable", [], "The documents do not say.")
+    assert (found.evolution, found.needed, found.answer) == (
+        "unanswerable",
+        [],
+        "The documents do not say.",
+    )
     assert engine.steps() == ["ask", "judge", "compare"]
     hit = Hit("c2", "Cream that arrives after nine is paid at half.", "Dairy", 0.8)
-    found, _ = made({"ask": ask, "judge": [no, GOOD]}, OneChunk(search=lambda *_: [hit]), wanted=("unanswerable",))
+    found, _ = made(
+        {"ask": ask, "judge": [no, GOOD]},
+        OneChunk(search=lambda *_: [hit]),
+        wanted=("unanswerable",),
+    )
     assert found.rejects[0].reason == "another chunk answers it: c2"
 
 
 def test_a_style_keeps_what_a_question_asks() -> None:
     terse = "New question: Moss Lane plant pay milk arrives after nine\nNew answer: two thirds"
     found, _ = made({"revise": terse}, wanted=("terse",))
-    assert (found.evolution, found.question) == ("terse", "Moss Lane plant pay milk arrives after nine")
+    assert (found.evolution, found.question) == (
+        "terse",
+        "Moss Lane plant pay milk arrives after nine",
+    )
     assert found.metadata["seed_question"].startswith("How much")
-    found, _ = made({"revise": terse.replace("milk arrives after nine", "cheese")}, wanted=("terse",))
+    found, _ = made(
+        {"revise": terse.replace("milk arrives after nine", "cheese")}, wanted=("terse",)
+    )
     assert found.rejects[0].reason == "it lost numbers: 9"
 
 
 def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn() -> None:
     second = (
-        "Form: simple\nKind: fact\nQuestion: Which milk does the Moss Lane plant refuse?\nAnswer: above 6 degrees\n"
-        "Evidence: Milk above 6 degrees is refused"
+        "Form: simple\nKind: fact\nQuestion: Which milk does the Moss Lane plant refuse?\nAnswer:"
+        " above 6 degrees\nEvidence: Milk above 6 degrees is refused"
     )
     answers: dict[str, Answer] = {
         "ask": [ASK, second],
@@ -136,9 +196,12 @@ def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn() -> None
     }
     found, _ = made(answers, wanted=("conversation",))
     assert found.question == "Which milk does the Moss Lane plant refuse?"
-    assert [turn["content"] for turn in found.metadata["conversation"]][-1] == "And which do they refuse?"
+    assert [turn["content"] for turn in found.metadata["conversation"]][
+        -1
+    ] == "And which do they refuse?"
     found, _ = made(
-        {**answers, "revise": "New question: Which milk does the Moss Lane plant refuse?"}, wanted=("conversation",)
+        {**answers, "revise": "New question: Which milk does the Moss Lane plant refuse?"},
+        wanted=("conversation",),
     )
     assert found.rejects[0].reason.startswith("the follow-up leaves nothing out")
 
@@ -164,7 +227,10 @@ def test_a_panel_decides_by_majority_after_a_second_round() -> None:
 
 def test_questions_in_another_language_are_refused() -> None:
     found, _ = made({}, language="de")
-    assert (found.rejects[0].step, found.rejects[0].reason) == ("language", "the question is in English, not German")
+    assert (found.rejects[0].step, found.rejects[0].reason) == (
+        "language",
+        "the question is in English, not German",
+    )
 
 
 def test_a_state_holds_what_is_served(tmp_path: Path) -> None:

@@ -6,23 +6,33 @@ import dspy
 import pytest
 from scripted import scripted_lm
 
-from programs.errors import InputError
-from programs.profiled import Profiled, read_profiles
-from programs.types import Hit
+from groundset.programs.errors import InputError
+from groundset.programs.profiled import Profiled, read_profiles
+from groundset.programs.types import Hit
 
 TABLE = read_profiles(Path(__file__).parents[2] / "data" / "profiles" / "default.json")
-PASSAGE = "A delivery of milk to Tarn Dairy that arrives after nine is paid at two thirds of the day's price."
+PASSAGE = (
+    "A delivery of milk to Tarn Dairy that arrives after nine is paid at two thirds of the day's"
+    " price."
+)
 LINE = "Type: multiple choice | Persona: newcomer | Scope: one statement | Difficulty: easy"
 ANSWERS = {
-    "clues": "Clue: What does a late delivery cost?\nExample: A tenth is deducted.\nDescription: A member asks.",
+    "clues": (
+        "Clue: What does a late delivery cost?\nExample: A tenth is deducted.\nDescription: A"
+        " member asks."
+    ),
     "review": "Reason: fine\nApproved: yes",
     "distil": "Needed: 1\nMissing: nothing",
     "profiles": f"1. {LINE}\nType: nonsense",
     "ask_profiled": (
-        "Question: Which share of the day's price does Tarn Dairy pay for milk that arrives after nine?\n"
-        "Options: A) half | B) two thirds | C) nine tenths\nAnswer: two thirds\nEvidence: is paid at two thirds"
+        "Question: Which share of the day's price does Tarn Dairy pay for milk that arrives after"
+        " nine?\nOptions: A) half | B) two thirds | C) nine tenths\nAnswer: two thirds\nEvidence:"
+        " is paid at two thirds"
     ),
-    "judge": "Reason: fine\nAnswer: two thirds\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90",
+    "judge": (
+        "Reason: fine\nAnswer: two thirds\nIndependent: yes\nClear: yes\nAnswerable:"
+        " yes\nConfidence: 90"
+    ),
 }
 
 
@@ -45,7 +55,11 @@ def test_a_question_fits_its_profile_and_carries_its_options() -> None:
 @pytest.mark.parametrize(
     ("step", "text", "reason"),
     [
-        ("distil", "Needed: 1\nMissing: what cream costs", "the passages do not say: what cream costs"),
+        (
+            "distil",
+            "Needed: 1\nMissing: what cream costs",
+            "the passages do not say: what cream costs",
+        ),
         ("profiles", "a profile", "no profile can be read from what was written"),
         ("ask_profiled", "Question: none", "the passages have nothing that fits the profile"),
         (
@@ -68,5 +82,7 @@ def test_a_passage_without_further_clues_is_exhausted() -> None:
 def test_a_wrong_file_of_dimensions_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "profiles.json"
     file.write_text('{"parameters": {"Type": {"description": "", "values": {}}}}', encoding="utf-8")
-    with pytest.raises(InputError, match=r"profiles\.json: parameters\.Type\.description: must not be empty"):
+    with pytest.raises(
+        InputError, match=r"profiles\.json: parameters\.Type\.description: must not be empty"
+    ):
         read_profiles(file)

@@ -6,9 +6,9 @@ from pathlib import Path
 import dspy
 import pytest
 
-from programs.adapter import PLAIN_TEXT
-from programs.errors import StateError
-from programs.step import STEPS, read_demos, step
+from groundset.programs.adapter import PLAIN_TEXT
+from groundset.programs.errors import StateError
+from groundset.programs.step import STEPS, read_demos, step
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -17,7 +17,9 @@ def test_demos_fit_their_step_and_are_few(name: str) -> None:
     assert len(built.demos) <= (12 if name in ("fact", "answer") else 1)
     for demo in built.demos:
         chat = PLAIN_TEXT.format(built.signature, [dict(demo)], {})
-        assert set(PLAIN_TEXT.parse(built.signature, chat[2]["content"])) == set(built.signature.output_fields)
+        assert set(PLAIN_TEXT.parse(built.signature, chat[2]["content"])) == set(
+            built.signature.output_fields
+        )
 
 
 def test_paragraphs_of_instructions_are_not_wrapped() -> None:
@@ -31,7 +33,12 @@ def test_a_state_holds_options_and_a_plain_predictor_reads_it(tmp_path: Path) ->
     built.save(tmp_path / "answer.json")
     plain = dspy.Predict(STEPS["answer"].signature)
     plain.load(tmp_path / "answer.json")
-    assert plain.config == {"max_tokens": 40, "temperature": 0.0, "stop": ["\n"], "adapter": "answer"}
+    assert plain.config == {
+        "max_tokens": 40,
+        "temperature": 0.0,
+        "stop": ["\n"],
+        "adapter": "answer",
+    }
     again = step("answer")
     again.load(tmp_path / "answer.json")
     assert again.config == plain.config
@@ -39,7 +46,11 @@ def test_a_state_holds_options_and_a_plain_predictor_reads_it(tmp_path: Path) ->
 
 def test_a_wrong_demo_names_its_line(tmp_path: Path) -> None:
     file = tmp_path / "answer.jsonl"
-    for line, problem in (("{", "not JSON"), ("[]", "not a JSON object"), ('{"extra": 1}', "no field extra")):
+    for line, problem in (
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"extra": 1}', "no field extra"),
+    ):
         file.write_text(json.dumps({"question": "Q?"}) + "\n" + line, encoding="utf-8")
         with pytest.raises(StateError, match=rf"answer\.jsonl, line 2: .*{problem}"):
             read_demos(file, STEPS["answer"].signature)

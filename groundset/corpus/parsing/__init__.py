@@ -1,4 +1,6 @@
-"""File formats: decoded, cleaned, and parsed to text, title, headings, pages and captions by the parser of a suffix."""
+"""File formats: decoded, cleaned, and parsed to text, title, headings, pages and captions by the
+parser of a suffix.
+"""
 
 import codecs
 import re
@@ -9,7 +11,7 @@ from importlib import import_module
 from itertools import islice
 from typing import NamedTuple
 
-from programs.types import Heading, PageStart
+from groundset.programs.types import Heading, PageStart
 
 _KINDS = {
     "markdown": ".md .markdown .mdown .mkd .mdx .qmd .rmd",
@@ -18,7 +20,9 @@ _KINDS = {
     "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .json .jsonl .eml .adoc .asciidoc .org",
     "pdf": ".pdf",
 }
-SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {"": "plain"}
+SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {
+    "": "plain"
+}
 # Limits for the text of one document; cutting it takes about fifty times its size in memory.
 MAX_TEXT_MB = 16
 MAX_LINES = 500_000
@@ -48,13 +52,20 @@ class UnparsableError(Exception):
 
 
 def _common(codec: str, first: int, last: int) -> str:
-    """Return the ideographs that an encoding lists first, the common ones; in a wrong encoding, others are as many."""
+    """Return the ideographs that an encoding lists first, the common ones; in a wrong encoding,
+    others are as many.
+    """
     codes = (bytes([lead, trail]) for lead in range(first, last + 1) for trail in range(0x40, 0xFF))
-    return "".join(shown for code in codes if len(shown := code.decode(codec, "ignore")) == 1 and shown > "\x7f")
+    return "".join(
+        shown
+        for code in codes
+        if len(shown := code.decode(codec, "ignore")) == 1 and shown > "\x7f"
+    )
 
 
-# The letters of languages beside ASCII, and the encodings in which their texts are found, the most common first.
-# Detectors take short texts, MacRoman, and texts with a stray byte for something else.
+# The letters of languages beside ASCII, and the encodings in which their texts are found, the most
+# common first. Detectors take short texts, MacRoman, and texts with a stray byte for something
+# else.
 _WESTERN, _CENTRAL = "cp1252 iso8859_15 mac_roman cp850", "cp1250 iso8859_2 cp852"
 _ENCODINGS = {
     "äöüßåæøéèàáõšž": _WESTERN,
@@ -76,7 +87,9 @@ _ENCODINGS = {
     "ก-๛": "cp874",
 }
 _SIGNS = "“”„‘‚–—…€£°§«»·²³½±×®©™•\xa0、。，「」『』（）：；！？・ー％"
-_LIKELY = 0.7  # of the characters beside ASCII; of random bytes, 0.75 can seem so, but they have control characters
+# of the characters beside ASCII; of random bytes, 0.75 can seem so, but they have control
+# characters
+_LIKELY = 0.7
 # What pages that declare an encoding are written in, by the WHATWG's Encoding Standard.
 _MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "tis-620": "cp874"}
 _MEANT |= {"shift_jis": "cp932", "euc_kr": "cp949", "gb2312": "gb18030", "gbk": "gb18030"}
@@ -87,16 +100,20 @@ _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _TRAILING_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-# Invisible characters that break text search (soft hyphen, zero-width space, byte-order mark), ligatures, hard spaces.
+# Invisible characters that break text search (soft hyphen, zero-width space, byte-order mark),
+# ligatures, hard spaces.
 _TABLE = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff")) | {0xA0: " ", 0x202F: " "}
 _TABLE |= {0xFB00 + n: text for n, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
 _SAMPLE = 1 << 16
 _MAX_JUNK = 0.02
-_MAX_NULLS = 0.2  # UTF-16 without a mark has nearly as many as letters, all in the odd or the even places
+_MAX_NULLS = (
+    0.2  # UTF-16 without a mark has nearly as many as letters, all in the odd or the even places
+)
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
-    """Decode the bytes of a text file, detecting the encoding; bytes that are not of it do not change it.
+    """Decode the bytes of a text file, detecting the encoding; bytes that are not of it do not
+    change it.
 
     Raises:
         UnparsableError: they are no text.
@@ -116,13 +133,18 @@ def decode(data: bytes, declared: str | None = None) -> str:
     escaped = data.decode("utf-8", "surrogateescape")
     strays = sum(map(len, _ESCAPED.findall(escaped)))
     if sum(character > "\x7f" for character in escaped) >= 2 * strays:
-        # UTF-8 with a few bytes from elsewhere, most likely from Windows; several in a row are a letter cut in two.
+        # UTF-8 with a few bytes from elsewhere, most likely from Windows; several in a row are a
+        # letter cut in two.
         return _ESCAPED.sub(lambda found: _stray(found[0]), escaped)
     return data.decode(_detected(data), "replace")
 
 
 def _stray(escaped: str) -> str:
-    return bytes(ord(each) & 0xFF for each in escaped).decode("cp1252", "replace") if len(escaped) == 1 else "\ufffd"
+    return (
+        bytes(ord(each) & 0xFF for each in escaped).decode("cp1252", "replace")
+        if len(escaped) == 1
+        else "\ufffd"
+    )
 
 
 def _detected(data: bytes) -> str:
@@ -131,18 +153,24 @@ def _detected(data: bytes) -> str:
     Raises:
         UnparsableError: there is none.
     """
-    sample = b" ".join(found[0] for found in islice(_FOREIGN.finditer(data), _SAMPLE >> 4))[: _SAMPLE >> 2]
+    sample = b" ".join(found[0] for found in islice(_FOREIGN.finditer(data), _SAMPLE >> 4))[
+        : _SAMPLE >> 2
+    ]
     shares: dict[str, float] = {}
     for letters, encodings in _ENCODINGS.items():
         # Where they can stand: capitals begin words, and no Cyrillic letter stands in a Latin one.
         capitals = "".join(each for each in letters.upper() if each == "-" or not each.isascii())
-        letter = f"[{letters}]" if letters[0] < "\u0250" else f"(?<![a-zA-Z])[{letters}](?![a-zA-Z])"
+        letter = (
+            f"[{letters}]" if letters[0] < "\u0250" else f"(?<![a-zA-Z])[{letters}](?![a-zA-Z])"
+        )
         signs = f"’|(?<![a-z])[{_SIGNS}]|[{_SIGNS}](?![a-z])"
         pattern = re.compile(f"{letter}|(?<![a-z{letters}])[{capitals}]|{signs}")
         for encoding in encodings.split():
             text = sample.decode(encoding, "replace")
             known = sum(not each.isascii() for each in pattern.findall(text))
-            shares[encoding] = max(shares.get(encoding, 0), known / sum(not each.isascii() for each in text))
+            shares[encoding] = max(
+                shares.get(encoding, 0), known / sum(not each.isascii() for each in text)
+            )
     best = max(shares, key=lambda encoding: shares[encoding])
     if shares[best] < _LIKELY:
         raise UnparsableError("binary or in an unknown encoding; save it as UTF-8")
@@ -161,13 +189,17 @@ def clean(text: str) -> str:
         raise UnparsableError("binary")
     text = _CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE))
     if _FIRST_NOTE.search(text):
-        text = _NOTE.sub(lambda found: f"{found[1]} [{unicodedata.normalize('NFKC', found[2])}]", text)
+        text = _NOTE.sub(
+            lambda found: f"{found[1]} [{unicodedata.normalize('NFKC', found[2])}]", text
+        )
     # Lone surrogates cannot be encoded as UTF-8.
     return _TRAILING_SPACE.sub("", _SURROGATE.sub("?", text)).strip("\n")
 
 
 def file_stem(path: str) -> str:
-    r"""Return the name of a file without its folders, also those of Windows (``C:\docs``), and its suffix."""
+    r"""Return the name of a file without its folders, also those of Windows (``C:\docs``), and its
+    suffix.
+    """
     return re.sub(r"(?<=.)\.\w*$", "", re.split(r"[/\\]", path)[-1])
 
 
@@ -193,7 +225,9 @@ def parse(data: bytes, suffix: str) -> Parsed:
     if not data.strip():
         raise UnparsableError("empty")
     kind = "pdf" if data.startswith(b"%PDF-") else SUFFIXES[suffix]
-    parser = getattr(import_module(f"groundset.corpus.parsing.{kind}"), f"parse_{kind}")  # some take a second
+    parser = getattr(
+        import_module(f"groundset.corpus.parsing.{kind}"), f"parse_{kind}"
+    )  # some take a second
     try:
         content = clean(decode(data)) if kind in ("markdown", "plain") else data
         if isinstance(content, str):
@@ -202,7 +236,9 @@ def parse(data: bytes, suffix: str) -> Parsed:
     except (UnparsableError, MemoryError, RecursionError):
         raise
     except Exception as error:  # parsers raise arbitrary exceptions for damaged files
-        raise UnparsableError(f"damaged {suffix[1:] or kind} file ({type(error).__name__})") from error
+        raise UnparsableError(
+            f"damaged {suffix[1:] or kind} file ({type(error).__name__})"
+        ) from error
     _refuse_long(parsed.text)
     return parsed
 

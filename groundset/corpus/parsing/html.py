@@ -1,4 +1,6 @@
-"""Convert the main content of HTML pages to Markdown, without navigation, scripts and link addresses."""
+"""Convert the main content of HTML pages to Markdown, without navigation, scripts and link
+addresses.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -20,27 +22,53 @@ MARKDOWN_OPTIONS: dict[str, Any] = {
     "escape_asterisks": False,
     "table_infer_header": True,
 }
-_NEVER_SHOWN = "script, style, noscript, template, iframe, svg, canvas, object, embed, select, input, textarea"
-# What is around the content of a page: the first whatever is in it, the second unless it has running text.
-_FURNITURE = "dialog, [role=dialog], [role=contentinfo], body > footer, sup.reference, span.mw-editsection"
+_NEVER_SHOWN = (
+    "script, style, noscript, template, iframe, svg, canvas, object, embed, select, input, textarea"
+)
+# What is around the content of a page: the first whatever is in it, the second unless it has
+# running text.
+_FURNITURE = (
+    "dialog, [role=dialog], [role=contentinfo], body > footer, sup.reference, span.mw-editsection"
+)
 _NOISE = (
     "nav, [role=navigation], [role=search], [role=banner], [role=menu], body > header,"
     "div#toc, div#sidebar, div#navbar, div#breadcrumbs, div#cookie-banner"
 )
-_BANNER = re.compile(r"(?:^|[-_ ])(?:cookies?|consent|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE)
-_OFFER = re.compile(r"accept|browser|privacy|subscri|sign up|sponsor|verwende|zustimm|abonn|acept|suscr", re.IGNORECASE)
+_BANNER = re.compile(
+    r"(?:^|[-_ ])(?:cookies?|consent|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE
+)
+_OFFER = re.compile(
+    r"accept|browser|privacy|subscri|sign up|sponsor|verwende|zustimm|abonn|acept|suscr",
+    re.IGNORECASE,
+)
 _NOISE_CLASS = re.compile(
-    r"(?:^|[-_ ])(?:breadcrumbs?|nav(?:bar|box|igation)?|menu|sidebar|toc|share|social|noprint|skip-?link|pagination|"
+    r"(?:^|[-_"
+    r" ])(?:breadcrumbs?|nav(?:bar|box|igation)?|menu|sidebar|toc|share|social|noprint|"
+    r"skip-?link|pagination|"
     r"pager|headerlink|anchor-link|site-?sub|print-?footer)(?:[-_ ]|$)",
     re.IGNORECASE,
 )
-_CONTENT = {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
-_OPENING = re.compile(r"h\d|summary|dt|button")  # the headings of accordions, which show what is below
+_CONTENT = {
+    "html",
+    "body",
+    "main",
+    "article",
+    "code",
+    "pre",
+    "td",
+    "tr",
+    *map("h{}".format, range(1, 7)),
+}
+_OPENING = re.compile(
+    r"h\d|summary|dt|button"
+)  # the headings of accordions, which show what is below
 _PANEL = re.compile(r"panel|pane\b|tab|accordion|collaps|answer|faq|toggle", re.IGNORECASE)
 _INLINE = {"a", "b", "em", "i", "small", "span", "strong"}
 # Text, not entries of a menu: a long line, or a sentence.
 _RUNNING = re.compile(r"\S.{79}|(?:[\w%’'-]+[,;:]? ){3,}[\w%’'()-]+[.!?]|[^\W\d\s]{8,}[。！？]")
-_BLANKS = re.compile(r"[ \t]{1000,}")  # collapsed, because patterns of the converter take quadratic time on them
+_BLANKS = re.compile(
+    r"[ \t]{1000,}"
+)  # collapsed, because patterns of the converter take quadratic time on them
 _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentieth
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
@@ -48,7 +76,8 @@ _MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whate
 _MAX_OFFER, _MAX_NAMED = 500, 60  # characters of a banner; of what is named of it
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
 _RAISED = (
-    "sup, sub, [style*='vertical-align:super'], [style*='vertical-align: super'], a.footnote-ref, a[role=doc-noteref]"
+    "sup, sub, [style*='vertical-align:super'], [style*='vertical-align: super'], a.footnote-ref,"
+    " a[role=doc-noteref]"
 )
 _TEX = {"msup": "%s^{%s}", "msub": "%s_{%s}", "msubsup": "%s_{%s}^{%s}", "mfrac": r"\frac{%s}{%s}"}
 _MIN_BLOCK = 80  # characters of a paragraph in a cell that lays out a page
@@ -67,19 +96,27 @@ def parse_html(data: bytes) -> Parsed:
     root = soup.body or soup
     left_out = _drop_noise(root)
     content = _main_content(root)
-    if content is not root and content.extract() and (around := _named("outside the main part", [root.get_text(" ")])):
+    if (
+        content is not root
+        and content.extract()
+        and (around := _named("outside the main part", [root.get_text(" ")]))
+    ):
         left_out.append(around)
-    # Asides move to the end, so that their headings do not apply to the text that follows; the innermost first, so
-    # that none is moved inside another.
+    # Asides move to the end, so that their headings do not apply to the text that follows; the
+    # innermost first, so that none is moved inside another.
     content.extend([aside.extract() for aside in reversed(content.find_all("aside"))][::-1])
     markdown, captions = to_markdown(content)
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
-    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None, captions=captions, left_out=left_out)
+    return parsed._replace(
+        title=title or _SITE_NAME.sub("", page_title) or None, captions=captions, left_out=left_out
+    )
 
 
 def to_markdown(root: Tag) -> tuple[str, list[str]]:
-    """Convert an element to Markdown, and return the captions of its tables and figures as well; it is changed."""
+    """Convert an element to Markdown, and return the captions of its tables and figures as well; it
+    is changed.
+    """
     captions = prepared(root)
     try:
         markdown = MarkdownConverter(heading_style="atx", **MARKDOWN_OPTIONS).convert_soup(root)
@@ -89,7 +126,9 @@ def to_markdown(root: Tag) -> tuple[str, list[str]]:
 
 
 def prepared(root: Tag) -> list[str]:
-    """Rewrite what the converter would lose: formulas, raised digits and cells that span others; return captions."""
+    """Rewrite what the converter would lose: formulas, raised digits and cells that span others;
+    return captions.
+    """
     for formula in root.find_all("math"):
         formula.replace_with(_tex(formula))
     for numbered in root.find_all("ol", start=lambda start: start and not start.isdecimal()):
@@ -98,7 +137,8 @@ def prepared(root: Tag) -> list[str]:
         _set_script(raised)
     captions = root.find_all(["caption", "figcaption"])
     for caption in captions:
-        # A paragraph before the table: inside, the converter would not make the first row the header.
+        # A paragraph before the table: inside, the converter would not make the first row the
+        # header.
         if caption.name == "caption" and (table := caption.find_parent("table")):
             caption.name = "p"
             table.insert_before(caption.extract())
@@ -109,10 +149,14 @@ def prepared(root: Tag) -> list[str]:
 
 
 def _tex(formula: Tag) -> str:
-    """Return the TeX of a formula: its annotation, or made of the elements that its characters alone would not show."""
+    """Return the TeX of a formula: its annotation, or made of the elements that its characters
+    alone would not show.
+    """
     source = formula.find("annotation", encoding="application/x-tex")
     for part in [] if source else reversed(formula.find_all(list(_TEX))):
-        inside = tuple(each.get_text(" ", strip=True) for each in part.find_all(True, recursive=False))
+        inside = tuple(
+            each.get_text(" ", strip=True) for each in part.find_all(True, recursive=False)
+        )
         if len(inside) == _TEX[part.name].count("%s"):
             part.replace_with(_TEX[part.name] % inside)
     return f"${(source or formula).get_text(' ', strip=True)}$"
@@ -128,11 +172,19 @@ def _drop_noise(root: Tag) -> list[str]:
         if drawn.parent and drawn.parent.find("math"):
             drawn.extract()
         del drawn["aria-hidden"]
-    for part in (*root.find_all(string=lambda text: isinstance(text, Comment)), *root.select(_NEVER_SHOWN)):
+    for part in (
+        *root.find_all(string=lambda text: isinstance(text, Comment)),
+        *root.select(_NEVER_SHOWN),
+    ):
         part.extract()
     for button in root.find_all("button"):
-        follows, classes = button.find_next_sibling(), " ".join(map(_classes, (button, *button.find_parents(limit=1))))
-        shows = {"aria-expanded", "aria-controls"} & set(button.attrs) or (follows and _is_hidden(follows))
+        follows, classes = (
+            button.find_next_sibling(),
+            " ".join(map(_classes, (button, *button.find_parents(limit=1)))),
+        )
+        shows = {"aria-expanded", "aria-controls"} & set(button.attrs) or (
+            follows and _is_hidden(follows)
+        )
         if button.find_parent(["p", "li", "td", "dd", "dt", "summary", *_HEADINGS]):
             button.unwrap()
         elif not (shows or _PANEL.search(classes)):
@@ -146,7 +198,11 @@ def _drop_noise(root: Tag) -> list[str]:
         if element.decomposed or element.name in _CONTENT:
             continue
         is_noise = id(element) in certain or _is_noise(element, id(element) in marked, controlled)
-        if is_noise and len(element.get_text()) <= most and not (len(titles) == 1 and element.find("h1")):
+        if (
+            is_noise
+            and len(element.get_text()) <= most
+            and not (len(titles) == 1 and element.find("h1"))
+        ):
             name = ".".join([element.name, *_classes(element).split(" ")[:1]]).rstrip(".")
             dropped.setdefault(name, []).append(element.get_text(" "))
             element.decompose()
@@ -167,17 +223,25 @@ def _classes(element: Tag) -> str:
 
 def _is_hidden(element: Tag) -> bool:
     style = str(element.get("style") or "").replace(" ", "").lower()
-    return element.has_attr("hidden") or element.get("aria-hidden") == "true" or "display:none" in style
+    return (
+        element.has_attr("hidden")
+        or element.get("aria-hidden") == "true"
+        or "display:none" in style
+    )
 
 
 def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> bool:
-    """Return whether an element is no content; whatever has running text is, and so are panels and menus of dishes."""
+    """Return whether an element is no content; whatever has running text is, and so are panels and
+    menus of dishes.
+    """
     # Ids are ignored: they are often made from headings ("cookies").
     classes, is_hidden = _classes(element), _is_hidden(element)
     is_banner = bool(_BANNER.search(classes))
     if not (is_marked or is_banner or is_hidden or _NOISE_CLASS.search(classes)):
         return False
-    own = " ".join(text.strip() for text in element.find_all(string=True) if not text.find_parent("a"))
+    own = " ".join(
+        text.strip() for text in element.find_all(string=True) if not text.find_parent("a")
+    )
     is_unlinked = len(own) > sum(len(link.get_text()) for link in element.find_all("a"))
     if _RUNNING.search(own):
         return is_banner and len(own) <= _MAX_OFFER and bool(_OFFER.search(element.get_text()))
@@ -193,7 +257,9 @@ def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> boo
 
 
 def _main_content(root: Tag) -> Tag:
-    """Return the page's only ``<main>`` or ``<article>``, or the whole page if that contains too little text."""
+    """Return the page's only ``<main>`` or ``<article>``, or the whole page if that contains too
+    little text.
+    """
     total = len(root.get_text())
     if not total:
         raise UnparsableError("no text")
@@ -205,7 +271,9 @@ def _main_content(root: Tag) -> Tag:
 
 
 def _set_script(raised: Tag) -> None:
-    """Write raised and lowered digits as such, so that they do not join the number before; marks of notes go apart."""
+    """Write raised and lowered digits as such, so that they do not join the number before; marks of
+    notes go apart.
+    """
     text, is_sup = raised.get_text().strip(), raised.name != "sub"
     is_note = raised.name == "a" or raised.find("a") or raised.find_parent("a")
     if is_sup and is_note and (mark := re.fullmatch(r"[\d*†‡]+(?:[,–-] ?\d+)*|[a-z]", text)):
@@ -217,7 +285,9 @@ def _set_script(raised: Tag) -> None:
 
 
 def _straighten(table: Tag) -> None:
-    """Give each row and column its own cell, below all its headers; turn tables that lay out a page into paragraphs."""
+    """Give each row and column its own cell, below all its headers; turn tables that lay out a page
+    into paragraphs.
+    """
     rows = table.find_all("tr")
     blocks = () if table.find("th") else table.select("td h1, td h2, td h3, td h4, td p + p")
     is_layout = any(len(block.get_text()) >= _MIN_BLOCK or block.name != "p" for block in blocks)
@@ -237,14 +307,19 @@ def _straighten(table: Tag) -> None:
             while column in grid[number]:
                 column += 1
             height, width = min(_span(cell, "rowspan"), len(rows) - number), _span(cell, "colspan")
-            # The first row may be a header without being marked as one; if it spans both, the next ones belong to it.
+            # The first row may be a header without being marked as one; if it spans both, the next
+            # ones belong to it.
             heads = max(heads, height) if not number and row.select("[colspan]") else heads
             if (size := size + height * width) > _MAX_CELLS:
                 return
             del cell["colspan"]
             for down, right in product(range(height), range(width)):
                 copy = Tag(name="td")
-                copy.string = cell.get_text(" ", strip=True) if down or not number or cell.name == "th" else ""
+                copy.string = (
+                    cell.get_text(" ", strip=True)
+                    if down or not number or cell.name == "th"
+                    else ""
+                )
                 grid[number + down][column + right] = copy if down or right else cell
     marked = list(takewhile(lambda row: row.find_parent("thead") or not row.find("td"), rows[:-1]))
     heads = len(marked) or min(heads, len(rows) - 1)

@@ -1,4 +1,4 @@
-"""Find title and headings of Markdown with a real parser, so that ``#`` in code blocks is ignored."""
+"""Find title and headings of Markdown with a real parser, which ignores ``#`` in code blocks."""
 
 import re
 import tomllib
@@ -11,20 +11,24 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from groundset.corpus.parsing import LOWERED, RAISED, Parsed
-from programs.types import Heading
+from groundset.programs.types import Heading
 
-_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?!\s*\n)(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(
+    r"\A(---|\+\+\+)[ \t]*\n(?!\s*\n)(.*?)\n(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL
+)
 _KEY = re.compile(r"[a-z][\w.-]*|(?i:title|date|author)")  # "Note: text" between two rules is text
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 # Raised and lowered text, but for that in code.
-_SCRIPT = re.compile(r"^```.*?^```|`[^`\n]*`|<(su[pb])>([^<>\n]{1,40})</\1>", re.MULTILINE | re.DOTALL)
+_SCRIPT = re.compile(
+    r"^```.*?^```|`[^`\n]*`|<(su[pb])>([^<>\n]{1,40})</\1>", re.MULTILINE | re.DOTALL
+)
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SHOWN = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
 _MAX_HEADING = 1_000  # characters; longer ones are paragraphs above a line of dashes
 
 
 def parse_markdown(text: str) -> Parsed:
-    """Parse Markdown into its text without front matter and empty HTML, its title and its headings."""
+    """Parse Markdown into its text without front matter and empty HTML, title and headings."""
     title, text = _without_front_matter(text)
     text = _SCRIPT.sub(_scripted, text)
     bare = _without_empty_html(text, _outline(text, {}))
@@ -34,12 +38,18 @@ def parse_markdown(text: str) -> Parsed:
 
 
 def script_of(text: str, before: str, *, is_sup: bool) -> str:
-    """Return raised or lowered text after another as one that does not join a number; empty for ordinals and words."""
+    """Return raised or lowered text after another as one that does not join a number; empty for
+    ordinals and words.
+    """
     shown = text.translate(RAISED if is_sup else LOWERED)
     if re.fullmatch("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉₊₋]*", shown):
         return shown
     is_power = before[-1:].isdigit() and re.fullmatch("[b-zA-Z]", text) and text not in "dehos"
-    return f"{'^' if is_sup else '_'}({text.strip('()')})" if is_power or re.match(r"[\d(+−-]", text) else ""
+    return (
+        f"{'^' if is_sup else '_'}({text.strip('()')})"
+        if is_power or re.match(r"[\d(+−-]", text)
+        else ""
+    )
 
 
 def _scripted(found: re.Match[str]) -> str:
@@ -48,15 +58,22 @@ def _scripted(found: re.Match[str]) -> str:
 
 
 def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
-    """Return the heading that is the document's title: the first of level 1, or one that opens the text."""
+    """Return the heading that is the document's title: the first of level 1, or one that opens the
+    text.
+    """
     opening = len(text) - len(text.lstrip())
-    return next((heading.text for heading in headings if heading.level == 1 or heading.start <= opening), None)
+    return next(
+        (heading.text for heading in headings if heading.level == 1 or heading.start <= opening),
+        None,
+    )
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of cells, the shorter ones filled up, as a table whose header is the first row."""
+    """Return rows of cells, the shorter ones filled up, as a table; the first row is its header."""
     width = max(map(len, rows))
-    cells = ([cell.replace("|", "\\|") for cell in [*row, *[""] * (width - len(row))]] for row in rows)
+    cells = (
+        [cell.replace("|", "\\|") for cell in [*row, *[""] * (width - len(row))]] for row in rows
+    )
     head, *rest = (f"| {' | '.join(row)} |" for row in cells)
     return "\n".join([head, f"|{' --- |' * width}", *rest])
 
@@ -67,7 +84,9 @@ def line_starts(text: str) -> list[int]:
 
 
 def _without_front_matter(text: str) -> tuple[str | None, str]:
-    """Return the title in the front matter and the rest of a text; a rule at its start is not front matter."""
+    """Return the title in the front matter and the rest of a text; a rule at its start is not front
+    matter.
+    """
     front = _FRONT_MATTER.match(text)
     if not front:
         return None, text
@@ -78,14 +97,20 @@ def _without_front_matter(text: str) -> tuple[str | None, str]:
     if not isinstance(fields, dict) or not any(_KEY.fullmatch(str(key)) for key in fields):
         return None, text
     title = fields.get("title")
-    return (" ".join(title.split()) or None if isinstance(title, str) else None), text[front.end() :].lstrip("\n")
+    return (" ".join(title.split()) or None if isinstance(title, str) else None), text[
+        front.end() :
+    ].lstrip("\n")
 
 
 class _Outline(list[Token]):
-    """Keeps only the tokens of headings and HTML blocks; others take a kilobyte per list item or table cell."""
+    """Keeps only the tokens of headings and HTML blocks; others take a kilobyte per list item or
+    table cell.
+    """
 
     def append(self, token: Token) -> None:
-        if token.type in {"heading_open", "html_block"} or (self and self[-1].type == "heading_open"):
+        if token.type in {"heading_open", "html_block"} or (
+            self and self[-1].type == "heading_open"
+        ):
             super().append(token)
 
 
@@ -101,12 +126,21 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
     found = []
     for token, inline in pairwise(tokens):
         # Level 0 only: a heading inside a list or a quotation does not divide the document.
-        if token.type == "heading_open" and token.level == 0 and token.map and len(inline.content) <= _MAX_HEADING:
+        if (
+            token.type == "heading_open"
+            and token.level == 0
+            and token.map
+            and len(inline.content) <= _MAX_HEADING
+        ):
             # Inline parsing can be slow, so only headings are parsed further.
             [inline_token] = _PARSER.parseInline(inline.content, links)
-            shown = (each.content or " " for each in inline_token.children or () if each.type in _SHOWN)
+            shown = (
+                each.content or " " for each in inline_token.children or () if each.type in _SHOWN
+            )
             if title := " ".join("".join(shown).split()):
-                found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
+                found.append(
+                    Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]])
+                )
     return found
 
 

@@ -16,7 +16,9 @@ from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, rec
 from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, prepared, to_markdown
 from groundset.corpus.parsing.markdown import parse_markdown
 
-_TITLE_STYLE = "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
+_TITLE_STYLE = (
+    "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
+)
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _READERS: dict[str, Callable[[bytes], str]] = {
@@ -31,13 +33,18 @@ _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _TEXTS = _PAGES | frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx"})
 # Raised or lowered by two points or more: another way to write an exponent or an index.
 _POSITION = re.compile(rb'<w:position w:val="(-?)(?:[4-9]|[1-9]\d+)" ?/>')
-_INTEGRAL = '<m:naryPr><m:chr m:val="∫"/>'.encode()  # the sign unless another one follows; markitdown knows no default
+_INTEGRAL = (
+    '<m:naryPr><m:chr m:val="∫"/>'.encode()
+)  # the sign unless another one follows; markitdown knows no default
 _PROPERTIES = re.compile(rb"<m:(f|acc|bar|d|groupChr)>(?!<m:\1Pr)")  # markitdown fails without them
 # Text boxes of newer documents, which mammoth reads only as older ones.
 _ALTERNATIVES = re.compile(
     rb"<mc:AlternateContent>\s*<mc:Choice[^>]*>(.*?)</mc:Choice>(.*?)</mc:AlternateContent>", re.S
 )
-_DRAWING, _BOX = re.compile(rb"<w:drawing>.*?</w:drawing>", re.S), re.compile(rb"<wps:txbx[^>]*>(.*?)</wps:txbx>", re.S)
+_DRAWING, _BOX = (
+    re.compile(rb"<w:drawing>.*?</w:drawing>", re.S),
+    re.compile(rb"<wps:txbx[^>]*>(.*?)</wps:txbx>", re.S),
+)
 _TEXT_BOX = b'<w:pict><v:textbox xmlns:v="urn:schemas-microsoft-com:vml">%s</v:textbox></w:pict>'
 _DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
@@ -56,7 +63,10 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
     else:
         markdown = _converted(_texts_only(data, suffix), suffix)
     parsed = parse_markdown(clean(markdown))
-    if suffix.startswith(".json") and sum(heading.level == parsed.headings[0].level for heading in parsed.headings) > 1:
+    if (
+        suffix.startswith(".json")
+        and sum(heading.level == parsed.headings[0].level for heading in parsed.headings) > 1
+    ):
         parsed = parsed._replace(title=None)  # that of the first of several records
     return parsed._replace(captions=captions)
 
@@ -65,11 +75,14 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
     """Return an archive with its pictures, fonts and embedded files emptied.
 
     Raises:
-        UnparsableError: it is no archive; or an office document declares a document type, which ECMA-376 part 2
-            forbids: without one it cannot declare entities that expand to gigabytes.
+        UnparsableError: it is no archive; or an office document declares a document type, which
+            ECMA-376 part 2 forbids: without one it cannot declare entities that expand to
+            gigabytes.
     """
     if data.startswith(_OLE):
-        raise UnparsableError("password-protected" if _ENCRYPTED in data else "not a file of the format of its name")
+        raise UnparsableError(
+            "password-protected" if _ENCRYPTED in data else "not a file of the format of its name"
+        )
     slim = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(slim, "w") as copy:
         for entry in archive.infolist():
@@ -86,14 +99,22 @@ def _readable(content: bytes, kind: str) -> bytes:
     if kind in _PAGES:
         prepared(page := BeautifulSoup(clean(decode(content)), "html.parser"))
         return str(page).encode()
-    content = _PROPERTIES.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(b"<m:naryPr>", _INTEGRAL)
+    content = _PROPERTIES.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(
+        b"<m:naryPr>", _INTEGRAL
+    )
     content = _POSITION.sub(
-        lambda found: b'<w:vertAlign w:val="%s"/>' % (b"subscript" if found[1] else b"superscript"), content
+        lambda found: b'<w:vertAlign w:val="%s"/>' % (b"subscript" if found[1] else b"superscript"),
+        content,
     )
     if b"<wps:txbx" not in content:
         return content
-    content = _ALTERNATIVES.sub(lambda found: found[0] if b"<w:txbxContent" in found[2] else found[1], content)
-    return _DRAWING.sub(lambda found: b"".join(_TEXT_BOX % box for box in _BOX.findall(found[0])) or found[0], content)
+    content = _ALTERNATIVES.sub(
+        lambda found: found[0] if b"<w:txbxContent" in found[2] else found[1], content
+    )
+    return _DRAWING.sub(
+        lambda found: b"".join(_TEXT_BOX % box for box in _BOX.findall(found[0])) or found[0],
+        content,
+    )
 
 
 def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
@@ -109,8 +130,12 @@ def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
             return " ".join(part.itertext())
 
     oMath2Latex.call_method = latex  # what cannot be converted leaves its characters
-    oMath2Latex.tag2meth |= dict.fromkeys(("sPre", "borderBox", "phant"), oMath2Latex.process_children)
-    html = mammoth.convert_to_html(pre_process_docx(stream), style_map=_TITLE_STYLE).value  # formulas become LaTeX
+    oMath2Latex.tag2meth |= dict.fromkeys(
+        ("sPre", "borderBox", "phant"), oMath2Latex.process_children
+    )
+    html = mammoth.convert_to_html(
+        pre_process_docx(stream), style_map=_TITLE_STYLE
+    ).value  # formulas become LaTeX
     return to_markdown(BeautifulSoup(html, "html.parser"))
 
 

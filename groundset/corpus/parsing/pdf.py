@@ -19,7 +19,7 @@ from pdfplumber.utils.exceptions import PdfminerException
 
 from groundset.corpus.parsing import LOWERED, RAISED, Parsed, UnparsableError, clean
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown, table_of
-from programs.types import PageStart
+from groundset.programs.types import PageStart
 
 # Marks the start of a page in Markdown, between two characters that Unicode excludes from texts.
 _MARK = "\ufdd0{}\ufdd1"
@@ -36,9 +36,12 @@ _BROKEN_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
 _BROKEN_PLAIN_WORD = re.compile(r"(?:^|\s)[^\W\d_]+-$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-# Hebrew, Arabic and their kin are written from right to left, but not the numbers and foreign words within them.
+# Hebrew, Arabic and their kin are written from right to left, but not the numbers and foreign words
+# within them.
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
-_RIGHTWARDS = re.compile(rf"[^\W\d_{_LEFTWARD}](?:[^{_LEFTWARD}]*[^\W_{_LEFTWARD}])?|[$€£₪%]?\d(?:[.,:/+-]?\d)*%?")
+_RIGHTWARDS = re.compile(
+    rf"[^\W\d_{_LEFTWARD}](?:[^{_LEFTWARD}]*[^\W_{_LEFTWARD}])?|[$€£₪%]?\d(?:[.,:/+-]?\d)*%?"
+)
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 _MARGIN = 0.12  # of the page's height, for running heads and page numbers
 _HEADING_SCALE = 1.12  # of the size of the text
@@ -50,7 +53,9 @@ _MIN_FILLED = 0.5
 _SCRIPT = 0.9  # of the size of the line; raised and lowered characters are smaller
 _SCRIPTS = re.compile(r"[\d+−-][\d+−,-]*\Z|n\Z")
 _MIN_ON_PICTURE = 40  # characters
-_MAX_BOXES = 300  # of a page; one with more is read from top to bottom: finding the order takes cubic time
+_MAX_BOXES = (
+    300  # of a page; one with more is read from top to bottom: finding the order takes cubic time
+)
 _MAX_EDGES = 20_000  # of a page; one with more is a drawing
 _MAX_LOOKUPS = 2_000_000  # table rows times characters of a page: pdfplumber compares each pair
 
@@ -84,7 +89,9 @@ class Table(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page: its height, its lines in reading order outside tables, its tables, and whether it is a picture."""
+    """A page: its height, its lines in reading order outside tables, its tables, and whether it is
+    a picture.
+    """
 
     height: float
     lines: list[Line]
@@ -106,7 +113,9 @@ def plain_line(text: str) -> str:
 
 
 def split_page_marks(markdown: str) -> tuple[str, list[PageStart]]:
-    """Remove the page marks of ``pages_to_markdown`` from a text and return their offsets; page 1 has no mark."""
+    """Remove the page marks of ``pages_to_markdown`` from a text and return their offsets; page 1
+    has no mark.
+    """
     parts = _MARKS.split(markdown)
     text, starts = parts[0], [PageStart(page=1, start=0)] if parts[0] else []
     for page, part in zip(parts[1::2], parts[2::2], strict=True):
@@ -116,13 +125,17 @@ def split_page_marks(markdown: str) -> tuple[str, list[PageStart]]:
 
 
 def pages_to_markdown(pages: Sequence[Page]) -> str:
-    """Convert the pages of a document to one Markdown text, with a mark wherever the page changes."""
+    """Convert the pages of a document to one Markdown text, with a mark where a page changes."""
     pages = _without_running_heads(pages)
     lines = [line for page in pages for line in page.lines]
     sizes = Counter(line.size for line in lines for _ in line.text)
     body = max(sizes, key=lambda size: sizes[size], default=0.0)
     join = _Joiner(lines)
-    blocks = [block for number, page in enumerate(pages, 1) for block in _page_blocks(page, number, body, join)]
+    blocks = [
+        block
+        for number, page in enumerate(pages, 1)
+        for block in _page_blocks(page, number, body, join)
+    ]
     levels = sorted({block.size for block in blocks if block.kind == "heading"}, reverse=True)
     parts, current = [], 1
     for block in _join_split_paragraphs(blocks, join):
@@ -138,7 +151,9 @@ def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
 
     def key(page: Page, line: Line) -> tuple[str, str]:
         above, below = line.bottom > page.height * (1 - _MARGIN), line.top < page.height * _MARGIN
-        return ("above" if above else "below" if below else ""), re.sub(r"\d+", "#", line.text).casefold()
+        return ("above" if above else "below" if below else ""), re.sub(
+            r"\d+", "#", line.text
+        ).casefold()
 
     seen = Counter(mark for page in pages for mark in {key(page, line) for line in page.lines})
 
@@ -147,7 +162,9 @@ def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
         shared = seen[mark] >= 2 and seen[mark] >= len(pages) / 2
         return not (mark[0] and (shared or _PAGE_NUMBER.match(line.text)))
 
-    return [page._replace(lines=[line for line in page.lines if is_kept(page, line)]) for page in pages]
+    return [
+        page._replace(lines=[line for line in page.lines if is_kept(page, line)]) for page in pages
+    ]
 
 
 def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Iterator[_Block]:
@@ -160,12 +177,22 @@ def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Itera
         groups: list[tuple[str, list[Line]]] = []  # headings and paragraphs
         for line in box:
             kind = "heading" if _is_heading(line, sizes, body) else "text"
-            if not groups or kind != groups[-1][0] or _begins(kind, line, groups[-1][1], min(each.x0 for each in box)):
+            if (
+                not groups
+                or kind != groups[-1][0]
+                or _begins(kind, line, groups[-1][1], min(each.x0 for each in box))
+            ):
                 groups.append((kind, []))
             groups[-1][1].append(line)
         for kind, group in groups:
             text = join([line.text for line in group])
-            yield _Block(kind, text if kind == "heading" else _BULLET.sub("- ", text), group[0].size, number, number)
+            yield _Block(
+                kind,
+                text if kind == "heading" else _BULLET.sub("- ", text),
+                group[0].size,
+                number,
+                number,
+            )
     for table in tables:
         yield _Block("table", table_of(table.rows), 0.0, number, number)
 
@@ -188,7 +215,9 @@ def _begins(kind: str, line: Line, group: Sequence[Line], left: float) -> bool:
         return line.size != group[0].size
     previous = group[-1]
     indented = line.x0 > left + 0.8 * line.size and previous.x0 <= left + 0.3 * line.size
-    is_apart = previous.bottom - line.top > 0.9 * line.size or (indented and not _ITEM.match(group[0].text))
+    is_apart = previous.bottom - line.top > 0.9 * line.size or (
+        indented and not _ITEM.match(group[0].text)
+    )
     return is_apart or bool(_ITEM.match(line.text))
 
 
@@ -197,7 +226,9 @@ def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_B
     joined: list[_Block] = []
     for block in blocks:
         near = range(len(joined) - 1, max(-1, len(joined) - 1 - _MAX_BETWEEN), -1)
-        same = (n for n in near if joined[n].kind == "text" and abs(joined[n].size - block.size) <= 0.5)
+        same = (
+            n for n in near if joined[n].kind == "text" and abs(joined[n].size - block.size) <= 0.5
+        )
         broken = next(same, None)
         is_rest = block.kind == "text" and block.text[0].islower()
         if not is_rest or broken is None or not _OPEN_END.search(joined[broken].text[-1:]):
@@ -220,7 +251,8 @@ class _Joiner:
         for line in lines:
             text = _FIRST_WORD.sub("", line.text) if after_break else line.text
             after_break = bool(_BROKEN_WORD.search(text))
-            # URLs break at their own hyphens, so only plain words show whether the document hyphenates.
+            # URLs break at their own hyphens, so only plain words show whether the document
+            # hyphenates.
             broken += bool(_BROKEN_PLAIN_WORD.search(text))
             # The halves of a broken word are not in the vocabulary.
             self._words |= {word.casefold() for word in _WORD.findall(_BROKEN_WORD.sub("", text))}
@@ -247,7 +279,8 @@ class _Joiner:
 
 
 def parse_pdf(data: bytes) -> Parsed:
-    """Parse a PDF into Markdown with joined paragraphs and headings by font size, without running heads.
+    """Parse a PDF into Markdown with joined paragraphs and headings by font size, without running
+    heads.
 
     Raises:
         UnparsableError: it is damaged or encrypted, or has no text.
@@ -256,7 +289,10 @@ def parse_pdf(data: bytes) -> Parsed:
     for name in ("pdfminer", "pdfplumber"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(), pdfplumber.open(io.BytesIO(data), laparams={"boxes_flow": None}) as pdf:
+        with (
+            warnings.catch_warnings(),
+            pdfplumber.open(io.BytesIO(data), laparams={"boxes_flow": None}) as pdf,
+        ):
             warnings.simplefilter("ignore")
             pages = [_read_page(page) for page in pdf.pages]
             metadata = pdf.metadata or {}
@@ -275,7 +311,11 @@ def parse_pdf(data: bytes) -> Parsed:
         raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
     counts = [sum(len(line.text) for line in page.lines) for page in pages]
     least = [_MIN_ON_PICTURE if page.is_picture else 1 for page in pages]
-    bare = ", ".join(str(n) for n, page in enumerate(pages, 1) if not page.tables and counts[n - 1] < least[n - 1])
+    bare = ", ".join(
+        str(n)
+        for n, page in enumerate(pages, 1)
+        if not page.tables and counts[n - 1] < least[n - 1]
+    )
     parsed = parse_markdown(markdown)
     return parsed._replace(
         title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
@@ -290,9 +330,15 @@ def _read_page(page: Any) -> Page:
     is_leftward = _is_leftward("".join(c["text"] for c in page.chars))
     boxes = enumerate(_boxes_in_order(page.layout, is_leftward))
     found = (_read_line(item, number) for number, box in boxes for item in box)
-    lines = [line for line in found if line is not None and not any(table.holds(line) for table in tables)]
+    lines = [
+        line
+        for line in found
+        if line is not None and not any(table.holds(line) for table in tables)
+    ]
     lines = [line._replace(x0=-line.x1, x1=-line.x0) for line in lines] if is_leftward else lines
-    area = sum((image["x1"] - image["x0"]) * (image["bottom"] - image["top"]) for image in page.images)
+    area = sum(
+        (image["x1"] - image["x0"]) * (image["bottom"] - image["top"]) for image in page.images
+    )
     page.close()
     return Page(float(page.height), lines, tables, area > page.width * page.height / 2)
 
@@ -304,7 +350,10 @@ def _read_tables(page: Any) -> Iterator[Table]:
     if sum(len(table.rows) for table in found) * len(page.chars) > _MAX_LOOKUPS:
         return
     for table in found:
-        rows = [[plain_line("\n".join(map(_as_read, (c or "").splitlines()))) for c in row] for row in table.extract()]
+        rows = [
+            [plain_line("\n".join(map(_as_read, (c or "").splitlines()))) for c in row]
+            for row in table.extract()
+        ]
         cells = [cell for row in rows for cell in row]
         if sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
             x0, top, x1, bottom = table.bbox
@@ -339,7 +388,10 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
         is_small = isinstance(part, LTChar) and part.size < _SCRIPT * size
         return (part.y0 > base + 0.15 * size) - (part.y0 < base - 0.1 * size) if is_small else 0
 
-    parts = ((side, "".join(part.get_text() for part in group)) for side, group in groupby(item, key=place))
+    parts = (
+        (side, "".join(part.get_text() for part in group))
+        for side, group in groupby(item, key=place)
+    )
     shown = (
         part.translate(RAISED if side > 0 else LOWERED) if side and _SCRIPTS.match(part) else part
         for side, part in parts
@@ -347,7 +399,11 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
     text = plain_line("".join(shown))
     text = _as_read(text) if characters[0].x0 < characters[-1].x0 else text
     bold = sum("bold" in c.fontname.lower() or "black" in c.fontname.lower() for c in characters)
-    return Line(text, box, item.x0, item.x1, item.y1, item.y0, size, bold > 0.9 * len(characters)) if text else None
+    return (
+        Line(text, box, item.x0, item.x1, item.y1, item.y0, size, bold > 0.9 * len(characters))
+        if text
+        else None
+    )
 
 
 def _is_leftward(text: str) -> bool:
@@ -355,8 +411,12 @@ def _is_leftward(text: str) -> bool:
 
 
 def _as_read(seen: str) -> str:
-    """Return a line as it is read; PDFs hold lines from right to left as they are seen, with the last letter first."""
-    read = _RIGHTWARDS.sub(lambda found: found[0][::-1].translate(_MIRRORED), seen)[::-1].translate(_MIRRORED)
+    """Return a line as it is read; PDFs hold lines from right to left as they are seen, with the
+    last letter first.
+    """
+    read = _RIGHTWARDS.sub(lambda found: found[0][::-1].translate(_MIRRORED), seen)[::-1].translate(
+        _MIRRORED
+    )
     return read if _is_leftward(seen) else seen
 
 

@@ -7,17 +7,20 @@ from typing import NamedTuple
 
 from groundset.corpus.parsing import Parsed
 from groundset.corpus.parsing.markdown import line_starts
-from programs.types import Heading
+from groundset.programs.types import Heading
 
 _UNDERLINE = re.compile(r"^([=\-~^\"*+#])\1{2,}$")
-_MARKED = re.compile(r"^(?:(?P<wiki>={1,6})(?!=)\s*(?P<name>\S.*)(?P=wiki)|(?P<atx>#{1,6})\s+(?P<text>.*))$")
+_MARKED = re.compile(
+    r"^(?:(?P<wiki>={1,6})(?!=)\s*(?P<name>\S.*)(?P=wiki)|(?P<atx>#{1,6})\s+(?P<text>.*))$"
+)
 _NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+([^\W\d_a-zß-ÿ].*)$")
 _BULLET = re.compile(r"^(?:[•*–-]|\d{1,3}\.)\s")
 _SENTENCE_END = re.compile(r"[.!?:;,…]['\"”)\]]*$")
 _NOT_BARE = re.compile(r"[|:\[\]{}<>=•]|\S\s*\d{4}")
 # Skip links at the top of pages saved as text, in the supported languages.
 _SKIP_LINK = re.compile(
-    r"(?:jump|skip) to (?:main |the )?(?:content|navigation|search)|zum (?:haupt)?inhalt|aller au contenu|"
+    r"(?:jump|skip) to (?:main |the )?(?:content|navigation|search)|zum (?:haupt)?inhalt|aller au"
+    r" contenu|"
     r"(?:ir|saltar) al contenido",
     re.IGNORECASE,
 )
@@ -49,8 +52,13 @@ def parse_plain(text: str) -> Parsed:
     """Parse plain text; the first line after skip links is the title if it looks like one."""
     lines = [line for line in _lines(text) if not _SKIP_LINK.match(line.text)]
     first = lines[0] if lines else _NO_LINE
-    is_title = first.next and (first.alone or first.underline) and not _SENTENCE_END.search(first.text)
-    _, title = _mark(first.text) or (0, first.text if is_title and len(first.text) <= _MAX_TITLE else None)
+    is_title = (
+        first.next and (first.alone or first.underline) and not _SENTENCE_END.search(first.text)
+    )
+    _, title = _mark(first.text) or (
+        0,
+        first.text if is_title and len(first.text) <= _MAX_TITLE else None,
+    )
     rest = lines[1:] if title else lines
     return Parsed(text, title, list(_marked(rest)) or list(_unmarked(rest)))
 
@@ -74,11 +82,17 @@ def _lines(text: str) -> Iterator[_Line]:
 def _mark(text: str) -> tuple[int, str] | None:
     """Return the level and text of a heading marked as in Markdown or a wiki."""
     found = _MARKED.match(text)
-    return (len(found["wiki"] or found["atx"]), (found["name"] or found["text"].rstrip("#")).strip()) if found else None
+    return (
+        (len(found["wiki"] or found["atx"]), (found["name"] or found["text"].rstrip("#")).strip())
+        if found
+        else None
+    )
 
 
 def _marked(lines: Sequence[_Line]) -> Iterator[Heading]:
-    """Find ``## X``, ``== X ==`` and underlined headings; an underline's level is its order of appearance."""
+    """Find ``## X``, ``== X ==`` and underlined headings; an underline's level is its order of
+    appearance.
+    """
     underlines: list[str] = []
     previous = ""
     for line in lines:
@@ -87,23 +101,36 @@ def _marked(lines: Sequence[_Line]) -> Iterator[Heading]:
         if line.alone and (marked := _mark(line.text)):
             yield Heading(level=marked[0], text=marked[1].removesuffix("[edit]"), start=line.start)
         elif line.underline and not previous and any(map(str.isalpha, line.text)):
-            underlines = underlines if line.underline in underlines else [*underlines, line.underline]
-            yield Heading(level=min(underlines.index(line.underline) + 1, 6), text=line.text, start=line.start)
+            underlines = (
+                underlines if line.underline in underlines else [*underlines, line.underline]
+            )
+            yield Heading(
+                level=min(underlines.index(line.underline) + 1, 6), text=line.text, start=line.start
+            )
         previous = line.underline
 
 
 def _unmarked(lines: Sequence[_Line]) -> Iterator[Heading]:
-    """Find numbered and upper-case lines, and a few words alone between empty lines with prose below.
+    """Find numbered and upper-case lines, and a few words alone between empty lines with prose
+    below.
 
-    Three words may also stand above a list or another heading; longer ones there are mostly captions.
+    Three words may also stand above a list or another heading; longer ones there are mostly
+    captions.
     """
     section = 0
     prose_seen = False
     for line, below in pairwise([*lines, _NO_LINE]):
-        is_short = line.alone and line.next and len(line.text) <= _MAX_HEADING and not _SENTENCE_END.search(line.text)
+        is_short = (
+            line.alone
+            and line.next
+            and len(line.text) <= _MAX_HEADING
+            and not _SENTENCE_END.search(line.text)
+        )
         numbered = _NUMBERED.match(line.text)
         number = int(numbered[1].split(".")[0]) if numbered else 0
-        leads = (below.is_bare(_MAX_NESTED_WORDS) and len(below.next) >= _MIN_PROSE) or _BULLET.match(below.text)
+        leads = (
+            below.is_bare(_MAX_NESTED_WORDS) and len(below.next) >= _MIN_PROSE
+        ) or _BULLET.match(below.text)
         most = _MAX_WORDS if len(below.text) >= _MIN_PROSE else _MAX_NESTED_WORDS * bool(leads)
         level = 0
         if numbered and section <= number <= section + 1 and is_short:

@@ -17,7 +17,7 @@ from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import clean
 from groundset.corpus.parsing.markdown import parse_markdown
 from groundset.corpus.parts import text_spans
-from programs.types import Chunk, Document
+from groundset.programs.types import Chunk, Document
 
 NAMES: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]
 SENTENCE = "The mill on the river was built by the brothers Anton and Louis in 1887."
@@ -30,18 +30,31 @@ def embed(texts: Sequence[str]) -> np.ndarray[Any, Any]:
 def document(text: str) -> Document:
     parsed = parse_markdown(text)
     return Document(
-        doc_id="d", path="d.md", title=parsed.title or "", text=parsed.text, headings=tuple(parsed.headings)
+        doc_id="d",
+        path="d.md",
+        title=parsed.title or "",
+        text=parsed.text,
+        headings=tuple(parsed.headings),
     )
 
 
 def cut(
-    source: Document, chunker: ChunkerName, size: int, overlap: int = 0, tools: Any = None, **sizes: int
+    source: Document,
+    chunker: ChunkerName,
+    size: int,
+    overlap: int = 0,
+    tools: Any = None,
+    **sizes: int,
 ) -> tuple[list[Chunk], list[str]]:
-    options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, **{"min_length": 0} | sizes)
+    options = CorpusOptions(
+        chunker=chunker, chunk_size=size, chunk_overlap=overlap, **{"min_length": 0} | sizes
+    )
     return chunk_document(source, options, tools or SimpleNamespace(encode=embed, tokenizer=None))
 
 
-def chunks(text: str, name: ChunkerName = "recursive", size: int = 300, overlap: int = 0, **more: Any) -> list[Chunk]:
+def chunks(
+    text: str, name: ChunkerName = "recursive", size: int = 300, overlap: int = 0, **more: Any
+) -> list[Chunk]:
     return cut(document(text), name, size, overlap, **more)[0]
 
 
@@ -69,7 +82,13 @@ TEXTS = st.lists(st.one_of(PIECES, NOISE), max_size=12).map("\n\n".join).map(cle
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=25, deadline=None)
-@given(text=TEXTS, size=st.integers(1, 500), merge=st.integers(1, 3), min_length=st.integers(0, 100), data=st.data())
+@given(
+    text=TEXTS,
+    size=st.integers(1, 500),
+    merge=st.integers(1, 3),
+    min_length=st.integers(0, 100),
+    data=st.data(),
+)
 def test_chunks_match_their_offsets_and_cover_the_text(
     name: ChunkerName, text: str, size: int, merge: int, min_length: int, data: st.DataObject
 ) -> None:
@@ -90,7 +109,9 @@ def test_chunks_match_their_offsets_and_cover_the_text(
 class TestRecursive:
     def test_splits_between_sentences(self) -> None:
         found = chunks(" ".join([SENTENCE] * 20))
-        assert all(chunk.text.endswith("1887.") and chunk.text.startswith("The mill") for chunk in found)
+        assert all(
+            chunk.text.endswith("1887.") and chunk.text.startswith("The mill") for chunk in found
+        )
         assert max(len(chunk.text) for chunk in found) <= 300
 
     def test_prefers_paragraphs(self) -> None:
@@ -105,7 +126,9 @@ class TestRecursive:
         assert found[2].text.startswith("### C")
 
     def test_list_stays_with_its_introduction(self) -> None:
-        found = chunks(f"{SENTENCE}\n\n{SENTENCE} {SENTENCE}\n\nDo not take it:\n\n- {SENTENCE}\n- {SENTENCE}")
+        found = chunks(
+            f"{SENTENCE}\n\n{SENTENCE} {SENTENCE}\n\nDo not take it:\n\n- {SENTENCE}\n- {SENTENCE}"
+        )
         assert any(chunk.text.startswith("Do not take it:\n\n- ") for chunk in found)
 
     def test_very_long_line_is_split(self) -> None:
@@ -142,7 +165,12 @@ def test_merge_joins_consecutive_chunks() -> None:
 
 
 def test_word_and_token_chunkers_count_their_units() -> None:
-    assert [chunk.text for chunk in chunks("a b c d e", "word", 2, 1)] == ["a b", "b c", "c d", "d e"]
+    assert [chunk.text for chunk in chunks("a b c d e", "word", 2, 1)] == [
+        "a b",
+        "b c",
+        "c d",
+        "d e",
+    ]
     assert [chunk.text for chunk in chunks("Is it? Yes.", "token", 3)] == ["Is it?", "Yes."]
     for text, name, parts in (
         ("東京は首都。PC 用", "word", ["東京", "は首", "都。PC", "用"]),
@@ -155,7 +183,9 @@ def test_token_chunker_ignores_lowercasing_and_truncation() -> None:
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.enable_truncation(2)
-    found = chunks("Ärger 🙂 in KÖLN, sagt sie.", "token", 4, tools=SimpleNamespace(tokenizer=tokenizer))
+    found = chunks(
+        "Ärger 🙂 in KÖLN, sagt sie.", "token", 4, tools=SimpleNamespace(tokenizer=tokenizer)
+    )
     assert [chunk.text for chunk in found] == ["Ärger 🙂 in KÖLN", ", sagt sie."]
     assert tokenizer.truncation is not None
 
@@ -183,7 +213,10 @@ def test_unmatched_bracket_does_not_stop_sentence_splitting() -> None:
     assert len(sentence_spans(f"(1 {SENTENCE} " + " ".join([SENTENCE] * 20))) > 15
 
 
-@given(costs=st.lists(st.tuples(st.integers(1, 40), st.floats(0, 5)), max_size=9), size=st.integers(10, 80))
+@given(
+    costs=st.lists(st.tuples(st.integers(1, 40), st.floats(0, 5)), max_size=9),
+    size=st.integers(10, 80),
+)
 def test_pack_finds_the_minimum_cost(costs: list[tuple[int, float]], size: int) -> None:
     atoms, start = [], 0
     for length, cost in costs:
@@ -211,5 +244,8 @@ def test_pack_finds_the_minimum_cost(costs: list[tuple[int, float]], size: int) 
 
 def test_headings_without_text_join_the_next_section() -> None:
     source = document("# T\n\n## A\n\n### B\n\ntext\n\n## C")
-    starts = [[source.text[atom.start :][:5] for atom in section] for section in sections(source, 100, (), 0)]
+    starts = [
+        [source.text[atom.start :][:5] for atom in section]
+        for section in sections(source, 100, (), 0)
+    ]
     assert starts == [["# T\n\n", "## A\n", "### B", "text\n"], ["## C"]]

@@ -4,9 +4,13 @@ import random
 from time import process_time
 
 from groundset.corpus.chunks import find_copies
-from programs.types import Chunk
+from groundset.programs.types import Chunk
 
-WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ne", "pu") for b in ("ra", "st", "ve", "zo", "qui", "ban")]
+WORDS = [
+    f"{a}{b}"
+    for a in ("ka", "lo", "mi", "ne", "pu")
+    for b in ("ra", "st", "ve", "zo", "qui", "ban")
+]
 
 
 def chunk(text: str, number: int, doc_id: str = "", start: int = 0) -> Chunk:

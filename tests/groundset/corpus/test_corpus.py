@@ -15,8 +15,8 @@ from pyarrow import parquet
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import ChunkOptions, CorpusOptions, chunk
 from groundset.files import data_path
-from programs.errors import InputError, RunError
-from programs.types import Chunk, Document
+from groundset.programs.errors import InputError, RunError
+from groundset.programs.types import Chunk, Document
 
 PROSE = "The mill on the river was built by the brothers Anton and Louis in 1887. "
 
@@ -35,7 +35,9 @@ class TestSamples:
         assert samples.skipped == []
         assert len(samples.documents) == len(list(data_path("samples").iterdir()))
         assert len(samples.chunks) > 100
-        assert all(samples.documents[c.doc_id].text[c.start : c.end] == c.text for c in samples.chunks)
+        assert all(
+            samples.documents[c.doc_id].text[c.start : c.end] == c.text for c in samples.chunks
+        )
         assert all(100 <= len(chunk.text) <= 1200 for chunk in samples.chunks)
 
     @pytest.mark.parametrize(
@@ -45,20 +47,32 @@ class TestSamples:
             ("dryvane", "Dryvane 40 cellar dehumidifier: user manual", (2, "1.1 Technical data")),
             ("museum", "About the Museum of Small Clocks", (2, "The workshop")),
             ("torfbahn", "Torfbahn Ellerbruch–Wendhorst", (3, "Planung und Bau")),
-            ("pellworth", "PELLWORTH v. ARDENT LOOMS LTD - Judgment of the Court of Appeal", (2, "DAMAGES")),
+            (
+                "pellworth",
+                "PELLWORTH v. ARDENT LOOMS LTD - Judgment of the Court of Appeal",
+                (2, "DAMAGES"),
+            ),
         ],
     )
-    def test_titles_and_headings(self, samples: Corpus, start: str, title: str, heading: tuple[int, str]) -> None:
+    def test_titles_and_headings(
+        self, samples: Corpus, start: str, title: str, heading: tuple[int, str]
+    ) -> None:
         [document] = [each for each in samples.documents.values() if each.path.startswith(start)]
         assert document.title.startswith(title)
         assert heading in [(heading.level, heading.text) for heading in document.headings]
 
     def test_texts(self, samples: Corpus) -> None:
-        texts = {document.path.split("-")[0]: document.text for document in samples.documents.values()}
+        texts = {
+            document.path.split("-")[0]: document.text for document in samples.documents.values()
+        }
         assert "because the village had been evacuated at 01:50." in texts["hollin"]
         assert "| Bridges destroyed | 2 | 1,750,000 |" in texts["hollin"]
         assert "| `gridfold cut` | `gridfold fold` |" in texts["gridfold"]
-        for name, noise in (("hollin", "Page 2 of 3"), ("hollin", "Hollin Tarn Inquiry"), ("gridfold", "cookie")):
+        for name, noise in (
+            ("hollin", "Page 2 of 3"),
+            ("hollin", "Hollin Tarn Inquiry"),
+            ("gridfold", "cookie"),
+        ):
             assert noise not in texts[name]
         topics = {chunk.topic for chunk in samples.chunks}
         assert "The failure of Gate 3 at Hollin Tarn Weir > 3. Findings > 3.3 Inspection" in topics
@@ -117,7 +131,10 @@ def test_dropped_chunks_are_counted_and_named(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"# A\n\nTiny.\n\n# B\n\n{PROSE * 4}\n\n# C\n\n{PROSE * 4}")
     lines: list[str] = []
     corpus = read_corpus(CorpusOptions(documents=(tmp_path,), verbose=True), notify=lines.append)
-    assert (corpus.dropped, lines) == ({"too short": 1, "copies": 1}, ["a.md: too short: # A Tiny."])
+    assert (corpus.dropped, lines) == (
+        {"too short": 1, "copies": 1},
+        ["a.md: too short: # A Tiny."],
+    )
     assert [chunk.headings for chunk in corpus.chunks] == [("B",)]
 
 
@@ -125,7 +142,10 @@ def test_dropped_chunks_are_counted_and_named(tmp_path: Path) -> None:
     ("make", "message"),
     [
         (lambda folder: None, "no documents found: the folders are empty"),
-        (lambda folder: (folder / "a.mp3").touch(), r"no document could be read: a\.mp3: unsupported type \.mp3"),
+        (
+            lambda folder: (folder / "a.mp3").touch(),
+            r"no document could be read: a\.mp3: unsupported type \.mp3",
+        ),
         (
             lambda folder: (folder / "a.md").write_text("A short text of few words."),
             "no chunk is left: 1 are too short",
@@ -139,16 +159,24 @@ def test_nothing_to_read(tmp_path: Path, make: Callable[[Path], object], message
 
 
 def test_options(word_encoder: Callable[[], Any], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--chunk-overlap 200: must be less than the chunk size \(200\)"):
+    with pytest.raises(
+        InputError, match=r"--chunk-overlap 200: must be less than the chunk size \(200\)"
+    ):
         CorpusOptions.parse({"documents": ["a"], "chunker": "word", "chunk_overlap": 200})
     with pytest.raises(InputError, match="no documents: name files or folders, or --chunks FILE"):
         read()
-    (tmp_path / "a.md").write_text(" ".join(f"The cat number {n} sleeps all day long." for n in range(30)))
+    (tmp_path / "a.md").write_text(
+        " ".join(f"The cat number {n} sleeps all day long." for n in range(30))
+    )
     encoder = word_encoder()
     encoder.tokenizer = None
     for chunker, overlap in (("semantic", 0), ("token", 9), ("sentence", 60), ("word", 9)):
         options = CorpusOptions(
-            documents=[tmp_path], chunker=chunker, chunk_overlap=overlap, chunk_size=90, min_length=0
+            documents=[tmp_path],
+            chunker=chunker,
+            chunk_overlap=overlap,
+            chunk_size=90,
+            min_length=0,
         )
         chunks = read_corpus(options, notify=print, embedder=encoder).chunks
         assert len(chunks) > 1
@@ -162,7 +190,11 @@ class TestOrder:
     @staticmethod
     def drawn(sizes: dict[str, int], seed: int = 1) -> list[Chunk]:
         place = {"path": "p", "title": "", "start": 0, "end": 1, "text": "x"}
-        chunks = [Chunk(chunk_id=f"{d}-{n:04d}", doc_id=d, **place) for d, size in sizes.items() for n in range(size)]
+        chunks = [
+            Chunk(chunk_id=f"{d}-{n:04d}", doc_id=d, **place)
+            for d, size in sizes.items()
+            for n in range(size)
+        ]
         order = Corpus({}, chunks).order(seed)
         assert sorted(order) == list(range(len(chunks)))
         return [chunks[index] for index in order]
@@ -184,7 +216,9 @@ class TestStored:
         document = Document(doc_id="d", path="p", title="", text="x" * (9 << 20), captions=("c",))
         facts = [{}, {"a": [1, {"b": None}]}, {"a": "text"}]
         place = {"doc_id": "d", "path": "p", "title": "", "start": 0, "end": 1, "text": "x"}
-        chunks = [Chunk(chunk_id=str(n), metadata=metadata, **place) for n, metadata in enumerate(facts)]
+        chunks = [
+            Chunk(chunk_id=str(n), metadata=metadata, **place) for n, metadata in enumerate(facts)
+        ]
         Corpus({"d": document}, chunks).write(tmp_path)
         again = Corpus.read(tmp_path)
         assert (again.documents, again.chunks) == ({"d": document}, chunks)
@@ -193,7 +227,9 @@ class TestStored:
         with pytest.raises(RunError, match=r"documents\.parquet: No such file"):
             Corpus.read(tmp_path)
         samples.write(tmp_path)
-        parquet.write_table(pa.Table.from_pylist([{"chunk_id": "a"}]), tmp_path / "corpus" / "chunks.parquet")
+        parquet.write_table(
+            pa.Table.from_pylist([{"chunk_id": "a"}]), tmp_path / "corpus" / "chunks.parquet"
+        )
         with pytest.raises(RunError, match=r"chunks\.parquet, row 1: is damaged"):
             Corpus.read(tmp_path)
         (tmp_path / "corpus" / "documents.parquet").write_bytes(b"nonsense")
@@ -208,18 +244,34 @@ class TestCommand:
         out = tmp_path / "new" / "chunks.jsonl"
         chunk(ChunkOptions(documents=[tmp_path], out=out))
         printed = capsys.readouterr()
-        assert printed.out == "1 chunks from 1 documents (dropped: 0 too short, 0 copies; skipped files: 1).\n"
+        assert (
+            printed.out
+            == "1 chunks from 1 documents (dropped: 0 too short, 0 copies; skipped files: 1).\n"
+        )
         assert printed.err == "skipped a.mp3: unsupported type .mp3\n"
         [row] = map(json.loads, out.read_text("utf-8").splitlines())
-        [document] = map(json.loads, out.with_name("chunks.docs.jsonl").read_text("utf-8").splitlines())
-        assert list(row) == ["chunk_id", "doc_id", "path", "title", "headings", "start", "end", "text"]
+        [document] = map(
+            json.loads, out.with_name("chunks.docs.jsonl").read_text("utf-8").splitlines()
+        )
+        assert list(row) == [
+            "chunk_id",
+            "doc_id",
+            "path",
+            "title",
+            "headings",
+            "start",
+            "end",
+            "text",
+        ]
         assert document["text"][row["start"] : row["end"]] == row["text"]
         again = read_corpus(CorpusOptions(chunks=out), notify=print).chunks
         assert [(c.chunk_id, c.doc_id, c.text, c.headings) for c in again] == [
             (row["chunk_id"], row["doc_id"], row["text"], tuple(row["headings"]))
         ]
 
-    def test_failed_write_keeps_the_old_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failed_write_keeps_the_old_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         out = tmp_path / "chunks.jsonl"
         out.write_text("before")
 
@@ -234,7 +286,9 @@ class TestCommand:
 
     def test_documents_are_not_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "a.md").write_text(PROSE * 9)
-        with pytest.raises(InputError, match=r"--out .*a\.md: would replace .*a\.md, which is read"):
+        with pytest.raises(
+            InputError, match=r"--out .*a\.md: would replace .*a\.md, which is read"
+        ):
             chunk(ChunkOptions(documents=[tmp_path], out=tmp_path / "a.md"))
         with pytest.raises(InputError, match="is a folder"):
             chunk(ChunkOptions(documents=[tmp_path], out=tmp_path))

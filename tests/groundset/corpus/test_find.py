@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from groundset.corpus.find import find_documents
-from programs.errors import InputError
+from groundset.programs.errors import InputError
 
 OUTSIDE = "link that leads out of the folder"
 
@@ -67,7 +67,9 @@ def test_missing_path_is_named(tmp_path: Path, name: str) -> None:
         find_documents([tmp_path / name])
 
 
-def test_folder_whose_path_is_too_long_is_skipped(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_whose_path_is_too_long_is_skipped(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tree)
     for _ in range(20):
         Path("d" * 240).mkdir()
@@ -118,7 +120,12 @@ def test_a_link_that_is_named_itself_is_followed(tree: Path, secret: Path, tmp_p
 
 
 def test_links_inside_the_folder_make_no_second_document(tree: Path) -> None:
-    targets = {"a-link.md": tree / "b.md", "again": tree / "sub", "sub/up": "..", "shown.md": tree / ".hidden.md"}
+    targets = {
+        "a-link.md": tree / "b.md",
+        "again": tree / "sub",
+        "sub/up": "..",
+        "shown.md": tree / ".hidden.md",
+    }
     for name, target in {**targets, "gone.md": "nowhere.md", "self.md": "self.md"}.items():
         (tree / name).symlink_to(target)
     found, skipped = find_documents([tree])

@@ -1,4 +1,6 @@
-"""Limits for reading a file: a file that exceeds them is skipped with a reason, and the others are read."""
+"""Limits for reading a file: a file that exceeds them is skipped with a reason, and the others are
+read.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +30,9 @@ def skipped(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
     return dict(corpus.skipped)
 
 
-def test_files_that_exceed_memory_or_time_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_exceed_memory_or_time_are_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(read, "LIMITS", {"memory_mb": 300, "output_mb": 9})
     monkeypatch.setattr(read, "SECONDS", 1)
     monkeypatch.setattr(read, "SECONDS_PER_MB", 0)

@@ -6,9 +6,12 @@ from groundset.corpus.chunks import chunk_document
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import parse
 from groundset.corpus.parts import text_spans
-from programs.types import Chunk, Document, PageStart
+from groundset.programs.types import Chunk, Document, PageStart
 
-PROSE = "The ferry Henn crosses the sound of Tollvik every hour, and it carries forty cars on its lower deck. " * 3
+PROSE = (
+    "The ferry Henn crosses the sound of Tollvik every hour, and it carries forty cars on its lower"
+    " deck. " * 3
+)
 SOURCES = (
     "- Brenn, Aldis (1931). The Ferries of the Sound. Orsle: Nord Press. ISBN 0-00-000000-0.\n"
     "- Timetable of the Tollvik line, retrieved 2 May 2019.\n"
@@ -19,7 +22,12 @@ SOURCES = (
 def document(text: str, suffix: str = ".md") -> Document:
     parsed = parse(text.encode(), suffix)
     return Document(
-        doc_id="d", path=f"d{suffix}", title="D", text=parsed.text, headings=tuple(parsed.headings), pages=()
+        doc_id="d",
+        path=f"d{suffix}",
+        title="D",
+        text=parsed.text,
+        headings=tuple(parsed.headings),
+        pages=(),
     )
 
 
@@ -27,17 +35,22 @@ def cut(text: str, suffix: str = ".md") -> list[str]:
     """Return what is cut out."""
     found = document(text, suffix)
     edges = [0, *(edge for span in text_spans(found) for edge in span), len(found.text)]
-    left_out = (found.text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True))
+    left_out = (
+        found.text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True)
+    )
     return [part for part in left_out if part]
 
 
-def chunks(found: Document, chunker: ChunkerName = "recursive", size: int = 200, overlap: int = 0) -> list[Chunk]:
+def chunks(
+    found: Document, chunker: ChunkerName = "recursive", size: int = 200, overlap: int = 0
+) -> list[Chunk]:
     options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, min_length=0)
     return chunk_document(found, options)[0]
 
 
 @pytest.mark.parametrize(
-    "name", ["References", "7. Further reading:", "LITERATUR", "Fußnoten", "Liens externes", "Notas"]
+    "name",
+    ["References", "7. Further reading:", "LITERATUR", "Fußnoten", "Liens externes", "Notas"],
 )
 def test_named_list_is_cut_off_up_to_the_next_section(name: str) -> None:
     text = f"# Henn\n\n{PROSE}\n\n## {name}\n\n### Books\n\n{SOURCES}\n\n## Crew\n\n{PROSE}"
@@ -45,7 +58,10 @@ def test_named_list_is_cut_off_up_to_the_next_section(name: str) -> None:
 
 
 def test_section_of_sentences_stays() -> None:
-    notes = "- The lower deck carries at most forty cars.\n- The bow opens to the north side of the quay.\n"
+    notes = (
+        "- The lower deck carries at most forty cars.\n- The bow opens to the north side of the"
+        " quay.\n"
+    )
     for name, body in (("Sources", PROSE), ("Notes", notes), ("Contents", PROSE), ("Sources", "")):
         assert cut(f"# Henn\n\n{PROSE}\n\n## {name}\n\n{body}") == []
 
@@ -72,10 +88,15 @@ def test_table_of_contents_with_leaders() -> None:
 
 @pytest.mark.parametrize("chunker", ["recursive", "sentence", "word", "token"])
 def test_chunks_never_reach_into_lists(chunker: ChunkerName) -> None:
-    found = document(f"# Henn\n\n{PROSE}\n\n## See also\n\n- Orsle\n\n## Crew\n\n{PROSE}\n\n## References\n\n{SOURCES}")
+    found = document(
+        f"# Henn\n\n{PROSE}\n\n## See also\n\n- Orsle\n\n## Crew\n\n{PROSE}\n\n##"
+        f" References\n\n{SOURCES}"
+    )
     spans = text_spans(found)
     made = chunks(found, chunker, 40, 10)
-    assert [chunk.chunk_id for chunk in made] == [f"d-{number:04d}" for number in range(1, len(made) + 1)]
+    assert [chunk.chunk_id for chunk in made] == [
+        f"d-{number:04d}" for number in range(1, len(made) + 1)
+    ]
     for chunk in made:
         assert chunk.text == found.text[chunk.start : chunk.end]
         assert any(start <= chunk.start and chunk.end <= end for start, end in spans)

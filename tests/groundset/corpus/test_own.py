@@ -12,14 +12,16 @@ from pyarrow import parquet
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.own import read_own_chunks
-from programs.errors import InputError
+from groundset.programs.errors import InputError
 
 GOOD = {"doc_id": "a", "contents": "Short."}
 
 
 def jsonl(tmp_path: Path, *rows: Any) -> Path:
     file = tmp_path / "own.jsonl"
-    file.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    file.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+    )
     return file
 
 
@@ -31,7 +33,12 @@ def test_rows_are_read_unchanged(tmp_path: Path) -> None:
     rows = [
         {**GOOD, "path": "x/the_mill.md", "metadata": {"page": 3}, "start_end_idx": [10, 16]},
         {"doc_id": "b", "contents": "Other."},
-        {"doc_id": 7, "contents": " spaced \u2028 \U0001f642 ", "path": "x/the_mill.md", "title": "Other"},
+        {
+            "doc_id": 7,
+            "contents": " spaced \u2028 \U0001f642 ",
+            "path": "x/the_mill.md",
+            "title": "Other",
+        },
     ]
     corpus = read(jsonl(tmp_path, *rows))
     chunks = corpus.chunks
@@ -48,15 +55,25 @@ def test_autorag_tables(tmp_path: Path) -> None:
     stamp = datetime(2024, 5, 17)
     facts = {"last_modified_datetime": stamp, "document_id": "mill", "title": "The mill"}
     parquet.write_table(
-        pa.Table.from_pylist([{**GOOD, "metadata": facts, "start_end_idx": [0, 5]}]), tmp_path / "c.parquet"
+        pa.Table.from_pylist([{**GOOD, "metadata": facts, "start_end_idx": [0, 5]}]),
+        tmp_path / "c.parquet",
     )
     [chunk] = read(tmp_path / "c.parquet").chunks
     assert (chunk.chunk_id, chunk.doc_id, chunk.title) == ("a", "mill", "The mill")
-    assert chunk.metadata == {**facts, "last_modified_datetime": stamp.isoformat(), "start_end_idx": [0, 5]}
+    assert chunk.metadata == {
+        **facts,
+        "last_modified_datetime": stamp.isoformat(),
+        "start_end_idx": [0, 5],
+    }
 
 
 def test_chunk_ids_make_metadata_the_users(tmp_path: Path) -> None:
-    row = {"chunk_id": "a", "doc_id": "mill", "text": "Short.", "metadata": {"title": 3, "document_id": []}}
+    row = {
+        "chunk_id": "a",
+        "doc_id": "mill",
+        "text": "Short.",
+        "metadata": {"title": 3, "document_id": []},
+    }
     [chunk] = read(jsonl(tmp_path, row)).chunks
     assert (chunk.doc_id, chunk.title, chunk.metadata) == ("mill", "", row["metadata"])
 
@@ -64,16 +81,24 @@ def test_chunk_ids_make_metadata_the_users(tmp_path: Path) -> None:
 def test_copies_are_kept_and_marked(tmp_path: Path) -> None:
     text = "The mill on the river was built by two brothers, and it burned down twice."
     rows = [{"doc_id": name, "contents": text, "metadata": {"n": 1}} for name in ("a", "b")]
-    assert [chunk.metadata for chunk in read(jsonl(tmp_path, *rows)).chunks] == [{"n": 1}, {"n": 1, "copy_of": "a"}]
+    assert [chunk.metadata for chunk in read(jsonl(tmp_path, *rows)).chunks] == [
+        {"n": 1},
+        {"n": 1, "copy_of": "a"},
+    ]
 
 
 def test_beside_documents(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# Mill\n\n" + "The mill was built by two brothers in 1887. " * 9)
+    (tmp_path / "a.md").write_text(
+        "# Mill\n\n" + "The mill was built by two brothers in 1887. " * 9
+    )
     corpus = read(jsonl(tmp_path, GOOD), tmp_path / "a.md")
     assert [chunk.title for chunk in corpus.chunks] == ["Mill", ""]
     [document, _] = corpus.documents
     with pytest.raises(InputError, match=rf"own\.jsonl: the id '{document}' is also in DOCS"):
-        read(jsonl(tmp_path, {"chunk_id": "x", "doc_id": document, "text": "Short."}), tmp_path / "a.md")
+        read(
+            jsonl(tmp_path, {"chunk_id": "x", "doc_id": document, "text": "Short."}),
+            tmp_path / "a.md",
+        )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +131,8 @@ def test_offsets_that_fit_give_documents_back(tmp_path: Path) -> None:
     text = "The mill burned down.\r\nIt was built again.\n\nThe weir stayed."
     spans = [(44, len(text)), (0, 21), (10, 42)]  # in any order, overlapping, with a gap
     rows = [
-        {"chunk_id": str(n), "doc_id": "d", "text": text[a:b], "start": a, "end": b} for n, (a, b) in enumerate(spans)
+        {"chunk_id": str(n), "doc_id": "d", "text": text[a:b], "start": a, "end": b}
+        for n, (a, b) in enumerate(spans)
     ]
     corpus = read(jsonl(tmp_path, *rows))
     assert [(chunk.start, chunk.end) for chunk in corpus.chunks] == spans
@@ -114,6 +140,7 @@ def test_offsets_that_fit_give_documents_back(tmp_path: Path) -> None:
     [other] = read(jsonl(tmp_path, rows[1] | {"text": "Something else."})).chunks
     assert (other.start, other.metadata) == (0, {"start_end_idx": [0, 21]})
     many = [
-        {"chunk_id": str(n), "doc_id": "d", "text": "x" * 9, "start": 10 * n, "end": 10 * n + 9} for n in range(20_000)
+        {"chunk_id": str(n), "doc_id": "d", "text": "x" * 9, "start": 10 * n, "end": 10 * n + 9}
+        for n in range(20_000)
     ]
     assert len(read_own_chunks(jsonl(tmp_path, *many))[0][0].text) == 199_999

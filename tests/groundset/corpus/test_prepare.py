@@ -1,4 +1,6 @@
-"""Preparing chunks: vectors and verdicts in batches, in the order that is asked for, here and on Ray."""
+"""Preparing chunks: vectors and verdicts in batches, in the order that is asked for, here and on
+Ray.
+"""
 
 import os
 import subprocess
@@ -17,8 +19,8 @@ from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.prepare import Batch, prepare_batches
 from groundset.files import data_path
-from programs.errors import InputError
-from programs.text import plain
+from groundset.programs.errors import InputError
+from groundset.programs.text import plain
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `groundset[ray]`")
 
@@ -34,11 +36,16 @@ class Head:
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []
 
-    def batch(self, rows: Sequence[Mapping[str, Any]], vectors: np.ndarray) -> list[dspy.Prediction]:
+    def batch(
+        self, rows: Sequence[Mapping[str, Any]], vectors: np.ndarray
+    ) -> list[dspy.Prediction]:
         assert len(rows) == len(vectors)
         self.seen += [(row["topic"], row["passage"]) for row in rows]
         words = [len(row["passage"].split()) for row in rows]
-        return [dspy.Prediction(content=n > 9, fit=n > 9, reason="short", probability=n / 999) for n in words]
+        return [
+            dspy.Prediction(content=n > 9, fit=n > 9, reason="short", probability=n / 999)
+            for n in words
+        ]
 
 
 @pytest.fixture
@@ -51,12 +58,16 @@ def encoder(word_encoder: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) ->
 def checked(batches: Sequence[Batch], corpus: Corpus, encoder: Any, order: Sequence[int]) -> None:
     assert [place for batch in batches for place in batch.places] == list(order)
     texts = [plain(corpus.chunks[place].text) for place in order]
-    np.testing.assert_allclose(np.concatenate([batch.vectors for batch in batches]), encoder.encode(texts), atol=1e-6)
+    np.testing.assert_allclose(
+        np.concatenate([batch.vectors for batch in batches]), encoder.encode(texts), atol=1e-6
+    )
     assert all(batch.vectors.dtype == np.float32 for batch in batches)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_batches_come_in_order(corpus: Corpus, encoder: Any, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_come_in_order(
+    corpus: Corpus, encoder: Any, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(prepare, "usable_processors", lambda: workers)
     order, head = corpus.order(1), Head()
     batches = list(prepare_batches(corpus, encoder, head, order))
@@ -97,16 +108,22 @@ from groundset.corpus.prepare import prepare_batches
 
 class Look:
     def __call__(self, row):
-        folders = [path for path in glob.glob("/tmp/.*.groundset-part") if os.path.isdir(path + "/r")]
+        parts = glob.glob("/tmp/.*.groundset-part")
+        folders = [path for path in parts if os.path.isdir(path + "/r")]
         here = [path for path in sys.path if os.path.realpath(path) == row["folder"]]
-        return {"found": f"{here} { {oct(stat.S_IMODE(os.stat(path).st_mode)) for path in folders} }"}
+        modes = {oct(stat.S_IMODE(os.stat(path).st_mode)) for path in folders}
+        return {"found": f"{here} {modes}"}
 
 options = CorpusOptions(documents=[Path(sys.argv[1])])
 prepare.usable_processors = lambda: 1
 with cluster.connected("ray"):
     here, there = (read_corpus(options, notify=print, engine=name) for name in ("local", "ray"))
-    assert (here.documents, here.chunks, here.skipped) == (there.documents, there.chunks, there.skipped)
-    one, other = (list(prepare_batches(here, WordEncoder(), None, engine=name)) for name in ("local", "ray"))
+    assert here.documents == there.documents
+    assert here.chunks == there.chunks
+    assert here.skipped == there.skipped
+    one, other = (
+        list(prepare_batches(here, WordEncoder(), None, engine=name)) for name in ("local", "ray")
+    )
     for a, b in zip(one, other, strict=True):
         assert list(a.places) == list(b.places)
         assert np.array_equal(a.vectors, b.vectors) and b.vectors.dtype == np.float32
@@ -117,13 +134,28 @@ with cluster.connected("ray"):
 @needs_ray
 @pytest.mark.timeout(600)
 def test_ray_gives_the_same_and_stays_private(tmp_path: Path) -> None:
-    for name in ("yaml", "pydantic", "groundset", "programs", "signatures", "numpy", "ray", "dspy", "sitecustomize"):
+    for name in (
+        "yaml",
+        "pydantic",
+        "groundset",
+        "programs",
+        "signatures",
+        "numpy",
+        "ray",
+        "dspy",
+        "sitecustomize",
+    ):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the working folder')")
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+    tests = Path(__file__).parents[2]  # its folder groundset/ would hide an editable install
+    path = os.pathsep.join(map(str, (tests.parent, tests, *filter(None, sys.path))))
     done = subprocess.run(
         [sys.executable, "-P", "-c", SCRIPT, data_path("samples")],
-        cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": path},
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("[] {'0o700'}\n", "", 0)
 
 
@@ -131,7 +163,10 @@ def test_ray_gives_the_same_and_stays_private(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("engine", "message"),
     [
-        ("ray=127.0.0.1:9", r"--engine ray=127.0.0.1:9: no cluster answers there \(Connection refused\)"),
+        (
+            "ray=127.0.0.1:9",
+            r"--engine ray=127.0.0.1:9: no cluster answers there \(Connection refused\)",
+        ),
         ("ray=", "choose local, ray or ray=HOST:PORT"),
         ("spark", "--engine spark: choose local, ray or ray=HOST:PORT"),
     ],

@@ -14,12 +14,20 @@ from groundset.corpus.chunks import chunk_document
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import parse
 from groundset.corpus.parts import Table, tables_of
-from programs.types import Chunk, Document
+from groundset.programs.types import Chunk, Document
 
 NAMES: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]
-PROSE = "The kiln of Orsle burns lime for the fields of the valley, and it is fired with peat from Wendmoor. " * 3
-TABLE = "| Kiln | Fired | Tons |\n|---|---|---|\n| Orsle | 1902 | 40 |\n| Wend | 1911 | 65 |\n| Tarn | 1920 | 12 |"
-LONG = "| Kiln | Tons |\n|---|---|\n" + "\n".join(f"| Kiln number {n} of the valley | {n * 17} |" for n in range(40))
+PROSE = (
+    "The kiln of Orsle burns lime for the fields of the valley, and it is fired with peat from"
+    " Wendmoor. " * 3
+)
+TABLE = (
+    "| Kiln | Fired | Tons |\n|---|---|---|\n| Orsle | 1902 | 40 |\n| Wend | 1911 | 65 |\n| Tarn |"
+    " 1920 | 12 |"
+)
+LONG = "| Kiln | Tons |\n|---|---|\n" + "\n".join(
+    f"| Kiln number {n} of the valley | {n * 17} |" for n in range(40)
+)
 CAPTION = "Table 3: Kilns of the valley"
 
 
@@ -39,7 +47,9 @@ def document(text: str, suffix: str = ".md") -> Document:
     )
 
 
-def chunks(source: Document, chunker: ChunkerName = "recursive", size: int = 300, overlap: int = 0) -> list[Chunk]:
+def chunks(
+    source: Document, chunker: ChunkerName = "recursive", size: int = 300, overlap: int = 0
+) -> list[Chunk]:
     options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, min_length=0)
     found, _ = chunk_document(source, options, SimpleNamespace(encode=embed, tokenizer=None))
     assert all(chunk.text == source.text[chunk.start : chunk.end] for chunk in found)
@@ -77,7 +87,14 @@ def test_caption_before_or_after_a_table(caption: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["Table 3 shows the kilns.", "Figure 3-5 shows it:", "Tables of the valley", "The table 3: kilns", PROSE, "Table"],
+    [
+        "Table 3 shows the kilns.",
+        "Figure 3-5 shows it:",
+        "Tables of the valley",
+        "The table 3: kilns",
+        PROSE,
+        "Table",
+    ],
 )
 def test_other_lines_are_no_captions(line: str) -> None:
     assert captions(f"{line}\n\n{TABLE}") == [""]
@@ -85,7 +102,13 @@ def test_other_lines_are_no_captions(line: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["| a | b |\n|---|---|", "a | b\nc | d\ne | f", f"```\n{TABLE}\n```", "a\n|---|\nb", "| a\n\n|---|\n| b |"],
+    [
+        "| a | b |\n|---|---|",
+        "a | b\nc | d\ne | f",
+        f"```\n{TABLE}\n```",
+        "a\n|---|\nb",
+        "| a\n\n|---|\n| b |",
+    ],
 )
 def test_what_is_no_table(text: str) -> None:
     assert captions(f"{CAPTION}\n\n{text}") == []
@@ -110,12 +133,20 @@ def test_two_tables_in_a_row() -> None:
 def test_chunkers_keep_tables_with_their_captions(chunker: ChunkerName, overlap: int) -> None:
     size = {"word": 60, "token": 120}.get(chunker, 300)
     table = f"{CAPTION}\n\n{TABLE}"
-    for text in (f"{table}\n\n{PROSE}", f"{PROSE}\n\n{table}", f"{PROSE}\n\n{PROSE}\n\n{table}\n\n{PROSE}\n\n{table}"):
+    for text in (
+        f"{table}\n\n{PROSE}",
+        f"{PROSE}\n\n{table}",
+        f"{PROSE}\n\n{PROSE}\n\n{table}\n\n{PROSE}\n\n{table}",
+    ):
         found = chunks(document(text), chunker, size, min(overlap, size // 2))
         holding = [chunk for chunk in found if "|" in chunk.text or "Table 3" in chunk.text]
         assert holding
         for chunk in holding:
-            assert chunk.text.count(table) == chunk.text.count("Table 3") == chunk.text.count("Orsle | 1902")
+            assert (
+                chunk.text.count(table)
+                == chunk.text.count("Table 3")
+                == chunk.text.count("Orsle | 1902")
+            )
             assert chunk.metadata == {"kind": "table", "caption": CAPTION}
         assert all(not chunk.metadata for chunk in found if chunk not in holding)
 
@@ -154,15 +185,21 @@ def test_caption_is_part_of_a_chunk_even_as_a_heading_of_the_section() -> None:
 def test_html_marks_captions() -> None:
     rows = "".join(f"<tr><td>Kiln {n}</td><td>{n}</td></tr>" for n in range(4))
     table = (
-        f"<table><caption>What the <code>kilns</code> burn.</caption><tr><th>Kiln</th><th>Tons</th></tr>{rows}</table>"
+        "<table><caption>What the <code>kilns</code>"
+        f" burn.</caption><tr><th>Kiln</th><th>Tons</th></tr>{rows}</table>"
     )
     figure = "<figure><img src=a.png alt=Kiln><figcaption>A kiln at night</figcaption></figure>"
-    source = document(f"<h1>Lime</h1><p>{PROSE}</p>{table}<h2>Night</h2><p>{PROSE}</p>{figure}", ".html")
+    source = document(
+        f"<h1>Lime</h1><p>{PROSE}</p>{table}<h2>Night</h2><p>{PROSE}</p>{figure}", ".html"
+    )
     assert source.captions == ("What the kilns burn.", "A kiln at night")
     assert [chunk.metadata for chunk in chunks(source, size=400) if chunk.metadata] == [
         {"kind": "table", "caption": "What the kilns burn."}
     ]
-    table = "<table><caption> </caption><tr><td>Kiln</td><td>Tons</td></tr><tr><td>Orsle</td><td>3</td></tr></table>"
+    table = (
+        "<table><caption>"
+        " </caption><tr><td>Kiln</td><td>Tons</td></tr><tr><td>Orsle</td><td>3</td></tr></table>"
+    )
     source = document(f"{table}<p>{PROSE}</p><caption>stray</caption>", ".html")
     assert ([table.caption for table in tables_of(source)], source.captions) == ([""], ("stray",))
 
@@ -171,10 +208,14 @@ def test_rows_of_values() -> None:
     rows = "\n".join(f"Kiln {n},fired in the year {1900 + n}" for n in range(30))
     first, *rest = chunks(document(f"Kiln,Year\n{rows}\n", ".csv"), size=400)
     assert first.metadata == {"kind": "table"}
-    assert {str(chunk.metadata) for chunk in rest} == {str({"kind": "table", "header": "| Kiln | Year |"})}
+    assert {str(chunk.metadata) for chunk in rest} == {
+        str({"kind": "table", "header": "| Kiln | Year |"})
+    }
 
 
-PIECES = st.sampled_from([PROSE[:90], TABLE, LONG[:400], CAPTION, "![a](b)", "# Head", "## Table 2: x"])
+PIECES = st.sampled_from(
+    [PROSE[:90], TABLE, LONG[:400], CAPTION, "![a](b)", "# Head", "## Table 2: x"]
+)
 
 
 @pytest.mark.parametrize("chunker", NAMES)
@@ -200,7 +241,9 @@ def test_no_edge_of_a_chunk_is_in_a_table_that_fits(
             for chunk in made
             for edge in (chunk.start, chunk.end)
         )
-    assert [row for each in found for row in each.rows] == sorted({row for each in found for row in each.rows})
+    assert [row for each in found for row in each.rows] == sorted(
+        {row for each in found for row in each.rows}
+    )
 
 
 def _length(table: Table, source: Document, chunker: ChunkerName) -> int:

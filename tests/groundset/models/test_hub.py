@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from groundset.models.fetch import parse_name, pull
-from programs.errors import ChecksumError, UnknownModelError, UnreachableModelError
+from groundset.programs.errors import ChecksumError, UnknownModelError, UnreachableModelError
 
 NAME = "hf/owner/repo/quants/tiny.gguf"
 WEIGHTS = b"GGUF" + bytes(1_000)
@@ -17,7 +17,9 @@ COMMIT = "a" * 40
 
 
 class Hub(ThreadingHTTPServer):
-    """Serves one file of ``owner/repo``; ``sha256`` is what it says of it, ``error`` its code for every request."""
+    """Serves one file of ``owner/repo``; ``sha256`` is what it says of it, ``error`` its code for
+    every request.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -32,8 +34,14 @@ class _Handler(BaseHTTPRequestHandler):
         hub = self.server
         hub.asked.append(self.path)
         is_there = not hub.error and self.path.endswith("/quants/tiny.gguf")
-        self.send_response(200 if is_there else 401 if hub.error in ("GatedRepo", "RepoNotFound") else 404)
-        headers = {"ETag": f'"{hub.sha256}"', "X-Repo-Commit": COMMIT, "Content-Length": str(len(hub.content))}
+        self.send_response(
+            200 if is_there else 401 if hub.error in ("GatedRepo", "RepoNotFound") else 404
+        )
+        headers = {
+            "ETag": f'"{hub.sha256}"',
+            "X-Repo-Commit": COMMIT,
+            "Content-Length": str(len(hub.content)),
+        }
         if not is_there:
             headers = {"X-Error-Code": hub.error or "EntryNotFound", "Content-Length": "0"}
         for name, value in headers.items():
@@ -98,7 +106,9 @@ def test_a_refusal_says_what_to_do(hub: Hub, error: str, message: str) -> None:
         pull(NAME)
 
 
-def test_the_hub_stays_off_where_the_user_says_so(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hub_stays_off_where_the_user_says_so(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from huggingface_hub import constants
 
     from groundset import privacy
@@ -114,9 +124,18 @@ def test_the_hub_stays_off_where_the_user_says_so(hub: Hub, monkeypatch: pytest.
 
 @pytest.mark.parametrize(
     "name",
-    ["hf/owner/tiny.gguf", "hf/owner/repo/../x.gguf", "hf/owner/repo//x.gguf", "hf/owner/repo/x.bin",
-     "hf/owner/repo/x.gguf@../y", "hf/owner/repo/x-00001-of-00002.gguf", "hf/o w/repo/x.gguf"],
-)  # fmt: skip
+    [
+        "hf/owner/tiny.gguf",
+        "hf/owner/repo/../x.gguf",
+        "hf/owner/repo//x.gguf",
+        "hf/owner/repo/x.bin",
+        "hf/owner/repo/x.gguf@../y",
+        "hf/owner/repo/x-00001-of-00002.gguf",
+        "hf/o w/repo/x.gguf",
+    ],
+)
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(UnknownModelError, match=r"not a file of the Hugging Face Hub|one part of a split model"):
+    with pytest.raises(
+        UnknownModelError, match=r"not a file of the Hugging Face Hub|one part of a split model"
+    ):
         parse_name(name)

@@ -31,7 +31,9 @@ class Counting:
         self.seeds.append(request.config.seed)
         usage = Usage(input_tokens=40, output_tokens=3, total_tokens=43, cache_read_tokens=30)
         message = Message.assistant(f"{self.text} {len(self.seeds)}")
-        return Response(id="1", model=request.model, message=message, finish_reason="stop", usage=usage)
+        return Response(
+            id="1", model=request.model, message=message, finish_reason="stop", usage=usage
+        )
 
     def close(self) -> None:
         pass
@@ -51,7 +53,13 @@ def test_a_finished_call_is_answered_from_the_journal() -> None:
     again.complete(ask("Other"))
     usage = again.usage()
     assert 0 < usage.pop("seconds") < 1
-    assert usage == {"calls": 1, "replayed": 1, "prompt_tokens": 40, "cached_tokens": 30, "generated_tokens": 3}
+    assert usage == {
+        "calls": 1,
+        "replayed": 1,
+        "prompt_tokens": 40,
+        "cached_tokens": 30,
+        "generated_tokens": 3,
+    }
     assert json.loads(next(iter(journal.values())))["prompt_tokens"] == 40
 
 
@@ -88,10 +96,17 @@ def test_a_failure_is_not_stored_and_reaches_all_who_wait() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [ask("Other"), ask(seed=2), ask(temperature=0.5), ask(max_tokens=9), ask(stop=("\n",)),
-     ask(extensions={"adapter": "sound"}), dataclasses.replace(ask(), model="local/y"),
-     dataclasses.replace(ask(), system="Be brief.")],
-)  # fmt: skip
+    [
+        ask("Other"),
+        ask(seed=2),
+        ask(temperature=0.5),
+        ask(max_tokens=9),
+        ask(stop=("\n",)),
+        ask(extensions={"adapter": "sound"}),
+        dataclasses.replace(ask(), model="local/y"),
+        dataclasses.replace(ask(), system="Be brief."),
+    ],
+)
 def test_another_request_is_another_call(other: Request) -> None:
     engine = Engine("x", Counting())
     engine.complete(ask())
@@ -102,7 +117,9 @@ def test_another_request_is_another_call(other: Request) -> None:
 def test_other_weights_of_an_adapter_are_another_call() -> None:
     journal, model = MemoryJournal(), Counting()
     for sha256 in ("a" * 64, "b" * 64, "a" * 64):
-        Engine("x", model, journal, {"sound": sha256}).complete(ask(extensions={"adapter": "sound"}))
+        Engine("x", model, journal, {"sound": sha256}).complete(
+            ask(extensions={"adapter": "sound"})
+        )
     assert len(model.seeds) == 2
 
 
@@ -113,7 +130,11 @@ def test_candidates_and_rollouts_are_calls_of_their_own() -> None:
     assert lm("Hello", n=2) == ["answer 1", "answer 2"]
     assert lm("Hello", n=2) == ["answer 1", "answer 2"]
     assert lm("Hello") == ["answer 1"]
-    assert lm("Hello", rollout_id=1, temperature=1.0) == lm("Hello", rollout_id=1, temperature=1.0) == ["answer 3"]
+    assert (
+        lm("Hello", rollout_id=1, temperature=1.0)
+        == lm("Hello", rollout_id=1, temperature=1.0)
+        == ["answer 3"]
+    )
     assert lm.copy(rollout_id=2, temperature=1.0)("Hello") == ["answer 4"]
     lm("Hello", n=3, seed=5)
     assert model.seeds == [None] * 4 + [5, 6, 7]

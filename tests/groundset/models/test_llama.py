@@ -12,7 +12,7 @@ from dspy.lm15 import Config, ContextLengthError, InvalidRequestError, Message, 
 from groundset.models.journal import Engine
 from groundset.models.llama import LlamaModel
 from groundset.models.texts import COMMON_TOKENS, ControlTokens, special_tokens
-from programs.errors import ModelError, UnknownModelError
+from groundset.programs.errors import ModelError, UnknownModelError
 
 pytestmark = pytest.mark.model
 LONG_SYSTEM = "You answer questions about harbours, bridges and ferries in one short sentence. " * 8
@@ -20,7 +20,12 @@ LONG_SYSTEM = "You answer questions about harbours, bridges and ferries in one s
 
 def ask(text: str, **config: Any) -> Request:
     options = {"max_tokens": 8, "temperature": 0.8, "seed": 1, **config}
-    return Request(model="local/x", messages=(Message.user(text),), system=LONG_SYSTEM, config=Config(**options))
+    return Request(
+        model="local/x",
+        messages=(Message.user(text),),
+        system=LONG_SYSTEM,
+        config=Config(**options),
+    )
 
 
 def test_a_text_depends_on_the_seed_but_not_on_earlier_calls(llama: LlamaModel) -> None:
@@ -30,7 +35,9 @@ def test_a_text_depends_on_the_seed_but_not_on_earlier_calls(llama: LlamaModel) 
     forward = {text: llama.complete(ask(text)).message.text for text in texts}
     backward = {text: llama.complete(ask(text)).message.text for text in reversed(texts)}
     assert forward == backward
-    assert {llama.complete(ask(texts[0], seed=seed)).message.text for seed in (2, 3)} != {forward[texts[0]]}
+    assert {llama.complete(ask(texts[0], seed=seed)).message.text for seed in (2, 3)} != {
+        forward[texts[0]]
+    }
 
 
 def test_the_prefix_stays_warm_and_limits_hold(llama: LlamaModel) -> None:
@@ -39,7 +46,10 @@ def test_the_prefix_stays_warm_and_limits_hold(llama: LlamaModel) -> None:
     assert answer.usage.cache_read_tokens > 0.8 * answer.usage.input_tokens > 80
     assert (answer.usage.output_tokens, answer.finish_reason) == (5, "length")
     letter = llama.complete(ask("Say hello.", temperature=0.0)).message.text[3]
-    assert letter not in llama.complete(ask("Say hello.", temperature=0.0, stop=(letter,))).message.text
+    assert (
+        letter
+        not in llama.complete(ask("Say hello.", temperature=0.0, stop=(letter,))).message.text
+    )
 
 
 def test_log_probabilities_pass_through_the_journal(llama: LlamaModel) -> None:
@@ -48,7 +58,9 @@ def test_log_probabilities_pass_through_the_journal(llama: LlamaModel) -> None:
     first = engine.complete(asked)
     assert len(first.logprobs) == 1
     assert len(first.logprobs[0].top) == 5
-    assert first.logprobs[0].top[0].logprob == max(top.logprob for top in first.logprobs[0].top) <= 0
+    assert (
+        first.logprobs[0].top[0].logprob == max(top.logprob for top in first.logprobs[0].top) <= 0
+    )
     assert engine.complete(asked) == first
     assert engine.usage()["replayed"] == 1
 
@@ -66,7 +78,8 @@ def test_what_cannot_be_answered(llama: LlamaModel, tmp_path: Path) -> None:
         LlamaModel(broken)
     broken.write_bytes(b"GGUF" + b"\xff" * 64)
     with pytest.raises(
-        UnknownModelError, match="is not a usable GGUF file: a text or list of 18,446,744,073,709,551,615"
+        UnknownModelError,
+        match="is not a usable GGUF file: a text or list of 18,446,744,073,709,551,615",
     ):
         special_tokens(broken)
 
@@ -74,18 +87,23 @@ def test_what_cannot_be_answered(llama: LlamaModel, tmp_path: Path) -> None:
 def test_several_workers(smollm2: Path) -> None:
     model = LlamaModel(smollm2, workers=2, context_tokens=256)
     with ThreadPoolExecutor(3) as pool:
-        answers = list(pool.map(model.complete, [ask(f"Name harbour {i}.", max_tokens=3) for i in range(3)]))
+        answers = list(
+            pool.map(model.complete, [ask(f"Name harbour {i}.", max_tokens=3) for i in range(3)])
+        )
     model.close()
     assert all(answer.usage.output_tokens for answer in answers)
 
 
 def test_the_log_is_printed_only_if_asked_for_and_closing_at_once_returns(smollm2: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from groundset.models.llama import LlamaModel\n"
-        "for _ in range(2): LlamaModel(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] == 'v').close()"
+        "import sys; from pathlib import Path; from groundset.models.llama import LlamaModel\nfor _"
+        " in range(2): LlamaModel(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] =="
+        " 'v').close()"
     )
     command = [sys.executable, "-c", code, str(smollm2)]
-    quiet, verbose = (subprocess.run([*command, flag], capture_output=True, check=True) for flag in "qv")
+    quiet, verbose = (
+        subprocess.run([*command, flag], capture_output=True, check=True) for flag in "qv"
+    )
     assert quiet.stdout + quiet.stderr == b""
     assert b"model" in verbose.stderr
 
@@ -124,7 +142,9 @@ def test_tokens_are_escaped_and_restored(token: str) -> None:
         seen.extend([str(request.system), *(str(message.text) for message in request.messages)])
         return answer(request.messages[-1].text or "")
 
-    asked = Request(model="x", system=f"Say {token}", messages=(Message.user(text), Message.assistant(text)))
+    asked = Request(
+        model="x", system=f"Say {token}", messages=(Message.user(text), Message.assistant(text))
+    )
     assert ControlTokens().guard(asked, echo).message.text == text
     assert all(token not in prompt and f"{token[0]} {token[1:]}" in prompt for prompt in seen)
 
@@ -142,4 +162,6 @@ def answer(text: str) -> Any:
     from dspy.lm15 import Response, Usage
 
     usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-    return Response(id=None, model="x", message=Message.assistant(text), finish_reason="stop", usage=usage)
+    return Response(
+        id=None, model="x", message=Message.assistant(text), finish_reason="stop", usage=usage
+    )

@@ -16,8 +16,8 @@ from groundset.files import data_path
 from groundset.models import open as opening
 from groundset.models.journal import MemoryJournal
 from groundset.models.open import Spec, check_weights, open_model, parse_spec
-from programs.adapter import PlainTextAdapter
-from programs.errors import UnknownModelError
+from groundset.programs.adapter import PlainTextAdapter
+from groundset.programs.errors import UnknownModelError
 
 
 def test_specifications(tmp_path: Path) -> None:
@@ -28,7 +28,9 @@ def test_specifications(tmp_path: Path) -> None:
     assert parse_spec("hf/a/b/c.gguf@v1") == Spec("hf/a/b/c.gguf@v1")
     served = Spec("openai/qwen2.5:7b@server", None, "qwen2.5:7b", "http://localhost:11434/v1")
     assert parse_spec("openai/qwen2.5:7b@http://localhost:11434/v1/") == served
-    assert parse_spec("anthropic/claude-x") == Spec("anthropic/claude-x", served="anthropic/claude-x")
+    assert parse_spec("anthropic/claude-x") == Spec(
+        "anthropic/claude-x", served="anthropic/claude-x"
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,9 @@ def test_a_saved_program_holds_the_specification_and_opens_nothing(
         assert json.loads(text)["lm"]["engine"]["state"] == {"spec": server.spec}
         loaded = dspy.Predict("question -> answer")
         loaded.load(tmp_path / "program.json", allow_unsafe_lm_state=True)
-        with pytest.raises(dspy.LMError, match=r"is not open; open it and set it: program\.set_lm\(groundset\.lm\("):
+        with pytest.raises(
+            dspy.LMError, match=r"is not open; open it and set it: program\.set_lm\(groundset\.lm\("
+        ):
             loaded(question="Where?")
         assert server.bodies == []
         with dspy.context(adapter=PlainTextAdapter()):
@@ -86,7 +90,10 @@ def test_a_model_of_the_catalogue(smollm2: Path, tmp_path: Path) -> None:
             first = dspy.Predict("question -> answer", **options)(question="Where is Rome?")
     with open_model("smollm2-135m", journal=journal) as again:
         with dspy.context(lm=again.lm, adapter=PlainTextAdapter()):
-            assert dspy.Predict("question -> answer", **options)(question="Where is Rome?").answer == first.answer
+            assert (
+                dspy.Predict("question -> answer", **options)(question="Where is Rome?").answer
+                == first.answer
+            )
         assert (again.usage()["calls"], again.usage()["replayed"]) == (0, 1)
         assert again.lm("Count to ten.", max_tokens=3)  # cut off, without a warning
 
@@ -99,7 +106,9 @@ def test_trained_weights_are_loaded_under_the_name_of_their_step(
     shipped.write_bytes(b"GGUF")
     loaded: list[dict[str, Path]] = []
     monkeypatch.setattr(opening, "data_path", lambda *parts: tmp_path.joinpath(*parts))
-    monkeypatch.setattr("groundset.models.llama.LlamaModel", lambda path, adapters, **_: loaded.append(adapters))
+    monkeypatch.setattr(
+        "groundset.models.llama.LlamaModel", lambda path, adapters, **_: loaded.append(adapters)
+    )
     open_model("smollm2-135m")
     open_model("smollm2-135m", shipped=False)
     open_model("smollm2-135m", adapters={"judge": shipped})
@@ -125,15 +134,22 @@ def crafted(smollm2: Path, tmp_path: Path, home: Path) -> Callable[[str], Path]:
 
 @pytest.mark.model
 def test_weights_of_strangers_are_tested_first(
-    crafted: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    crafted: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(opening, "_BASE_SECONDS", 3)
     loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     endless = crafted(loops + "{% endfor %}" * 3 + "x")
-    with pytest.raises(UnknownModelError, match=r"crafted\.gguf: llama\.cpp cannot use this file: ") as caught:
+    with pytest.raises(
+        UnknownModelError, match=r"crafted\.gguf: llama\.cpp cannot use this file: "
+    ) as caught:
         open_model(str(endless))
     assert caught.value.exit_code == 2
-    assert capfd.readouterr().err == "testing crafted.gguf in a separate process: it is not in the catalogue\n"
+    assert (
+        capfd.readouterr().err
+        == "testing crafted.gguf in a separate process: it is not in the catalogue\n"
+    )
     monkeypatch.undo()
 
 
@@ -141,7 +157,9 @@ def test_what_passed_is_not_tested_again(
     smollm2: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tested: list[list[str]] = []
-    monkeypatch.setattr(BoundedProcess, "__call__", lambda self, files, seconds: tested.append(files) or "")
+    monkeypatch.setattr(
+        BoundedProcess, "__call__", lambda self, files, seconds: tested.append(files) or ""
+    )
     adapter = tmp_path / "adapter.gguf"
     adapter.write_bytes(b"GGUF")
     said: list[str] = []

@@ -8,7 +8,7 @@ import pytest
 from groundset.models import open as opening
 from groundset.models.fetch import ListOptions, PullOptions, list_models, pull_models
 from groundset.models.open import Parser, open_parser
-from programs.errors import UnknownModelError
+from groundset.programs.errors import UnknownModelError
 
 SENTENCES = [
     "The bridge was opened in 1931.",
@@ -29,7 +29,10 @@ def parser(opened: Parser) -> Parser:
 
 
 def rows(sentence: Any) -> list[tuple[Any, ...]]:
-    return [(t.text, t.lemma_, t.tag_, t.pos_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_) for t in sentence]
+    return [
+        (t.text, t.lemma_, t.tag_, t.pos_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_)
+        for t in sentence
+    ]
 
 
 @pytest.mark.model
@@ -40,7 +43,9 @@ def test_sentences_are_parsed_together_with_the_same_results(
     expected = [rows(parsed) for sentence in SENTENCES for parsed in opened([sentence])]
     assert [rows(parsed) for parsed in parser([*SENTENCES, *SENTENCES])] == [*expected, *expected]
     monkeypatch.setattr(parser._pipeline, "pipe", lambda new, batch_size: new)
-    assert [rows(parsed) for parsed in parser(SENTENCES)] == expected, "what is kept is not parsed again"
+    assert [rows(parsed) for parsed in parser(SENTENCES)] == expected, (
+        "what is kept is not parsed again"
+    )
 
 
 @pytest.mark.model

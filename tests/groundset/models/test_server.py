@@ -14,22 +14,35 @@ from model_server import Answer, ModelServer, serving, wrote
 
 from groundset.models.open import open_model
 from groundset.models.server import NoAnswerError
-from programs.errors import AnswerError, InputError, UnreachableModelError
+from groundset.programs.errors import AnswerError, InputError, UnreachableModelError
 
 ERROR = {"error": {"message": "no", "type": "invalid_request_error"}}
 PROBE = "Hi"
 
 
 def ask(
-    answer: Callable[[dict[str, Any]], Answer] | Answer, text: str = "What is a quay?", **options: Any
+    answer: Callable[[dict[str, Any]], Answer] | Answer,
+    text: str = "What is a quay?",
+    **options: Any,
 ) -> tuple[str, dict[str, Any], list[str]]:
     """Ask once; return what was written, the last request and what was said about it."""
     said: list[str] = []
-    with serving(answer) as server, open_model(server.spec, notify=said.append, timeout=5, **options) as model:
-        config = Config(max_tokens=20, temperature=0.0, stop=("\n",), extensions={"adapter": "sound"})
-        request = Request(model=model.lm.model, system="Be brief.", messages=(Message.user(text),), config=config)
+    with (
+        serving(answer) as server,
+        open_model(server.spec, notify=said.append, timeout=5, **options) as model,
+    ):
+        config = Config(
+            max_tokens=20, temperature=0.0, stop=("\n",), extensions={"adapter": "sound"}
+        )
+        request = Request(
+            model=model.lm.model, system="Be brief.", messages=(Message.user(text),), config=config
+        )
         written = model.lm(request).message.text
-        return written, server.bodies[-1], [line.replace(f"127.0.0.1:{server.server_port}", "HOST") for line in said]
+        return (
+            written,
+            server.bodies[-1],
+            [line.replace(f"127.0.0.1:{server.server_port}", "HOST") for line in said],
+        )
 
 
 def after_check(answer: Answer) -> Callable[[dict[str, Any]], Answer]:
@@ -40,15 +53,26 @@ def after_check(answer: Answer) -> Callable[[dict[str, Any]], Answer]:
 def test_a_request_as_every_server_takes_it() -> None:
     written, body, said = ask("It is < |eot_id|>.\nMore", "What is <|eot_id|>?")
     assert written == "It is <|eot_id|>."
-    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is < |eot_id|>?"}]
-    assert body == {"model": "tiny", "messages": messages, "max_tokens": 20, "temperature": 0.0, "stop": ["\n"]}
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is < |eot_id|>?"},
+    ]
+    assert body == {
+        "model": "tiny",
+        "messages": messages,
+        "max_tokens": 20,
+        "temperature": 0.0,
+        "stop": ["\n"],
+    }
     assert said == []
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        wrote("verdict good", reasoning_content="The user wants a verdict, so I check each criterion."),
+        wrote(
+            "verdict good", reasoning_content="The user wants a verdict, so I check each criterion."
+        ),
         wrote("verdict good", reasoning="The user wants a verdict."),
         "<think>\nIs it?\nyes, 95\n</think>\n\nverdict good",
         "so it is good\n</think>\nverdict good",
@@ -56,7 +80,10 @@ def test_a_request_as_every_server_takes_it() -> None:
         "<reasoning>Is it?</reasoning>\n<answer>verdict good</answer>",
         "<analysis>\nIs it?</analysis>verdict good",
         "<longcat_think>Is it?</longcat_think>verdict good",
-        "<|channel|>analysis<|message|>It is<|end|><|start|>assistant<|channel|>final<|message|>verdict good<|return|>",
+        (
+            "<|channel|>analysis<|message|>It"
+            " is<|end|><|start|>assistant<|channel|>final<|message|>verdict good<|return|>"
+        ),
         "analysisWe look.assistantfinalverdict good",
         "<|channel>thought\nIt is<channel|>verdict good",
         "Here is my thought process: It is. Here is my response: verdict good",
@@ -80,18 +107,28 @@ def test_a_model_that_begins_to_think_later_gets_room() -> None:
 
 def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question() -> None:
     def think(body: dict[str, Any]) -> Answer:
-        return "so it is</think>Paris" if body["max_tokens"] > 100 else wrote("so it", finish="length")
+        return (
+            "so it is</think>Paris" if body["max_tokens"] > 100 else wrote("so it", finish="length")
+        )
 
     assert ask(think)[0] == "Paris"
 
 
 @pytest.mark.parametrize(
     "answer",
-    [wrote(None, reasoning_content="Hm"), wrote("", finish="length"), wrote("<think>Hm", finish="length"),
-     wrote("<|channel|>analysis<|message|>Hm", finish="length"), "<scratchpad>Hm", "analysisHm"],
-)  # fmt: skip
+    [
+        wrote(None, reasoning_content="Hm"),
+        wrote("", finish="length"),
+        wrote("<think>Hm", finish="length"),
+        wrote("<|channel|>analysis<|message|>Hm", finish="length"),
+        "<scratchpad>Hm",
+        "analysisHm",
+    ],
+)
 def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
-    with pytest.raises(AnswerError, match=r"only thought and written nothing.*turn its thinking off.*more") as caught:
+    with pytest.raises(
+        AnswerError, match=r"only thought and written nothing.*turn its thinking off.*more"
+    ) as caught:
         ask(answer)
     assert caught.value.exit_code == 2
 
@@ -99,8 +136,18 @@ def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
 @pytest.mark.parametrize(
     ("refused", "message", "said", "left"),
     [
-        ("temperature", "Unsupported parameter: 'temperature'", "temperature; it is left out", {"max_tokens", "stop"}),
-        ("stop", "stop is not supported with this model", "stop; it is left out", {"max_tokens", "temperature"}),
+        (
+            "temperature",
+            "Unsupported parameter: 'temperature'",
+            "temperature; it is left out",
+            {"max_tokens", "stop"},
+        ),
+        (
+            "stop",
+            "stop is not supported with this model",
+            "stop; it is left out",
+            {"max_tokens", "temperature"},
+        ),
         ("temperature", "not supported", "temperature; it is left out", {"max_tokens", "stop"}),
         (
             "max_tokens",
@@ -110,7 +157,9 @@ def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
         ),
     ],
 )
-def test_a_refused_parameter_is_left_out(refused: str, message: str, said: str, left: set[str]) -> None:
+def test_a_refused_parameter_is_left_out(
+    refused: str, message: str, said: str, left: set[str]
+) -> None:
     error = {"error": {"message": message, "param": refused}}
     written, body, lines = ask(lambda body: (400, error) if refused in body else "A\nB")
     assert written == "A"  # a stop sequence that is left out ends the text all the same
@@ -120,12 +169,21 @@ def test_a_refused_parameter_is_left_out(refused: str, message: str, said: str, 
 
 @pytest.mark.parametrize(
     ("status", "message"),
-    [(400, "System role not supported"), (500, "Conversation roles must alternate"), (422, "Unexpected role 'system'"),
-     (400, "no developer/system instructions"), (422, [{"loc": ["role"], "msg": "Input is wrong", "input": "system"}])],
-)  # fmt: skip
-def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: int, message: Any) -> None:
+    [
+        (400, "System role not supported"),
+        (500, "Conversation roles must alternate"),
+        (422, "Unexpected role 'system'"),
+        (400, "no developer/system instructions"),
+        (422, [{"loc": ["role"], "msg": "Input is wrong", "input": "system"}]),
+    ],
+)
+def test_a_system_text_that_is_refused_is_put_before_the_first_question(
+    status: int, message: Any
+) -> None:
     written, body, said = ask(
-        lambda body: (status, {"detail": message}) if body["messages"][0]["role"] == "system" else "A quay."
+        lambda body: (
+            (status, {"detail": message}) if body["messages"][0]["role"] == "system" else "A quay."
+        )
     )
     assert written == "A quay."
     assert body["messages"] == [{"role": "user", "content": "Be brief.\n\nWhat is a quay?"}]
@@ -139,7 +197,10 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: 
         ((402, ERROR), "HOST has no credit left for this API key"),
         (
             (404, {"error": {"message": "no route"}}),
-            "HOST answers 404 for the model tiny: no route; check its name and the address: most end in /v1",
+            (
+                "HOST answers 404 for the model tiny: no route; check its name and the address:"
+                " most end in /v1"
+            ),
         ),
         ((422, {"detail": "too strict"}), "HOST answers 422: too strict"),
         ((400, [{"error": {"message": "too strict"}}]), "HOST answers 400: too strict"),
@@ -151,8 +212,13 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status: 
         ((200, {**wrote("x"), "padding": "x" * (9 << 20)}), "HOST answers with more than 8 MB"),
     ],
 )
-def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(answer: Answer, message: str) -> None:
-    with serving(answer) as server, pytest.raises(UnreachableModelError, match=message.replace("HOST ", r"^\S+ ")):
+def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(
+    answer: Answer, message: str
+) -> None:
+    with (
+        serving(answer) as server,
+        pytest.raises(UnreachableModelError, match=message.replace("HOST ", r"^\S+ ")),
+    ):
         open_model(server.spec, notify=print, timeout=5)
     assert server.bodies == []
 
@@ -168,7 +234,8 @@ def test_nobody_listens() -> None:
         bound.bind(("127.0.0.1", 0))
         spec = f"openai/tiny@http://127.0.0.1:{bound.getsockname()[1]}/v1"
         with pytest.raises(
-            UnreachableModelError, match=r"does not answer \(.*refused\); check that the server is running"
+            UnreachableModelError,
+            match=r"does not answer \(.*refused\); check that the server is running",
         ):
             open_model(spec)
     with pytest.raises(UnreachableModelError, match=r"nowhere\.invalid does not answer \("):
@@ -195,7 +262,9 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
     pauses: list[float] = []
     monkeypatch.setattr(time, "sleep", pauses.append)
     answers: list[Answer] = [(429, ERROR), (503, ERROR)]
-    written, _, said = ask(lambda body: answers.pop() if answers and len(body["messages"]) > 1 else "Yes")
+    written, _, said = ask(
+        lambda body: answers.pop() if answers and len(body["messages"]) > 1 else "Yes"
+    )
     assert (written, pauses) == ("Yes", [2.0, 4.0])
     assert said == [
         "HOST answers 503: no; trying again in 2 s",
@@ -211,7 +280,10 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
 def test_a_slow_server() -> None:
     awake = threading.Event()
     with serving(lambda body: "Hello" if awake.wait(5) else "late") as server:
-        with pytest.raises(UnreachableModelError, match=r"did not answer within 0\.3 seconds; set a longer --timeout"):
+        with pytest.raises(
+            UnreachableModelError,
+            match=r"did not answer within 0\.3 seconds; set a longer --timeout",
+        ):
             open_model(server.spec, timeout=0.3)
         awake.set()
 
@@ -240,9 +312,14 @@ def test_dspy_sees_one_call(tmp_path: Any) -> None:
         def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
             Seen.calls += 1
 
-    with serving("[[ ## answer ## ]]\nParis\n\n[[ ## completed ## ]]") as server, open_model(server.spec) as model:
+    with (
+        serving("[[ ## answer ## ]]\nParis\n\n[[ ## completed ## ]]") as server,
+        open_model(server.spec) as model,
+    ):
         with dspy.context(lm=model.lm, callbacks=[Seen()], track_usage=True):
-            prediction = dspy.Predict("question -> answer")(question="What is the capital of France?")
+            prediction = dspy.Predict("question -> answer")(
+                question="What is the capital of France?"
+            )
         assert prediction.answer == "Paris"
         assert prediction.get_lm_usage()[model.lm.model]["total_tokens"] == 28
         assert Seen.calls == 1

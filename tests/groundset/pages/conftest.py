@@ -14,7 +14,10 @@ sys.path.append(str(Path(__file__).parent))
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Debian's runs as root in containers; whatever a page asks of another machine is not found.
-_ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"]
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+]
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus.corpus import Corpus
+from groundset.programs.types import Chunk, Document, Reject, Retrieval, Sample
 from groundset.run.run import Run, save_run
 from groundset.run.store import Attempt, Result, Review, Store
-from programs.types import Chunk, Document, Reject, Retrieval, Sample
 
 PASSAGES = (
     "The **ferry** leaves Tollvik at nine, except on Sundays.",
@@ -23,7 +23,10 @@ ASKED = (
 )
 RANKS = (1, 2, 7, None)
 # What a stranger's text could try: markup, closed elements, templates, invisible characters.
-EVIL = "</textarea></h1><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+EVIL = (
+    "</textarea></h1><script>document.title='taken'</script><img src=x"
+    " onerror=\"document.title='taken'\">"
+)
 EVILS = (EVIL, "\u202egnp.exe\u2028\x1b[31m", "{{ 7*7 }} ${1} `x` ]]>", 'id="made" ' + "x" * 5_000)
 RECORD = {
     "configuration": {"recipe": "evolved", "max_rank": 5},
@@ -43,15 +46,21 @@ def make_run(
     with_corpus: bool = False,
     **record: Any,
 ) -> Run:
-    """Make a run of these questions and answers; ``changes`` are other fields of the samples, by number.
+    """Make a run of these questions and answers; ``changes`` are other fields of the samples, by
+    number.
 
-    Ids of samples are s0, s1, …; ``record`` are other values of the run's record. Parquet is read in another process,
-    which takes a second: the corpus is written, so that the folder can be opened, only if asked for.
+    Ids of samples are s0, s1, …; ``record`` are other values of the run's record. Parquet is read
+    in another process, which takes a second: the corpus is written, so that the folder can be
+    opened, only if asked for.
     """
     documents: dict[str, Document] = {}
     for path in dict.fromkeys(paths):
-        text = "\n".join(f"{passage}{evil}" for passage, own in zip(PASSAGES, paths, strict=True) if own == path)
-        documents[path] = Document(doc_id=path, path=path, title=f"Guide {path[0]}{evil}", text=text)
+        text = "\n".join(
+            f"{passage}{evil}" for passage, own in zip(PASSAGES, paths, strict=True) if own == path
+        )
+        documents[path] = Document(
+            doc_id=path, path=path, title=f"Guide {path[0]}{evil}", text=text
+        )
     chunks = []
     for number, (passage, path) in enumerate(zip(PASSAGES, paths, strict=True)):
         start = documents[path].text.index(passage)
@@ -60,38 +69,76 @@ def make_run(
         chunks.append(Chunk(chunk_id=f"c{number}", **place, end=start + len(text), text=text))
     samples = [_sample(number, *texts, chunks, changes or {}) for number, texts in enumerate(asked)]
     rejects = [
-        Reject(step="judge", reason=f"not clear: why{evil}", question=f"Why so?{evil}", chunk_id="c1", probability=0.1),
+        Reject(
+            step="judge",
+            reason=f"not clear: why{evil}",
+            question=f"Why so?{evil}",
+            chunk_id="c1",
+            probability=0.1,
+        ),
         Reject(step="chunk", reason="not content", chunk_id="c3"),
     ]
     if with_corpus:
         return save_run(
-            folder / name, samples=samples, documents=documents.values(), chunks=chunks, vectors=None, rejects=rejects,
-            record=RECORD, reviews=reviews,
-        )  # fmt: skip
-    results = [Result(sample=each) for each in samples] + [Result(rejects=(each,)) for each in rejects]
-    with Store.create(folder / name, {"status": "complete", "asked": len(samples), "record": RECORD}) as store:
+            folder / name,
+            samples=samples,
+            documents=documents.values(),
+            chunks=chunks,
+            vectors=None,
+            rejects=rejects,
+            record=RECORD,
+            reviews=reviews,
+        )
+    results = [Result(sample=each) for each in samples] + [
+        Result(rejects=(each,)) for each in rejects
+    ]
+    with Store.create(
+        folder / name, {"status": "complete", "asked": len(samples), "record": RECORD}
+    ) as store:
         for number, result in enumerate(results):
-            store.add_attempt(Attempt(number, (), (), "accepted" if result.sample else "refused", result))
+            store.add_attempt(
+                Attempt(number, (), (), "accepted" if result.sample else "refused", result)
+            )
         for each in reviews:
             store.add_review(each)
     run = Run(folder / name, corpus=Corpus(documents=documents, chunks=chunks))
     return Run(run.folder, corpus=run.corpus, record={**run.record, **record})
 
 
-def review(sample_id: str, verdict: Any = "signed", *reasons: str, reviewer: str = "ann", note: str = "") -> Review:
-    return Review(sample_id=sample_id, reviewer=reviewer, verdict=verdict, reasons=reasons, note=note)
+def review(
+    sample_id: str, verdict: Any = "signed", *reasons: str, reviewer: str = "ann", note: str = ""
+) -> Review:
+    return Review(
+        sample_id=sample_id, reviewer=reviewer, verdict=verdict, reasons=reasons, note=note
+    )
 
 
 def _sample(
-    number: int, question: str, answer: str, chunks: Sequence[Chunk], changes: Mapping[int, Mapping[str, Any]]
+    number: int,
+    question: str,
+    answer: str,
+    chunks: Sequence[Chunk],
+    changes: Mapping[int, Mapping[str, Any]],
 ) -> Sample:
     chunk = chunks[number % len(chunks)]
     fields = {
-        "id": f"s{number}", "question": question, "answer": answer, "evolution": "simple", "language": "en",
-        "contexts": (chunk,), "retrieval_gt": ((chunk.chunk_id,),), "probability": 0.4321,
+        "id": f"s{number}",
+        "question": question,
+        "answer": answer,
+        "evolution": "simple",
+        "language": "en",
+        "contexts": (chunk,),
+        "retrieval_gt": ((chunk.chunk_id,),),
+        "probability": 0.4321,
         "retrieval": Retrieval(
-            rank=RANKS[number % 4], retrieved_id=chunk.chunk_id, retrieved_content=chunk.text, score=1
+            rank=RANKS[number % 4],
+            retrieved_id=chunk.chunk_id,
+            retrieved_content=chunk.text,
+            score=1,
         ),
-        "metadata": {"evidence": [PASSAGES[number % 4].split(",")[0].split(".")[0].replace("*", "")], "kind": "fact"},
-    }  # fmt: skip
+        "metadata": {
+            "evidence": [PASSAGES[number % 4].split(",")[0].split(".")[0].replace("*", "")],
+            "kind": "fact",
+        },
+    }
     return Sample.model_validate({**fields, **changes.get(number, {})})

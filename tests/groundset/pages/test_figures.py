@@ -8,8 +8,8 @@ import pytest
 from pages_run import ASKED, review
 
 from groundset.pages.report import compare, report_page, report_record
+from groundset.programs.errors import InputError
 from groundset.run.run import Run
-from programs.errors import InputError
 
 MakeRun = Callable[..., Run]
 
@@ -38,9 +38,13 @@ def test_a_clear_difference_is_significant(make_run: MakeRun) -> None:
     reviews = [review(f"s{number}") for number in range(30)]
     bad = [review(f"s{number}", "refused", "vague") for number in range(30)]
     asked = [(f"Who is {number}?", "one") for number in range(30)]
-    found = compare(make_run("new", asked=asked, reviews=reviews), make_run("old", asked=asked, reviews=bad))
+    found = compare(
+        make_run("new", asked=asked, reviews=reviews), make_run("old", asked=asked, reviews=bad)
+    )
     assert rows(found)["signed of reviewed"]["test"]["significant"]
-    assert found["conclusion"].startswith("Significant in 1 of 5 measures: signed of reviewed +100 points (")
+    assert found["conclusion"].startswith(
+        "Significant in 1 of 5 measures: signed of reviewed +100 points ("
+    )
 
 
 def test_ranks_among_other_chunks_are_not_tested(make_run: MakeRun) -> None:

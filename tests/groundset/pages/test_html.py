@@ -12,7 +12,9 @@ def shown(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def test_evidence_and_answer_are_found_in_spite_of_markup_and_case() -> None:
-    found = marked(TEXT, ["the MV Henn Lady was delivered in june 1976, eleven weeks late"], "Eleven weeks")
+    found = marked(
+        TEXT, ["the MV Henn Lady was delivered in june 1976, eleven weeks late"], "Eleven weeks"
+    )
     assert "".join(piece.text for piece in found) == TEXT
     assert shown(found) == [
         ("The **MV *Henn Lady*** was delivered in June 1976, ", "evidence"),
@@ -25,13 +27,20 @@ def test_evidence_and_answer_are_found_in_spite_of_markup_and_case() -> None:
     ("text", "evidence", "answer", "expected"),
     [
         ("It has 19 rooms and 9 doors.", [], "9", [("9", "answer")]),
-        ("It opens at nine. At nine it sails.", ["At nine it sails"], "nine", [("nine", "evidence answer")]),
+        (
+            "It opens at nine. At nine it sails.",
+            ["At nine it sails"],
+            "nine",
+            [("nine", "evidence answer")],
+        ),
         ("It opens.", ["It closes"], "never", []),
         ("It opens.", ["", "!!"], "", []),
         ("博物馆在星期天开放。", [], "星期天", [("星期天", "answer")]),
     ],
 )
-def test_what_is_marked(text: str, evidence: list[str], answer: str, expected: list[tuple[str, str]]) -> None:
+def test_what_is_marked(
+    text: str, evidence: list[str], answer: str, expected: list[tuple[str, str]]
+) -> None:
     found = marked(text, evidence, answer)
     assert [piece for piece in shown(found) if "answer" in piece[1] or not answer] == expected
     assert "".join(piece.text for piece in found) == text

@@ -11,16 +11,22 @@ from pages_run import ASKED, PASSAGES
 
 from groundset.pages.queries import beside_queries
 from groundset.pages.report import ReportOptions, report
+from groundset.programs.errors import InputError
 from groundset.retrieval import embed
 from groundset.run.run import Run
-from programs.errors import InputError
 
-MANY = [(f"{question[:-1]} in {year}?", answer) for year in range(1950, 1956) for question, answer in ASKED]
+MANY = [
+    (f"{question[:-1]} in {year}?", answer)
+    for year in range(1950, 1956)
+    for question, answer in ASKED
+]
 Figures = dict[str, Any]
 
 
 @pytest.fixture
-def make_set(make_run: Callable[..., Run], word_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+def make_set(
+    make_run: Callable[..., Run], word_encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Run]:
     """Make a run that can be searched."""
     encoder = word_encoder("f" * 64)  # as the record of the run says
     monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
@@ -50,17 +56,24 @@ def test_queries_with_gold_are_compared_by_their_ranks(make_set: Any, tmp_path: 
     _, copied = measure(found, "content words copied from the gold passage")
     assert copied.value == pytest.approx((3 / 4 + 2 / 3) / 2)
     assert measure(found, "MRR of bm25")[1].value == 1
-    assert found["conclusions"][0].startswith("How well a classifier tells questions and queries apart: AUC 1.00 (0.")
+    assert found["conclusions"][0].startswith(
+        "How well a classifier tells questions and queries apart: AUC 1.00 (0."
+    )
     assert found["conclusions"][1].startswith("By MRR the questions have the order ")
 
 
 def test_the_same_questions_cannot_be_told_apart(make_set: Any) -> None:
     found = beside_queries(make_set(asked=MANY), make_set("other", asked=MANY).folder)
     assert found["told_apart"].value < 0.5
-    assert all(ours == theirs for ours, theirs in ((row["set"], row["queries"]) for row in found["measures"]))
+    assert all(
+        ours == theirs
+        for ours, theirs in ((row["set"], row["queries"]) for row in found["measures"])
+    )
 
 
-def test_report_beside_queries(make_set: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_beside_queries(
+    make_set: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "queries.txt"
     file.write_text("tower height\n\ntower height\n<b>museum</b> open?\n", encoding="utf-8")
     page = report(ReportOptions(run=make_set().folder, queries=file))

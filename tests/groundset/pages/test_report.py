@@ -11,8 +11,8 @@ import pytest
 from pages_run import ASKED, EVIL, EVILS, review
 
 from groundset.pages.report import ReportOptions, report, report_page, report_record
+from groundset.programs.errors import InputError
 from groundset.run.run import Run
-from programs.errors import InputError
 
 MakeRun = Callable[..., Run]
 SECTIONS = ["questions", "made", "retrieval", "variety", "cost"]
@@ -47,7 +47,10 @@ def test_sections_of_which_the_first_shows_the_questions(make_run: MakeRun) -> N
     for question, answer in ASKED:
         assert question in first
         assert answer in first
-    assert '<mark class="evidence">The bridge was built by </mark><mark class="evidence answer">Ada Lund</mark>' in text
+    assert (
+        '<mark class="evidence">The bridge was built by </mark><mark class="evidence answer">Ada'
+        " Lund</mark>" in text
+    )
     for words in ("rank 7", "not found", "0.43", "signed by ann", "refused by ben: wrong premise"):
         assert words in first
     assert "judge: not clear" in page.text
@@ -56,8 +59,19 @@ def test_sections_of_which_the_first_shows_the_questions(make_run: MakeRun) -> N
 
 
 def test_figures(make_run: MakeRun) -> None:
-    costs = {"calls": 20, "prompt_tokens": 8000, "generated_tokens": 400, "seconds": 60.0, "cost": {"total": 0.02}}
-    reviews = [review("s0"), review("s1"), review("s1", "refused", "vague", reviewer="ben"), review("s2")]
+    costs = {
+        "calls": 20,
+        "prompt_tokens": 8000,
+        "generated_tokens": 400,
+        "seconds": 60.0,
+        "cost": {"total": 0.02},
+    }
+    reviews = [
+        review("s0"),
+        review("s1"),
+        review("s1", "refused", "vague", reviewer="ben"),
+        review("s2"),
+    ]
     found = report_record(make_run(reviews=reviews, attempts=8, **costs))
     made, retrieval, variety = found["made"], found["retrieval"], found["variety"]
     assert (made["samples"], made["attempts"]) == (4, 8)
@@ -72,14 +86,25 @@ def test_figures(make_run: MakeRun) -> None:
         ("guide.md", 2, 1),
         ("north.md", 2, 0),
     ]
-    assert retrieval["ranks"] == {"1": 1, "2 to 3": 1, "4 to 5": 0, "6 to 10": 1, "11 or more": 0, "not found": 1}
+    assert retrieval["ranks"] == {
+        "1": 1,
+        "2 to 3": 1,
+        "4 to 5": 0,
+        "6 to 10": 1,
+        "11 or more": 0,
+        "not found": 1,
+    }
     assert (retrieval["first"]["value"], retrieval["early"]["value"]) == (0.25, 0.5)
     assert retrieval["reciprocal_rank"]["value"] == pytest.approx((1 + 1 / 2 + 1 / 7) / 4)
     assert variety["first_words"] == {"when": 2, "who": 1, "how": 1}
     assert variety["question_words"]["value"] == 5
     assert found["cost"]["per_sample"] == {
-        "calls": 5, "prompt_tokens": 2000, "generated_tokens": 100, "seconds": 15, "price": 0.005,
-    }  # fmt: skip
+        "calls": 5,
+        "prompt_tokens": 2000,
+        "generated_tokens": 100,
+        "seconds": 15,
+        "price": 0.005,
+    }
 
 
 def test_unanswerable_questions_are_left_out_of_retrieval(make_run: MakeRun) -> None:
@@ -100,7 +125,9 @@ def test_texts_never_become_markup(make_run: MakeRun, evil: str) -> None:
     reviews = [review("s0", "refused", f"vague{evil}"[:60], reviewer="<b>")]
     asked = [(f"{question}{evil}", f"{answer}{evil}") for question, answer in ASKED]
     changes = {0: {"evolution": evil, "metadata": {"kind": evil, "evidence": evil}}}
-    run = make_run(asked=asked, evil=evil, reviews=reviews, changes=changes, models={"lm": {"name": evil}})
+    run = make_run(
+        asked=asked, evil=evil, reviews=reviews, changes=changes, models={"lm": {"name": evil}}
+    )
     text = report_page(run, make_run("other"))
     page = Page(text)
     assert {"script", "img", "b", "textarea"}.isdisjoint(page.tags)
@@ -119,7 +146,9 @@ def test_the_page_may_load_and_run_nothing(make_run: MakeRun) -> None:
     assert not re.findall(r"(?:src|href)=\"(?!#|data:,)", text)
 
 
-def test_where_the_page_is_written(make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_the_page_is_written(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = make_run(with_corpus=True)
     (run.folder / "report.html").symlink_to(tmp_path / "elsewhere")
     assert report(ReportOptions(run=run.folder)) == run.folder / "report.html"
@@ -136,16 +165,21 @@ def test_where_the_page_is_written(make_run: MakeRun, tmp_path: Path, capsys: py
         report(ReportOptions(run=tmp_path / "nothing"))
 
 
-WIDER = """() => [...document.querySelectorAll("body *")].filter(each => !each.closest(".wide > *, svg > *")
+WIDER = """() => [...document.querySelectorAll("body *")]
+  .filter(each => !each.closest(".wide > *, svg > *")
   && each.getBoundingClientRect().right > innerWidth + 0.5).map(each => each.tagName)"""
 FAINTEST = """() => {
   const parts = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(part => {
-    const share = part / 255; return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4; });
-  const light = colour => { const [r, g, b] = parts(colour); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const share = part / 255;
+    return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4; });
+  const light = colour => {
+    const [r, g, b] = parts(colour); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
   const ground = each => { const own = getComputedStyle(each).backgroundColor;
     return own === "rgba(0, 0, 0, 0)" ? ground(each.parentElement) : own; };
-  return Math.min(...[...document.querySelectorAll("h1, p, dt, dd, th, td, a, .soft, .chip, mark, cite")].map(each => {
-    const [low, high] = [light(getComputedStyle(each).color), light(ground(each))].sort((a, b) => a - b);
+  const texts = document.querySelectorAll("h1, p, dt, dd, th, td, a, .soft, .chip, mark, cite");
+  return Math.min(...[...texts].map(each => {
+    const both = [light(getComputedStyle(each).color), light(ground(each))];
+    const [low, high] = both.sort((a, b) => a - b);
     return (high + 0.05) / (low + 0.05); }));
 }"""
 
@@ -153,7 +187,9 @@ FAINTEST = """() => {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_in_a_browser(make_run: MakeRun, tab: Any, tmp_path: Path, scheme: str) -> None:
     reviews = [review("s0"), review("s1", "refused", "vague")]
-    run = make_run(asked=[(question + EVIL, answer) for question, answer in ASKED], evil=EVIL, reviews=reviews)
+    run = make_run(
+        asked=[(question + EVIL, answer) for question, answer in ASKED], evil=EVIL, reviews=reviews
+    )
     file = tmp_path / "report.html"
     file.write_text(report_page(run, make_run("other")), "utf-8")
     address = file.as_uri()
@@ -165,7 +201,9 @@ def test_page_in_a_browser(make_run: MakeRun, tab: Any, tmp_path: Path, scheme: 
         assert tab.evaluate(WIDER) == []
     assert tab.evaluate(FAINTEST) >= 4.5
     assert tab.title() == "Report on run"
-    assert [line for line in tab.heard if line not in (address, "data:,")] == [], "nothing is requested or said"
+    assert [line for line in tab.heard if line not in (address, "data:,")] == [], (
+        "nothing is requested or said"
+    )
     injected = tmp_path / "injected.html"
     injected.write_text(file.read_text("utf-8").replace("<main>", f"<main>{EVIL}"), "utf-8")
     tab.goto(injected.as_uri())

@@ -15,20 +15,22 @@ from pages_run import ASKED, EVIL, EVILS, review
 from groundset.pages import review as command
 from groundset.pages.review import make_app, serving
 from groundset.pages.verdicts import agreements, in_review_order, tallies
+from groundset.programs.errors import InputError
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run
-from programs.errors import InputError
 
 MakeRun = Callable[..., Run]
 TOKEN = "token"
 
 
 class Pages:
-    """The pages of a reviewer, asked for without a browser; samples have the numbers of their ids."""
+    """The pages of a reviewer, asked for without a browser; samples are numbered by their ids."""
 
     def __init__(self, run: Run, reviewer: str = "ann") -> None:
         self.run, self.reviewer = run, reviewer
-        self.numbers = {sample.id: number for number, sample in enumerate(in_review_order(run.samples), 1)}
+        self.numbers = {
+            sample.id: number for number, sample in enumerate(in_review_order(run.samples), 1)
+        }
         self.client = make_app(run, reviewer, TOKEN).test_client()
 
     def get(self, path: object = "", *, status: int = 200, **options: Any) -> str:
@@ -39,9 +41,13 @@ class Pages:
     def item(self, name: str) -> str:
         return self.get(self.numbers[name])
 
-    def submit(self, name: str, verdict: str, *reasons: str, note: str = "", status: int = 200) -> str:
+    def submit(
+        self, name: str, verdict: str, *reasons: str, note: str = "", status: int = 200
+    ) -> str:
         form = {"verdict": verdict, "reason": list(reasons), "note": note}
-        answer = self.client.post(f"/{TOKEN}/{self.numbers[name]}", data=form, follow_redirects=True)
+        answer = self.client.post(
+            f"/{TOKEN}/{self.numbers[name]}", data=form, follow_redirects=True
+        )
         assert answer.status_code == status, answer.text
         return answer.text
 
@@ -59,12 +65,23 @@ def heading(page: str) -> str:
 @pytest.mark.parametrize(
     ("path", "headers"),
     [
-        ("/", {}), ("/wrong/", {}), ("/tokentoken/1", {}), ("/token/result", {"Host": "evil.example"}),
-        *(("/token/1", {"Host": host}) for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example")),
-        *(("/token/1", {"Origin": origin}) for origin in ("https://evil.example", "null", "http://localhost:1")),
+        ("/", {}),
+        ("/wrong/", {}),
+        ("/tokentoken/1", {}),
+        ("/token/result", {"Host": "evil.example"}),
+        *(
+            ("/token/1", {"Host": host})
+            for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example")
+        ),
+        *(
+            ("/token/1", {"Origin": origin})
+            for origin in ("https://evil.example", "null", "http://localhost:1")
+        ),
     ],
-)  # fmt: skip
-def test_token_host_and_origin_are_checked(make_run: MakeRun, path: str, headers: dict[str, str]) -> None:
+)
+def test_token_host_and_origin_are_checked(
+    make_run: MakeRun, path: str, headers: dict[str, str]
+) -> None:
     pages = Pages(make_run())
     for ask in (pages.client.get, pages.client.post):
         answer = ask(path, headers=headers)
@@ -121,7 +138,10 @@ def test_a_refusal_needs_a_reason(make_run: MakeRun) -> None:
     assert "Choose at least one reason" in pages.submit("s0", "refused", note="dull", status=400)
     kept = pages.submit("s0", "refused", "vague", "other", status=400)
     assert "Say in the note" in kept
-    assert re.findall(r'value="(\w+)"[^>]* checked', kept) == ["vague", "other"], "what was chosen is not lost"
+    assert re.findall(r'value="(\w+)"[^>]* checked', kept) == [
+        "vague",
+        "other",
+    ], "what was chosen is not lost"
     pages.submit("s0", "refused", "nosuch", status=400)
     pages.submit("s0", "perhaps", status=400)
     pages.submit("s0", "signed", note="x" * 200_000, status=413)
@@ -146,21 +166,26 @@ def test_passages_are_marked_and_stand_in_their_document(make_run: MakeRun) -> N
     pages = Pages(make_run(changes={2: {"retrieval_gt": ()}, 3: {"metadata": {"evidence": 7}}}))
     shown = pages.item("s1")
     assert (
-        '<mark class="evidence">The bridge was built by </mark><mark class="evidence answer">Ada Lund</mark>' in shown
+        '<mark class="evidence">The bridge was built by </mark><mark class="evidence answer">Ada'
+        " Lund</mark>" in shown
     )
     before = re.search(r"Text before</summary><div[^>]*>(.*?)</div>", shown, re.DOTALL)
     assert before
     assert before[1].strip() == "The **ferry** leaves Tollvik at nine, except on Sundays."
     assert "Text after" not in shown
     assert "Meant to be unanswerable" in pages.item("s2")
-    assert pages.item("s3").count('class="evidence') == 0, "imported samples may have any value there"
+    assert pages.item("s3").count('class="evidence') == 0, (
+        "imported samples may have any value there"
+    )
 
 
 @pytest.mark.parametrize("evil", EVILS)
 def test_texts_never_become_markup(make_run: MakeRun, evil: str) -> None:
     asked = [(f"{question}{evil}", f"{answer}{evil}") for question, answer in ASKED]
     changes = {0: {"evolution": evil, "metadata": {"kind": evil, "evidence": [evil]}}}
-    run = make_run(asked=asked, evil=evil, changes=changes, reviews=[review("s0", reviewer=f"<b>{evil}")])
+    run = make_run(
+        asked=asked, evil=evil, changes=changes, reviews=[review("s0", reviewer=f"<b>{evil}")]
+    )
     pages = Pages(run, reviewer="<b>ann</b>")
     after = pages.submit("s0", "refused", "other", note=f"see: {evil}")
     for text in (after, pages.item("s0"), pages.get("result")):
@@ -179,12 +204,17 @@ def test_two_reviewers_and_their_kappa(make_run: MakeRun) -> None:
         ben.submit(f"s{number}", "refused" if number < 3 else "signed", "vague")
     shown = ben.get("result")
     assert "Result so far" in shown
-    assert re.search(r"<th[^>]*>ann</th><td[^>]*>12</td><td[^>]*>8</td><td>67 % \(39 to 86 %\)", shown)
+    assert re.search(
+        r"<th[^>]*>ann</th><td[^>]*>12</td><td[^>]*>8</td><td>67 % \(39 to 86 %\)", shown
+    )
     assert "ann and ben agree on 11 of 12 samples: Cohen’s kappa 0.80 (0.15 to 0.96)" in shown
     samples, verdicts = run.samples, latest_reviews(Run(run.folder).reviews)
     [agreement] = agreements(samples, verdicts)
     assert (agreement.both, agreement.same) == (12, 11)
-    assert [(tally.reviewer, tally.signed) for tally in tallies(samples, verdicts)] == [("ann", 8), ("ben", 9)]
+    assert [(tally.reviewer, tally.signed) for tally in tallies(samples, verdicts)] == [
+        ("ann", 8),
+        ("ben", 9),
+    ]
     single = agreements(samples, {"s5": verdicts["s5"]})
     assert single[0].kappa is None
     assert "Nobody has reviewed" in Pages(make_run("other")).get("result")
@@ -240,38 +270,61 @@ class _Served:
 
 
 def test_verdicts_of_a_file_are_recorded_all_or_none(
-    make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    make_run: MakeRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = make_run()
     monkeypatch.setattr(command, "open_run", lambda _: run)
 
     def record(name: str, *lines: str) -> None:
         (tmp_path / name).write_text("\n".join(lines))
-        command.review(command.ReviewOptions(run=run.folder, reviewer="ann", verdicts=tmp_path / name))
+        command.review(
+            command.ReviewOptions(run=run.folder, reviewer="ann", verdicts=tmp_path / name)
+        )
 
     record(
-        "of_a_spreadsheet.csv", "ID;verdict;reason;reviewer", "s0;signed;;", 's1;Bad;"vague, incomplete";ben', "s2;;;"
+        "of_a_spreadsheet.csv",
+        "ID;verdict;reason;reviewer",
+        "s0;signed;;",
+        's1;Bad;"vague, incomplete";ben',
+        "s2;;;",
     )
-    record("judged.jsonl", *(json.dumps({"id": name, "verdict": verdict, "reason": "not clear: who?", "answer": "x"})
-                             for name, verdict in (("s0", "bad"), ("s1", "good"), ("s2", None))))  # fmt: skip
+    record(
+        "judged.jsonl",
+        *(
+            json.dumps({"id": name, "verdict": verdict, "reason": "not clear: who?", "answer": "x"})
+            for name, verdict in (("s0", "bad"), ("s1", "good"), ("s2", None))
+        ),
+    )
     assert capsys.readouterr().out == "recorded 2 verdicts, 1 signed\n" * 2
     kept = [each.model_copy(update={"at": None}) for each in Run(run.folder).reviews]
     given = (
-        review("s0"), review("s1", "refused", "vague", "incomplete", reviewer="ben"),
-        review("s0", "refused", "other", note="not clear: who?"), review("s1", note="not clear: who?"),
-    )  # fmt: skip
+        review("s0"),
+        review("s1", "refused", "vague", "incomplete", reviewer="ben"),
+        review("s0", "refused", "other", note="not clear: who?"),
+        review("s1", note="not clear: who?"),
+    )
     assert kept == [each.model_copy(update={"at": None}) for each in given]
     good = '{"id": "s0", "verdict": "good"}'
     for line, message in (
         ('{"id": "s9", "verdict": "good"}', "line 2, column id: no sample s9 in"),
-        ('{"id": "s1", "verdict": "ok"}', "line 2, column verdict: 'ok' is none of signed, good, refused, bad"),
-        ('{"id": "s1", "verdict": "bad", "reviewer": "\\u0007"}', "line 2, column reviewer: must have 1 to 60"),
+        (
+            '{"id": "s1", "verdict": "ok"}',
+            "line 2, column verdict: 'ok' is none of signed, good, refused, bad",
+        ),
+        (
+            '{"id": "s1", "verdict": "bad", "reviewer": "\\u0007"}',
+            "line 2, column reviewer: must have 1 to 60",
+        ),
         (good, "line 2: a second verdict of ann on s0"),
     ):
         with pytest.raises(InputError, match=message):
             record("wrong.jsonl", good, line)
     with pytest.raises(
-        InputError, match="no row has a verdict; write signed, good, refused, bad in a column `verdict`"
+        InputError,
+        match="no row has a verdict; write signed, good, refused, bad in a column `verdict`",
     ):
         record("none.csv", "id,verdicts", "s0,good")
     assert len(Run(run.folder).reviews) == len(kept)
@@ -281,7 +334,10 @@ def test_the_port_is_taken(make_run: MakeRun) -> None:
     run = make_run()
     with serving(run, "ann") as address:
         port = int(address.split(":")[2].split("/")[0])
-        with pytest.raises(InputError, match=f"^--port {port}: .*; choose another port$"), serving(run, "ann", port):
+        with (
+            pytest.raises(InputError, match=f"^--port {port}: .*; choose another port$"),
+            serving(run, "ann", port),
+        ):
             pass
 
 
@@ -313,7 +369,9 @@ def test_review_in_a_browser(make_run: MakeRun, tab: Any) -> None:
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
         tab.goto(f"{address}result")
         assert tab.locator("li .chip").all_inner_texts() == ["refused", "signed", "signed"]
-    kept = [(each.sample_id, each.verdict, each.reasons, each.note) for each in Run(run.folder).reviews]
+    kept = [
+        (each.sample_id, each.verdict, each.reasons, each.note) for each in Run(run.folder).reviews
+    ]
     refused = (first, "refused", ("unanswerable",), "says srn 1")
     assert kept == [refused, (second, "signed", (), ""), (third, "signed", (), "")]
     assert [line for line in tab.heard if not line.startswith((address, "data:"))] == []

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from pages_run import PASSAGES, review
 
+from groundset.optimizers.labels import read_rows
 from groundset.pages import verdicts
 from groundset.pages.verdicts import LabelsFromOptions, labels_from, labels_of
+from groundset.programs.errors import InputError
 from groundset.run.run import Run
-from optimizers.labels import read_rows
-from programs.errors import InputError
 
 MakeRun = Callable[..., Run]
 
@@ -30,13 +30,23 @@ def test_verdicts_become_labels(make_run: MakeRun) -> None:
     rows = {row["question"]: row for row in labels_of(run, Counter())}
     assert all(row.pop("id").startswith("review-") for row in rows.values())
     assert rows["When does the ferry leave Tollvik?"] == {
-        "document": "guide", "topic": "Guide g", "passage": PASSAGES[0].replace("*", ""),
-        "question": "When does the ferry leave Tollvik?", "label": "good", "reason": "ok",
-        "explanation": "Sample s0 of the run run.", "origin": "scripted", "language": "en",
+        "document": "guide",
+        "topic": "Guide g",
+        "passage": PASSAGES[0].replace("*", ""),
+        "question": "When does the ferry leave Tollvik?",
+        "label": "good",
+        "reason": "ok",
+        "explanation": "Sample s0 of the run run.",
+        "origin": "scripted",
+        "language": "en",
         "answer": {"text": "at nine", "label": "correct"},
-    }  # fmt: skip
+    }
     vague = rows["Who built the bridge?"]
-    assert (vague["label"], vague["reason"], vague["explanation"]) == ("bad", "vague", "Which bridge?")
+    assert (vague["label"], vague["reason"], vague["explanation"]) == (
+        "bad",
+        "vague",
+        "Which bridge?",
+    )
     assert "answer" not in vague
     incomplete = rows["How high is the tower?"]
     assert (incomplete["label"], incomplete["answer"]["label"]) == ("good", "incomplete")
@@ -56,18 +66,28 @@ def test_what_becomes_no_label(make_run: MakeRun) -> None:
     )
     left_out: Counter[str] = Counter()
     assert labels_of(run, left_out) == []
-    whys = "reviewers disagree", "refused for another reason", "unanswerable question", "passages of several documents"
+    whys = (
+        "reviewers disagree",
+        "refused for another reason",
+        "unanswerable question",
+        "passages of several documents",
+    )
     assert left_out == dict.fromkeys(whys, 1)
 
 
 def test_reviewers_of_one_mind(make_run: MakeRun) -> None:
     reasons = (("ann", "vague"), ("ben", "malformed"), ("eve", "malformed"))
-    run = make_run(reviews=[review("s0", "refused", reason, reviewer=name) for name, reason in reasons])
+    run = make_run(
+        reviews=[review("s0", "refused", reason, reviewer=name) for name, reason in reasons]
+    )
     assert [row["reason"] for row in labels_of(run, Counter())] == ["malformed"]
 
 
 def test_the_command(
-    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    make_run: MakeRun,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given = {
         "one": [review("s0"), review("s1", "refused", "other", note="dull")],
@@ -79,9 +99,18 @@ def test_the_command(
     out = tmp_path / "labels.jsonl"
     labels_from(LabelsFromOptions(runs=(Path("one"), Path("two")), out=out))
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert [row["label"] for row in rows] == ["good", "bad"], "one question of two runs is one label"
-    assert {(row.split, row.language) for row in read_rows([out])} <= {("train", "en"), ("dev", "en"), ("test", "en")}
-    assert capsys.readouterr().out == f"2 labels, 1 good; left out: refused for another reason (1): {out}\n"
+    assert [row["label"] for row in rows] == ["good", "bad"], (
+        "one question of two runs is one label"
+    )
+    assert {(row.split, row.language) for row in read_rows([out])} <= {
+        ("train", "en"),
+        ("dev", "en"),
+        ("test", "en"),
+    }
+    assert (
+        capsys.readouterr().out
+        == f"2 labels, 1 good; left out: refused for another reason (1): {out}\n"
+    )
     with pytest.raises(InputError, match="three: no label; run `groundset review` first"):
         labels_from(LabelsFromOptions(runs=(Path("three"),), out=out))
 

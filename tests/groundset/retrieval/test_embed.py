@@ -12,10 +12,16 @@ import numpy as np
 import pytest
 
 from groundset.models.fetch import pull
+from groundset.programs.errors import UnknownModelError, UnreachableModelError
 from groundset.retrieval.embed import Embedder, open_embedder
-from programs.errors import UnknownModelError, UnreachableModelError
 
-TEXTS = ["The ferry leaves Tollvik at nine.", "When does the boat depart?", "Clocks are small.", "", "x" * 5000]
+TEXTS = [
+    "The ferry leaves Tollvik at nine.",
+    "When does the boat depart?",
+    "Clocks are small.",
+    "",
+    "x" * 5000,
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +50,9 @@ def test_rows_are_unit_vectors_in_order(minilm):
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     similar = vectors @ vectors[0]
     assert similar[1] > similar[2]
-    np.testing.assert_allclose(vectors[2], open_embedder("all-minilm-l6-v2").encode([TEXTS[2]])[0], atol=1e-5)
+    np.testing.assert_allclose(
+        vectors[2], open_embedder("all-minilm-l6-v2").encode([TEXTS[2]])[0], atol=1e-5
+    )
     with ThreadPoolExecutor(4) as pool:
         assert all(np.array_equal(vectors, other) for other in pool.map(minilm.encode, [TEXTS] * 4))
 
@@ -88,7 +96,9 @@ def test_catalogue_embedder_is_quiet_and_needs_no_network(monkeypatch, capfd):
 @pytest.mark.model
 def test_embedder_in_a_folder_and_in_another_process(minilm):
     folder = open_embedder(str(pull("all-minilm-l6-v2")))
-    assert np.array_equal(folder.encode(TEXTS[:2]), open_embedder("all-minilm-l6-v2").encode(TEXTS[:2]))
+    assert np.array_equal(
+        folder.encode(TEXTS[:2]), open_embedder("all-minilm-l6-v2").encode(TEXTS[:2])
+    )
     assert folder.sha256 == minilm.sha256
     assert pickle.loads(pickle.dumps(folder)).sha256 == minilm.sha256  # noqa: S301 - as process pools do
 
@@ -101,7 +111,9 @@ def test_static_embeddings(tmp_path):
     tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "ferry": 1, "clock": 2}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     rows = np.array([[1, 0], [0, 2], [-3, 0]], dtype=np.float32)
-    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=rows)]).save(str(tmp_path))
+    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=rows)]).save(
+        str(tmp_path)
+    )
     loaded = open_embedder(str(tmp_path))
     assert loaded.encode(["ferry", "clock " * 10_000]).tolist() == [[0, 1], [-1, 0]]
     assert loaded.tokenizer.encode("ferry clock").ids == [1, 2]
@@ -135,11 +147,17 @@ def test_custom_code_in_modules_is_not_run(tmp_path, monkeypatch, module):
     monkeypatch.syspath_prepend(tmp_path / "elsewhere")
     for place in (tmp_path / "model", tmp_path / "elsewhere"):
         place.mkdir()
-        (place / f"{module.partition('.')[0]}.py").write_text(CODE.format(ran=str(tmp_path / "ran")))
+        (place / f"{module.partition('.')[0]}.py").write_text(
+            CODE.format(ran=str(tmp_path / "ran"))
+        )
     folder = tmp_path / "model"
-    (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": module}]))
+    (folder / "modules.json").write_text(
+        json.dumps([{"idx": 0, "name": "0", "path": "", "type": module}])
+    )
     (folder / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    with pytest.raises(UnknownModelError, match=f"cannot be loaded.*{module}.* executes third-party code") as caught:
+    with pytest.raises(
+        UnknownModelError, match=f"cannot be loaded.*{module}.* executes third-party code"
+    ) as caught:
         open_embedder(str(folder))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "ran").exists()
@@ -157,7 +175,12 @@ def test_custom_code_in_the_configuration_is_not_run(tmp_path):
 
 def bert(folder):
     """Write a small model without weights."""
-    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 8}
+    sizes = {
+        "hidden_size": 8,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 1,
+        "intermediate_size": 8,
+    }
     config = {"model_type": "bert", "architectures": ["BertModel"], "vocab_size": 5, **sizes}
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
@@ -187,7 +210,9 @@ def test_pickle_is_not_loaded_and_the_error_does_not_explain_how_to(tmp_path, ca
 
     bert(tmp_path)
     (tmp_path / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(UnknownModelError, match=r"pytorch_model\.bin: damaged weights, or a pickle") as caught:
+    with pytest.raises(
+        UnknownModelError, match=r"pytorch_model\.bin: damaged weights, or a pickle"
+    ) as caught:
         open_embedder(str(tmp_path))
     assert "weights_only" not in str(caught.value) + "".join(capfd.readouterr())
     assert not (tmp_path / "ran").exists()

@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundset.programs.types import Chunk
 from groundset.retrieval.index import Index
-from programs.types import Chunk
 
 
 def chunk(number: int) -> Chunk:
     text = f"**text** {number}"
-    return Chunk(chunk_id=f"c{number}", doc_id="d", path="d", title="D", start=0, end=len(text), text=text)
+    return Chunk(
+        chunk_id=f"c{number}", doc_id="d", path="d", title="D", start=0, end=len(text), text=text
+    )
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -48,14 +50,22 @@ def index_of_angles(*angles: float) -> Index:
 
 def test_hits_are_sorted_by_similarity():
     hits = index_of_angles(1.0, 0.0, 0.5).search("0.1", 2)
-    assert [(hit.chunk_id, hit.passage, hit.topic) for hit in hits] == [("c1", "text 1", "D"), ("c2", "text 2", "D")]
+    assert [(hit.chunk_id, hit.passage, hit.topic) for hit in hits] == [
+        ("c1", "text 1", "D"),
+        ("c2", "text 2", "D"),
+    ]
     assert hits[0].similarity == pytest.approx(np.cos(0.1), abs=1e-6)
 
 
 def test_rank_is_of_the_best_chunk_of_the_last_group():
     index = index_of_angles(0.1, 0.2, 0.3, 0.4)
     first = index.rank("0", (("c0",),))
-    assert (first.rank, first.score, first.retrieved_id, first.retrieved_content) == (1, 1, "c0", "**text** 0")
+    assert (first.rank, first.score, first.retrieved_id, first.retrieved_content) == (
+        1,
+        1,
+        "c0",
+        "**text** 0",
+    )
     later = index.rank("0", (("c2", "c1"),))
     assert (later.rank, later.score, later.retrieved_id) == (2, 0, "c0")
     assert index.rank("0", (("c0",), ("c3",))).rank == 4

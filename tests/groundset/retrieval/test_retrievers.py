@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from groundset.programs.errors import InputError
 from groundset.retrieval.retrievers import bm25, fuse, read_ranking
-from programs.errors import InputError
 
 TEXTS = [
     "The ferry leaves Tollvik at nine.",
@@ -34,7 +34,9 @@ def by_formula(words: list[str], place: int) -> float:
 
 def test_bm25_ranks_by_the_published_formula() -> None:
     words = ["the", "nine", "clock", "ferry"]
-    expected = sorted((n for n in range(4) if by_formula(words, n)), key=lambda place: -by_formula(words, place))
+    expected = sorted(
+        (n for n in range(4) if by_formula(words, n)), key=lambda place: -by_formula(words, place)
+    )
     assert bm25(BY_ID)("The NINE clock ferry unknown?") == [f"c {n}" for n in expected]
 
 
@@ -50,7 +52,10 @@ def test_fused_rankings() -> None:
 
 def test_a_trec_run_is_read_by_its_scores(tmp_path: Path) -> None:
     file = tmp_path / "theirs.trec"
-    file.write_text("q%201 Q0 c%201 2 1.5 x\nq%201 Q0 c%200 1 1.5 x\n\nq%201\tQ0\tc%202\t3\t9\tx\n", encoding="utf-8")
+    file.write_text(
+        "q%201 Q0 c%201 2 1.5 x\nq%201 Q0 c%200 1 1.5 x\n\nq%201\tQ0\tc%202\t3\t9\tx\n",
+        encoding="utf-8",
+    )
     assert read_ranking(file, QUESTIONS, CHUNKS) == [[], ["c 2", "c 0", "c 1"], []]
 
 
@@ -68,16 +73,30 @@ def test_json_lines_are_read_in_their_order(tmp_path: Path) -> None:
         ("a.trec", "q%201 Q0 c 1 1 x", "line 1: no chunk c in the run"),
         ("a.trec", "q%201 c%201 1", "line 1: not a line of a TREC run"),
         ("a.trec", "q%201 Q0 c%201 first 1 x", "line 1: not a line of a TREC run"),
-        ("a.trec", "q%201 Q0 c%201 1 1 x\nq%201 Q0 c%201 2 0 x", "line 2: chunk c 1 is ranked twice for question q 1"),
+        (
+            "a.trec",
+            "q%201 Q0 c%201 1 1 x\nq%201 Q0 c%201 2 0 x",
+            "line 2: chunk c 1 is ranked twice for question q 1",
+        ),
         ("a.trec", "q%201 Q0 c%201 1 nan x", "line 1: the score nan is no finite number"),
         ("a.trec", "\n", "holds no rankings"),
-        ("a.jsonl", '{"id": "q 1", "chunk_ids": []}\n{"id": "q 1", "chunk_ids": ["c 1"]}', "line 2: .* ranked twice"),
+        (
+            "a.jsonl",
+            '{"id": "q 1", "chunk_ids": []}\n{"id": "q 1", "chunk_ids": ["c 1"]}',
+            "line 2: .* ranked twice",
+        ),
         ("a.jsonl", '{"id": "q 1", "chunk_ids": "c 1"}', "line 1, column chunk_ids"),
         ("a.jsonl", '{"id": "q 1", "chunk_ids": ["c 9"]}', "line 1: no chunk c 9 in the run"),
-        ("a.jsonl", '{"id": "q 1", "chunk_ids": ["c 1", "c 1"]}', "line 1: chunk c 1 is ranked twice"),
+        (
+            "a.jsonl",
+            '{"id": "q 1", "chunk_ids": ["c 1", "c 1"]}',
+            "line 1: chunk c 1 is ranked twice",
+        ),
     ],
 )
-def test_a_malformed_ranking_is_refused_by_its_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_a_malformed_ranking_is_refused_by_its_line(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_ranking(tmp_path / name, QUESTIONS, CHUNKS)

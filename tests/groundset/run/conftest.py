@@ -1,4 +1,6 @@
-"""Lets tests import the modules beside them, which --import-mode=importlib does not, and shares their fixtures."""
+"""Lets tests import the modules beside them, which --import-mode=importlib does not, and shares
+their fixtures.
+"""
 
 import sys
 from collections.abc import Iterator

@@ -5,15 +5,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from groundset.programs.types import Chunk, Document, Reject, Retrieval, Sample, StepRecord
 from groundset.run.engine import Gate, Made
 from groundset.run.plan import Task
 from groundset.run.store import Result
-from programs.types import Chunk, Document, Reject, Retrieval, Sample, StepRecord
 
 TEXT = "The weir of Ebbing was built in 1820. The mill beside it grinds oats."
 DOCUMENT = Document(doc_id="d1", path="weir.md", title="The weir", text=TEXT)
 CHUNKS = tuple(
-    Chunk(chunk_id=f"c{n}", doc_id="d1", path="weir.md", title="The weir", start=start, end=end, text=TEXT[start:end])
+    Chunk(
+        chunk_id=f"c{n}",
+        doc_id="d1",
+        path="weir.md",
+        title="The weir",
+        start=start,
+        end=end,
+        text=TEXT[start:end],
+    )
     for n, (start, end) in enumerate([(0, 37), (38, 69)])
 )
 
@@ -28,9 +36,14 @@ def sample(number: int, evolution: str = "simple", chunks: Sequence[Chunk] = CHU
         language="en",
         contexts=tuple(chunks),
         retrieval_gt=tuple((chunk.chunk_id,) for chunk in chunks),
-        retrieval=Retrieval(rank=1, retrieved_id=chunks[0].chunk_id, retrieved_content="x", score=1),
+        retrieval=Retrieval(
+            rank=1, retrieved_id=chunks[0].chunk_id, retrieved_content="x", score=1
+        ),
         probability=0.9,
-        trail=(StepRecord(step="ask", output={"question": "?"}), StepRecord(step="judge", probability=0.9)),
+        trail=(
+            StepRecord(step="ask", output={"question": "?"}),
+            StepRecord(step="judge", probability=0.9),
+        ),
         metadata={"kind": "fact"},
     )
 
@@ -42,7 +55,9 @@ def response(text: str) -> str:
 
 
 class Scripted:
-    """Makes attempts with two calls each, of which every third is refused; ``paid`` are the calls that were made."""
+    """Makes attempts with two calls each, of which every third is refused; ``paid`` are the calls
+    that were made.
+    """
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
@@ -64,7 +79,13 @@ class Scripted:
         for step in ("ask", "judge"):
             self.call(f"{step} {task.chunks} {task.turn}")
         if task.seed % 3 == 0:
-            return Made(Result(rejects=(Reject(step="judge", reason="not clear: why", chunk_id=task.chunks[0]),)))
+            return Made(
+                Result(
+                    rejects=(
+                        Reject(step="judge", reason="not clear: why", chunk_id=task.chunks[0]),
+                    )
+                )
+            )
         chunk = CHUNKS[0].model_copy(update={"chunk_id": task.chunks[0]})
         vector = np.zeros(512, np.float32)
         vector[task.number] = 1

@@ -17,12 +17,39 @@ from groundset.run.run import Run
 
 _BUILT = re.compile(r"The mill of (\w+) was built in (\d+)")
 PLACES = (
-    *("Arden", "Birk", "Calder", "Dunmore", "Ebbing", "Farley", "Gower", "Hexham", "Irwell", "Jarrow", "Kelso"),
+    *(
+        "Arden",
+        "Birk",
+        "Calder",
+        "Dunmore",
+        "Ebbing",
+        "Farley",
+        "Gower",
+        "Hexham",
+        "Irwell",
+        "Jarrow",
+        "Kelso",
+    ),
     *("Lorton", "Malton", "Norham", "Otley", "Penrith", "Quorn", "Ripon", "Selby", "Tarn"),
 )
 
 
-_OWN = ["field", "ford", "gate", "hill", "lane", "lea", "mere", "moor", "port", "stead", "ton", "vale", "wick", "worth"]
+_OWN = [
+    "field",
+    "ford",
+    "gate",
+    "hill",
+    "lane",
+    "lea",
+    "mere",
+    "moor",
+    "port",
+    "stead",
+    "ton",
+    "vale",
+    "wick",
+    "worth",
+]
 
 
 def sections(place: str) -> str:
@@ -30,8 +57,9 @@ def sections(place: str) -> str:
     own = " ".join(place.lower() + end for end in _OWN)
     year = 1700 + 7 * PLACES.index(place)
     return (
-        f"The mill of {place} was built in {year} by the carpenters of the valley. If the river is low, it stands "
-        f"still until rain falls on the hills. Its flour went to {own}. The miller kept a third of it."
+        f"The mill of {place} was built in {year} by the carpenters of the valley. If the river is"
+        f" low, it stands still until rain falls on the hills. Its flour went to {own}. The miller"
+        " kept a third of it."
     )
 
 
@@ -39,7 +67,9 @@ def write_documents(folder: Path, documents: int = 4) -> Path:
     """Write documents about five mills each."""
     folder.mkdir(exist_ok=True)
     for number in range(documents):
-        parts = [f"## {place}\n\n{sections(place)}" for place in PLACES[5 * number : 5 * number + 5]]
+        parts = [
+            f"## {place}\n\n{sections(place)}" for place in PLACES[5 * number : 5 * number + 5]
+        ]
         (folder / f"mills-{number}.md").write_text(f"# Mills {number}\n\n" + "\n\n".join(parts))
     return folder
 
@@ -47,7 +77,8 @@ def write_documents(folder: Path, documents: int = 4) -> Path:
 def write_chunks(file: Path) -> Path:
     """Write the same texts as chunks of one's own, which are read in no time."""
     rows = (
-        {"chunk_id": f"m{n}", "doc_id": f"mills-{n // 5}", "text": sections(place)} for n, place in enumerate(PLACES)
+        {"chunk_id": f"m{n}", "doc_id": f"mills-{n // 5}", "text": sections(place)}
+        for n, place in enumerate(PLACES)
     )
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
@@ -84,7 +115,10 @@ def _judge(prompt: str) -> str:
         answer = built[asked[0]] if len(asked) == 1 else f"that of {oldest}"
     clear = "no" if "Calder" in question else "yes"
     yes = "yes" if good else "no"
-    return f"Reason: as said\nAnswer: {answer}\nIndependent: yes\nClear: {clear}\nAnswerable: {yes}\nConfidence: 90"
+    return (
+        f"Reason: as said\nAnswer: {answer}\nIndependent: yes\nClear: {clear}\nAnswerable:"
+        f" {yes}\nConfidence: 90"
+    )
 
 
 ANSWERS = {
@@ -97,7 +131,9 @@ ANSWERS = {
     "judge": _judge,
     "compare": "Reason: ok\nHolds: yes",
     "revise": lambda prompt: "New question: none",
-    "clues": lambda prompt: "Clue: When was the mill built?\nDescription: the year\nExample: a year",
+    "clues": lambda prompt: (
+        "Clue: When was the mill built?\nDescription: the year\nExample: a year"
+    ),
     "review": "Reason: ok\nApproved: yes",
     "distil": "Needed: 1\nMissing: nothing",
     "profiles": lambda prompt: prompt.rpartition("Form:")[2].strip(),
@@ -129,8 +165,11 @@ class Opened:
         }
         for step, outputs in heads.items():
             state = {
-                "step": step, "embedder": encoder.sha256, "threshold": 0.5, "heads": dict.fromkeys(outputs, head),
-            }  # fmt: skip
+                "step": step,
+                "embedder": encoder.sha256,
+                "threshold": 0.5,
+                "heads": dict.fromkeys(outputs, head),
+            }
             (data / "compiled" / "head" / f"{step}.json").write_text(json.dumps(state))
         monkeypatch.setattr("groundset.run.compiled.data_path", data.joinpath)
         monkeypatch.setattr("groundset.run.generate.open_model", self._open_model)
@@ -145,7 +184,9 @@ class Opened:
 
     def options(self, **options: Any) -> GenerateOptions:
         """Return options of a small run."""
-        return GenerateOptions.parse({"size": 6, "quiet": True, "track": False, "chunk_size": 500, **options})
+        return GenerateOptions.parse(
+            {"size": 6, "quiet": True, "track": False, "chunk_size": 500, **options}
+        )
 
     def run(self, **options: Any) -> Run:
         """Make a run."""
@@ -153,7 +194,9 @@ class Opened:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[..., Any], tmp_path: Path) -> Opened:
+def opened(
+    monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[..., Any], tmp_path: Path
+) -> Opened:
     """The models of a run."""
     return Opened(monkeypatch, word_encoder(), tmp_path / "data")
 

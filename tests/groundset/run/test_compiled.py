@@ -8,10 +8,10 @@ from typing import Any
 import dspy
 import pytest
 
+from groundset.programs.errors import StateError
+from groundset.programs.onechunk import OneChunk
+from groundset.programs.step import STEPS, step
 from groundset.run.compiled import Compiled, load_compiled, read_states
-from programs.errors import StateError
-from programs.onechunk import OneChunk
-from programs.step import STEPS, step
 
 
 @pytest.fixture
@@ -19,7 +19,9 @@ def saved(tmp_path: Path) -> Path:
     """The state of a plain predictor of the judge."""
     predictor = dspy.Predict(STEPS["judge"].signature.with_instructions("Judge like an owl."))
     predictor.demos = [dspy.Example(passage="p", question="q?", reason="r", answer="a", clear=True)]
-    predictor.lm = dspy.LM("openai/elsewhere", api_base="http://elsewhere.example", api_key="secret")
+    predictor.lm = dspy.LM(
+        "openai/elsewhere", api_base="http://elsewhere.example", api_key="secret"
+    )
     file = tmp_path / "states" / "judge.json"
     file.parent.mkdir()
     predictor.save(file)
@@ -52,8 +54,16 @@ def test_a_state_may_write_fewer_outputs(saved: Path) -> None:
     saved.write_text(json.dumps(state))
     program = OneChunk()
     Compiled(read_states(saved.parent), {}, {}).apply([program])
-    assert list(program.judge.signature.output_fields) == ["independent", "clear", "answerable", "answer"]
-    assert (program.judge.signature.fields["clear"].annotation, program.judge.config["logprobs"]) == (bool, 5)
+    assert list(program.judge.signature.output_fields) == [
+        "independent",
+        "clear",
+        "answerable",
+        "answer",
+    ]
+    assert (
+        program.judge.signature.fields["clear"].annotation,
+        program.judge.config["logprobs"],
+    ) == (bool, 5)
     state["signature"]["fields"] = [*inputs, clear, clear]
     saved.write_text(json.dumps(state))
     with pytest.raises(StateError, match="not those of the step judge"):
@@ -68,19 +78,33 @@ def change(**values: Any) -> Callable[[dict[str, Any]], Any]:
     ("name", "edit", "message"),
     [
         ("judge.json", lambda state: [state], "not a state that DSPy saves"),
-        ("judge.json", lambda state: {"signature": state["signature"], "code": "import os"}, "code: unknown key"),
+        (
+            "judge.json",
+            lambda state: {"signature": state["signature"], "code": "import os"},
+            "code: unknown key",
+        ),
         ("judge.json", change(config={"api_base": "http://x"}), "cannot set api_base of a call"),
-        ("judge.json", change(signature={"instructions": "x", "fields": []}), "not those of the step judge"),
+        (
+            "judge.json",
+            change(signature={"instructions": "x", "fields": []}),
+            "not those of the step judge",
+        ),
         ("ask.json", lambda state: state, "not those of the step ask"),
         ("owl.json", lambda state: state, "there is no step owl"),
         ("owl.json", lambda state: {"judge": state, "wings": state}, "there is no step wings"),
-        ("more.json", lambda state: {"a.judge": state, "b.judge": state | {"demos": []}}, "another state of the step"),
+        (
+            "more.json",
+            lambda state: {"a.judge": state, "b.judge": state | {"demos": []}},
+            "another state of the step",
+        ),
     ],
 )
 def test_anything_else_is_refused_in_one_line(
     saved: Path, name: str, edit: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
-    state = {key: value for key, value in json.loads(saved.read_text()).items() if key != "metadata"}
+    state = {
+        key: value for key, value in json.loads(saved.read_text()).items() if key != "metadata"
+    }
     saved.unlink()
     file = saved.with_name(name)
     file.write_text(json.dumps(edit(state)))
@@ -103,7 +127,11 @@ def test_the_digest_is_that_of_what_is_served(saved: Path) -> None:
 
 
 def test_what_a_stock_optimizer_saves_is_taken_with_the_fields_of_its_step(tmp_path: Path) -> None:
-    row = dspy.Example(passage="p", question="q?", clear=True, id="x", split="train").with_inputs("passage", "question")
+    row = dspy.Example(passage="p", question="q?", clear=True, id="x", split="train").with_inputs(
+        "passage", "question"
+    )
     compiled = dspy.LabeledFewShot(k=1).compile(step("judge"), trainset=[row])
     compiled.save(tmp_path / "judge.json")
-    assert read_states(tmp_path)["judge"].demos == [{"passage": "p", "question": "q?", "clear": True}]
+    assert read_states(tmp_path)["judge"].demos == [
+        {"passage": "p", "question": "q?", "clear": True}
+    ]

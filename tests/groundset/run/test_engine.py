@@ -15,12 +15,14 @@ from dspy.utils.exceptions import ContextWindowExceededError
 from run_parts import CHUNKS, Scripted, sample
 
 from groundset.printing import Progress
+from groundset.programs.errors import GroundsetError, ModelError, RunError
 from groundset.run.engine import Engine, Gate, Made, RunStoppedError
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Result, Store
-from programs.errors import GroundsetError, ModelError, RunError
 
-PASSAGES = {f"c{n}": "If it rains, the mill stands still. It has two wheels. It is old." for n in range(30)}
+PASSAGES = {
+    f"c{n}": "If it rains, the mill stands still. It has two wheels. It is old." for n in range(30)
+}
 
 
 def plan(size: int = 10) -> Plan:
@@ -50,13 +52,17 @@ def rows(store: Store) -> list[tuple[object, ...]]:
 def test_a_run_makes_what_is_asked_for(store: Store, workers: int) -> None:
     gate = Gate()
     assert engine(store, Scripted(gate), gate, workers=workers).run() == "complete"
-    found = Counter(each.result.sample.evolution for each in store.attempts() if each.state == "accepted")
+    found = Counter(
+        each.result.sample.evolution for each in store.attempts() if each.state == "accepted"
+    )
     assert found == {"simple": 6, "reasoning": 4}
     assert states(store)["refused"] > 0
 
 
 @pytest.mark.parametrize(("limits", "calls"), [({"calls": 7}, 7), ({"tokens": 30}, 3)])
-def test_a_budget_ends_the_run_and_a_larger_one_goes_on(store: Store, limits: dict[str, int], calls: int) -> None:
+def test_a_budget_ends_the_run_and_a_larger_one_goes_on(
+    store: Store, limits: dict[str, int], calls: int
+) -> None:
     gate = Gate(**limits)
     scripted = Scripted(gate)
     assert engine(store, scripted, gate).run() == "budget"
@@ -80,7 +86,10 @@ def test_repeated_questions_are_refused(store: Store) -> None:
     engine(store, attempt, gate).run()
     assert states(store)["accepted"] == 1
     reasons = {
-        reject.reason for each in store.attempts() for reject in each.result.rejects if reject.step == "duplicate"
+        reject.reason
+        for each in store.attempts()
+        for reject in each.result.rejects
+        if reject.step == "duplicate"
     }
     assert reasons == {"repeats a question of the run: 'When was the weir built?'"}
 
@@ -192,11 +201,15 @@ class Paying(Scripted):
 def run_in_child(folder: Path, paid: Path) -> int:
     """Run the engine in a forked process, and return its id."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the other threads of the tests are not used
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # the other threads of the tests are not used
         child = os.fork()
     if child == 0:
         try:
-            store = Store.open(folder) if (folder / "run.sqlite").exists() else Store.create(folder, {})
+            store = (
+                Store.open(folder) if (folder / "run.sqlite").exists() else Store.create(folder, {})
+            )
             with store:
                 gate = Gate()
                 engine(store, Paying(gate, paid), gate, size=20).run()

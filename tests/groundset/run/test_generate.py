@@ -13,11 +13,11 @@ from scripted_run import PLACES, Opened, write_documents
 import groundset
 import groundset.aligning  # before a fixture replaces what it imports
 import groundset.rows
+from groundset.programs.errors import GroundsetError, InputError, RunError, StateError
 from groundset.run.generate import generate
 from groundset.run.options import CommandOptions
 from groundset.run.options import generate as command
 from groundset.run.run import Run, open_run
-from programs.errors import GroundsetError, InputError, RunError, StateError
 
 PARQUET_ROWS = groundset.rows.parquet_rows
 
@@ -34,8 +34,11 @@ def test_documents_become_samples_with_provenance(
     run = opened.run(documents=(documents,), out=tmp_path / "run", size=10)
     assert (run.status, len(run)) == ("complete", 10)
     assert Counter(sample.evolution for sample in run) == {
-        "simple": 6, "reasoning": 2, "multi_context": 1, "conditional": 1,
-    }  # fmt: skip
+        "simple": 6,
+        "reasoning": 2,
+        "multi_context": 1,
+        "conditional": 1,
+    }
     written = rows(tmp_path / "run", "samples.jsonl")
     assert [row["id"] for row in written] == [sample.id for sample in run]
     one = next(row for row in written if row["evolution"] == "simple")
@@ -52,13 +55,19 @@ def test_documents_become_samples_with_provenance(
     assert rejects
     assert all(row["chunk_id"] in run.chunks and row["reason"] and row["step"] for row in rejects)
     record = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert (record["status"], record["accepted"], record["models"]["lm"]["name"]) == ("complete", 10, "scripted")
+    assert (record["status"], record["accepted"], record["models"]["lm"]["name"]) == (
+        "complete",
+        10,
+        "scripted",
+    )
     assert record["calls"] == len(opened.script.requests)
     assert record["prompt_tokens"] > 0
     assert run.vectors.shape == (len(run.chunks), 64)
 
 
-def test_one_worker_repeats_itself_to_the_byte(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_one_worker_repeats_itself_to_the_byte(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     for name in ("one", "two"):
         opened.run(chunks=chunks, out=tmp_path / name)
     for file in ("samples.jsonl", "rejects.jsonl"):
@@ -82,7 +91,11 @@ def test_a_set_that_was_carried_over_goes_on(
     monkeypatch.setattr("groundset.retrieval.embed.open_embedder", lambda spec: opened.encoder)
     run = opened.run(chunks=chunks, out=tmp_path / "run")
     gone = {chunk.chunk_id for sample in run[:2] for chunk in sample.contexts}
-    lines = [line for line in chunks.read_text().splitlines(True) if json.loads(line)["chunk_id"] not in gone]
+    lines = [
+        line
+        for line in chunks.read_text().splitlines(True)
+        if json.loads(line)["chunk_id"] not in gone
+    ]
     rest = tmp_path / "rest.jsonl"
     rest.write_text("".join(lines))
     found = groundset.align(run, chunks=rest, out=tmp_path / "new", quiet=True)
@@ -90,7 +103,11 @@ def test_a_set_that_was_carried_over_goes_on(
     with pytest.raises(RunError, match="was made of other documents"):
         opened.run(chunks=chunks, out=tmp_path / "new")
     whole = opened.run(chunks=rest, out=tmp_path / "new")
-    assert (whole.status, len(whole), whole.record["models"]["lm"]["name"]) == ("complete", 6, "scripted")
+    assert (whole.status, len(whole), whole.record["models"]["lm"]["name"]) == (
+        "complete",
+        6,
+        "scripted",
+    )
     assert whole.samples[: len(found)] == found.samples
     assert len({sample.question for sample in whole}) == 6
     with pytest.raises(RunError, match="has --seed 0, not 1"):
@@ -120,7 +137,9 @@ def test_too_few_chunks_end_with_status_3(
     assert f"Next: groundset review {out}" in printed
 
 
-def test_a_model_that_fails_keeps_what_was_finished(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_a_model_that_fails_keeps_what_was_finished(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     before = opened.script.answers["judge"]
     opened.script.answers["judge"] = lambda prompt: 1 / 0
     with pytest.raises(GroundsetError, match=r"the language model failed .*division by zero"):
@@ -150,37 +169,75 @@ def test_a_run_goes_on_with_the_same_options_only(
     assert "begin another one, in another --out" in str(error.value)
 
 
-def test_a_run_goes_on_with_the_same_documents_only(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_a_run_goes_on_with_the_same_documents_only(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     opened.run(chunks=chunks, out=tmp_path / "run")
     chunks.write_text(chunks.read_text().replace("Arden", "Ardens"))
-    with pytest.raises(RunError, match=r"was made of other documents; .*; `groundset export` joins several"):
+    with pytest.raises(
+        RunError, match=r"was made of other documents; .*; `groundset export` joins several"
+    ):
         opened.run(chunks=chunks, out=tmp_path / "run", size=9)
 
 
 def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
-    opened: Opened, chunks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    opened: Opened,
+    chunks: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     documents = (write_documents(tmp_path / "docs", 1), tmp_path / "picture.png")
     (tmp_path / "own.txt").write_text("Who built Arden?\nhello\nWho built Birk?\n")
-    faq = "".join(f"## How does one open the gate of {name}?\n\n{'It has a chain. ' * 9}\n\n" for name in PLACES[:4])
+    faq = "".join(
+        f"## How does one open the gate of {name}?\n\n{'It has a chain. ' * 9}\n\n"
+        for name in PLACES[:4]
+    )
     (tmp_path / "faq.md").write_text(faq)
-    given = {"lm": "openai/m@http://127.0.0.1:9/v1", "size": 10, "price": "1,2", "quiet": True, "dry_run": True}
+    given = {
+        "lm": "openai/m@http://127.0.0.1:9/v1",
+        "size": 10,
+        "price": "1,2",
+        "quiet": True,
+        "dry_run": True,
+    }
     monkeypatch.setattr("groundset.run.forecast.open_embedder", lambda spec: opened.encoder)
     before = sorted(tmp_path.rglob("*"))
-    assert command(CommandOptions.parse({**given, "documents": documents, "embedder": "nowhere"})) == 0
+    assert (
+        command(CommandOptions.parse({**given, "documents": documents, "embedder": "nowhere"})) == 0
+    )
     first = capsys.readouterr().out
-    assert command(CommandOptions.parse({**given, "chunks": chunks, "embedder": str(tmp_path)})) == 0
+    assert (
+        command(CommandOptions.parse({**given, "chunks": chunks, "embedder": str(tmp_path)})) == 0
+    )
     second = capsys.readouterr().out
     for own in ({"guided": True}, {"questions": tmp_path / "own.txt", "size": None}):
         pages = (*documents, tmp_path / "faq.md")
-        assert command(CommandOptions.parse({**given, "documents": pages, "embedder": "nowhere", **own})) == 0
+        assert (
+            command(
+                CommandOptions.parse({**given, "documents": pages, "embedder": "nowhere", **own})
+            )
+            == 0
+        )
     third = capsys.readouterr().out
     for line, printed in (
         ("skipped picture.png: unsupported type .png\n1 document with 5 chunks, 1 skipped", first),
         ("not known without the embedder: groundset models pull nowhere.", first),
-        ("would use 20 of 20 chunks that it read.\nForms of question: simple 6 (20 chunks carry it)", second),
-        ("10 samples: about 38 calls, 33,000 prompt tokens and 3,000 generated ones, price 0.04; time: that", second),
+        (
+            (
+                "would use 20 of 20 chunks that it read.\nForms of question: simple 6 (20 chunks"
+                " carry it)"
+            ),
+            second,
+        ),
+        (
+            (
+                "10 samples: about 38 calls, 33,000 prompt tokens and 3,000 generated ones, price"
+                " 0.04; time: that"
+            ),
+            second,
+        ),
         ("documents state and answer 4 questions themselves, which are taken first.\n", third),
         ("about 2 chunks carry an easy English fact: expect about 6 of 10; a larger --lm", third),
         ("\n6 samples: about 9 calls, 4,182 prompt", third),
@@ -227,7 +284,10 @@ def test_a_saved_run_cannot_go_on(opened: Opened, chunks: Path, tmp_path: Path) 
         ({"guided": True, "critic_lm": "critic"}, "--critic-lm: heads judge for a guided model"),
         ({"guided": True, "panel": True}, "--panel: a guided model cannot"),
         ({"guided": True, "recipe": "multi"}, "--recipe multi: a guided model cannot"),
-        ({"guided": True, "mix": "reasoning=1"}, "there is only simple for a guided model; take a larger --lm"),
+        (
+            {"guided": True, "mix": "reasoning=1"},
+            "there is only simple for a guided model; take a larger --lm",
+        ),
         ({"documents": ("nowhere",)}, "no such file or folder: nowhere"),
         ({"chunks": None}, "no documents"),
         ({"compiled": "nowhere"}, "--compiled nowhere: there is no such folder or file"),
@@ -241,7 +301,9 @@ def test_wrong_options_are_one_line_and_write_nothing(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_with_other_files_is_left_alone(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_left_alone(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "home"
     out.mkdir()
     (out / "letter.txt").write_text("dear")
@@ -260,8 +322,12 @@ def test_heads_judge_where_they_are_asked_to(opened: Opened, chunks: Path, tmp_p
         opened.run(chunks=chunks, out=tmp_path / "other", critic="head")
 
 
-def test_a_model_judges_chunks_where_it_is_asked_to(opened: Opened, chunks: Path, tmp_path: Path) -> None:
-    run = opened.run(chunks=chunks, out=tmp_path / "run", chunk_critic="lm", size=50, mix="simple=1")
+def test_a_model_judges_chunks_where_it_is_asked_to(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
+    run = opened.run(
+        chunks=chunks, out=tmp_path / "run", chunk_critic="lm", size=50, mix="simple=1"
+    )
     (refused,) = [reject for reject in run.rejects if reject.step == "chunk"]
     assert refused.reason == "not self-contained: ok"
     assert "Irwell" in run.chunks[refused.chunk_id].text
@@ -277,7 +343,9 @@ def test_roundtrip_asks_about_every_chunk_and_keeps_what_the_judge_refuses(
     assert calder.chunk_id not in by_chunk or run.status == "complete"
 
 
-def test_pairs_are_chunks_that_are_alike_but_apart(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_pairs_are_chunks_that_are_alike_but_apart(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     run = opened.run(chunks=chunks, out=tmp_path / "run", recipe="multi", size=4)
     assert len(run) == 4
     places = {chunk_id: place for place, chunk_id in enumerate(run.chunks)}
@@ -291,26 +359,47 @@ def test_compiled_states_are_served(
 ) -> None:
     import dspy
 
-    from programs.step import STEPS
+    from groundset.programs.step import STEPS
 
     folder = tmp_path / "states"
     folder.mkdir()
     predictor = dspy.Predict(STEPS["judge"].signature.with_instructions("Judge like an owl."))
     predictor.demos = [dspy.Example(passage="p", question="q?", reason="r", answer="a", clear=True)]
     predictor.save(folder / "judge.json")
-    opened.script.answers[""] = opened.script.answers["judge"]  # the script knows steps by their instructions
+    opened.script.answers[""] = opened.script.answers[
+        "judge"
+    ]  # the script knows steps by their instructions
     shutil.copytree(tmp_path / "data" / "compiled" / "head", folder / "head")
-    run = opened.run(chunks=chunks, out=tmp_path / "run", compiled=str(folder), size=2, mix="simple=1", quiet=False)
+    run = opened.run(
+        chunks=chunks,
+        out=tmp_path / "run",
+        compiled=str(folder),
+        size=2,
+        mix="simple=1",
+        quiet=False,
+    )
     assert run.record["compiled"]["steps"] == ["judge"]
     told = ": judge, the head of chunk; not used: the head of judge (only with --critic head)\n"
     assert told in capsys.readouterr().err
-    assert any(str(request.system).startswith("Judge like an owl.") for _, request in opened.script.requests)
+    assert any(
+        str(request.system).startswith("Judge like an owl.")
+        for _, request in opened.script.requests
+    )
     with pytest.raises(RunError, match="--compiled"):
         opened.run(chunks=chunks, out=tmp_path / "run", compiled="none", size=3, mix="simple=1")
 
 
-def test_a_critic_judges_and_the_other_model_writes(opened: Opened, chunks: Path, tmp_path: Path) -> None:
-    run = opened.run(chunks=chunks, out=tmp_path / "run", critic_lm="critic", size=3, mix="simple=1", chunk_critic="lm")
+def test_a_critic_judges_and_the_other_model_writes(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
+    run = opened.run(
+        chunks=chunks,
+        out=tmp_path / "run",
+        critic_lm="critic",
+        size=3,
+        mix="simple=1",
+        chunk_critic="lm",
+    )
     assert run.record["models"]["critic_lm"]["name"] == "critic"
     assert not {"chunk", "judge"} & set(opened.script.steps())
     assert set(opened.critic.steps()) == {"chunk", "judge"}
@@ -319,37 +408,60 @@ def test_a_critic_judges_and_the_other_model_writes(opened: Opened, chunks: Path
 def test_styles_are_worded_as_the_options_say(opened: Opened, chunks: Path, tmp_path: Path) -> None:
     like = tmp_path / "queries.txt"
     like.write_text("mill year\nwho built it\n")
-    given: dict[str, Any] = {"personas": ("a miller's heir",), "like": str(like), "mix": "simple=1,persona=1,like=1"}
+    given: dict[str, Any] = {
+        "personas": ("a miller's heir",),
+        "like": str(like),
+        "mix": "simple=1,persona=1,like=1",
+    }
     opened.run(chunks=chunks, out=tmp_path / "run", size=3, **given)
-    prompts = "\n".join(str(request.messages) for name, request in opened.script.requests if name == "revise")
+    prompts = "\n".join(
+        str(request.messages) for name, request in opened.script.requests if name == "revise"
+    )
     assert "a miller's heir" in prompts
     assert "who built it" in prompts
 
 
-def test_profiled_asks_about_what_a_search_for_clues_finds(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_profiled_asks_about_what_a_search_for_clues_finds(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     profiles = tmp_path / "profiles.json"
     value = {"description": "in one word"}
-    profiles.write_text(json.dumps({"parameters": {"type": {"description": "the kind", "values": {"year": value}}}}))
+    profiles.write_text(
+        json.dumps({"parameters": {"type": {"description": "the kind", "values": {"year": value}}}})
+    )
     opened.script.answers["profiles"] = "type: year"
-    given: dict[str, Any] = {"recipe": "profiled", "profile_file": profiles, "min_length": 0, "merge": 1}
+    given: dict[str, Any] = {
+        "recipe": "profiled",
+        "profile_file": profiles,
+        "min_length": 0,
+        "merge": 1,
+    }
     run = opened.run(chunks=chunks, out=tmp_path / "run", size=1, **given)
     assert [sample.evolution for sample in run] == ["profiled"]
     assert run[0].metadata["profile"] == {"type": "year"}
     assert run[0].retrieval_gt[0][0] in run.chunks
 
 
-def test_a_wrong_tracking_address_is_refused_first(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_a_wrong_tracking_address_is_refused_first(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="--tracking"):
         opened.run(chunks=chunks, out=tmp_path / "run", track=True, tracking="")
     assert not opened.script.requests
 
 
-def test_a_corpus_without_a_run_is_begun_again(opened: Opened, chunks: Path, tmp_path: Path) -> None:
-    (tmp_path / "run" / "corpus").mkdir(parents=True)  # of a process that was killed before it began the run
+def test_a_corpus_without_a_run_is_begun_again(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "run" / "corpus").mkdir(
+        parents=True
+    )  # of a process that was killed before it began the run
     assert len(opened.run(chunks=chunks, out=tmp_path / "run", size=1)) == 1
 
 
-def test_a_run_is_read_as_a_sequence_and_a_table(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_a_run_is_read_as_a_sequence_and_a_table(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     run = opened.run(chunks=chunks, out=tmp_path / "run")
     assert run[0] == run.samples[0]
     assert run[1:3] == run.samples[1:3]
@@ -362,9 +474,13 @@ def test_a_run_is_read_as_a_sequence_and_a_table(opened: Opened, chunks: Path, t
     assert isinstance(open_run(str(run.folder)), Run)
 
 
-def test_attempts_are_traced_and_the_run_is_the_same(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_attempts_are_traced_and_the_run_is_the_same(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     plain = opened.run(chunks=chunks, out=tmp_path / "plain")
-    made = opened.run(chunks=chunks, out=tmp_path / "run", workers=2, trace=True, tracking=str(tmp_path / "store"))
+    made = opened.run(
+        chunks=chunks, out=tmp_path / "run", workers=2, trace=True, tracking=str(tmp_path / "store")
+    )
     assert {each.question for each in made} == {each.question for each in plain}
     client = mlflow.MlflowClient(f"sqlite:///{tmp_path}/store/mlflow.db")
     experiment = client.get_experiment_by_name("groundset-generate").experiment_id
@@ -378,5 +494,9 @@ def test_attempts_are_traced_and_the_run_is_the_same(opened: Opened, chunks: Pat
         (asked,) = [span for span in spans.values() if span.name in ("ask", "combine")]
         assert spans[spans[asked.parent_id].parent_id].inputs["chunks"] == list(attempt.chunks)
         (call,) = [span for span in spans.values() if span.parent_id == asked.span_id]
-        assert (call.name, call.span_type, call.inputs["messages"][0]["role"]) == ("local/a", "CHAT_MODEL", "system")
+        assert (call.name, call.span_type, call.inputs["messages"][0]["role"]) == (
+            "local/a",
+            "CHAT_MODEL",
+            "system",
+        )
         assert asked.start_time_ns <= call.start_time_ns <= call.end_time_ns <= asked.end_time_ns

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from scripted_run import Opened
 
+from groundset.programs.errors import InputError, RunError
 from groundset.run.given import read_questions
-from programs.errors import InputError, RunError
 
 _PLACES = ("Gower", "GOWER", "Nowhere", "Calder", "Arden")
 GOWER, AGAIN, NOWHERE, CALDER, ARDEN = map("When was the mill of {} built?".format, _PLACES)
@@ -16,23 +16,40 @@ GOWER, AGAIN, NOWHERE, CALDER, ARDEN = map("When was the mill of {} built?".form
 def judge(prompt: str) -> str:
     """Read a passage: Nowhere is in none, and what is asked about Calder is not clear."""
     passage, _, question = prompt.rpartition("Question:")
-    place = next((name for name in ("Gower", "Calder", "Arden") if name in question and name in passage), "")
-    answer = passage.partition(f"The mill of {place} was built in ")[2][:4] if place else "not stated"
+    place = next(
+        (name for name in ("Gower", "Calder", "Arden") if name in question and name in passage), ""
+    )
+    answer = (
+        passage.partition(f"The mill of {place} was built in ")[2][:4] if place else "not stated"
+    )
     clear, good = ("no" if "Calder" in question else "yes"), ("yes" if place else "no")
-    return f"Reason: as said\nAnswer: {answer}\nIndependent: yes\nClear: {clear}\nAnswerable: {good}\nConfidence: 90"
+    return (
+        f"Reason: as said\nAnswer: {answer}\nIndependent: yes\nClear: {clear}\nAnswerable:"
+        f" {good}\nConfidence: 90"
+    )
 
 
-def test_questions_get_answers_and_a_stopped_run_goes_on(opened: Opened, chunks: Path, tmp_path: Path) -> None:
+def test_questions_get_answers_and_a_stopped_run_goes_on(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
     opened.script.answers["judge"] = judge
     file, out = tmp_path / "questions.txt", tmp_path / "run"
     file.write_text("\n".join((GOWER, "hello", AGAIN, NOWHERE, CALDER, ARDEN, "hello!")) + "\n\n")
     given: dict[str, Any] = {"chunks": chunks, "questions": file}
     whole = opened.run(**given, out=tmp_path / "whole", size=None)
     assert (whole.status, whole.record["configuration"]["recipe"]) == ("complete", "given")
-    assert [(each.question, each.metadata["weight"]) for each in whole] == [(GOWER, 2), (NOWHERE, 1), (ARDEN, 1)]
+    assert [(each.question, each.metadata["weight"]) for each in whole] == [
+        (GOWER, 2),
+        (NOWHERE, 1),
+        (ARDEN, 1),
+    ]
     first, nowhere, _ = whole
     assert (first.retrieval_gt, first.answer) == (((first.contexts[0].chunk_id,),), "1742")
-    assert (nowhere.evolution, nowhere.retrieval_gt, len(nowhere.contexts)) == ("unanswerable", (), 5)
+    assert (nowhere.evolution, nowhere.retrieval_gt, len(nowhere.contexts)) == (
+        "unanswerable",
+        (),
+        5,
+    )
     told = [(reject.step, reject.question, bool(reject.chunk_id)) for reject in whole.rejects]
     assert told == [("question", "hello", False), ("judge", CALDER, True)]
     assert len(opened.run(**given, out=out, size=1)) == 1

@@ -14,17 +14,32 @@ from scripted import ScriptedEngine, scripted_lm
 
 import groundset
 from groundset.models import open as opening
+from groundset.programs.errors import InputError
 from groundset.run.judging import JudgeOptions, judge
-from programs.errors import InputError
 
 ROWS = [
-    {"id": 1, "question": "When does the ferry leave Tollvik?", "passage": "The ferry leaves Tollvik at nine.",
-     "answer": "at nine", "tags": ["a", {"b": None}]},
-    {"question": "What does it say?", "contexts": [{"text": "Clocks are *small*.", "title": "Clocks"},
-                                                   {"text": "🛶\u2028 “x”"}], "answer": "x", "id": "y"},
-]  # fmt: skip
-GOOD = "Reason: it is fine\nAnswer: at nine\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
-BAD = "Reason: it points at a text\nAnswer: not stated\nIndependent: no\nClear: yes\nAnswerable: no\nConfidence: 20"
+    {
+        "id": 1,
+        "question": "When does the ferry leave Tollvik?",
+        "passage": "The ferry leaves Tollvik at nine.",
+        "answer": "at nine",
+        "tags": ["a", {"b": None}],
+    },
+    {
+        "question": "What does it say?",
+        "contexts": [{"text": "Clocks are *small*.", "title": "Clocks"}, {"text": "🛶\u2028 “x”"}],
+        "answer": "x",
+        "id": "y",
+    },
+]
+GOOD = (
+    "Reason: it is fine\nAnswer: at nine\nIndependent: yes\nClear: yes\nAnswerable:"
+    " yes\nConfidence: 90"
+)
+BAD = (
+    "Reason: it points at a text\nAnswer: not stated\nIndependent: no\nClear: yes\nAnswerable:"
+    " no\nConfidence: 20"
+)
 Scripted = Callable[[dict[str, Any]], ScriptedEngine]
 
 
@@ -53,18 +68,29 @@ def run_command(kind: str, file: Path, out: Path, **options: Any) -> list[dict[s
 def test_a_language_model_judges_the_rows_of_a_file(
     scripted: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    engine = scripted({"judge": lambda prompt: GOOD if "ferry" in prompt.rpartition("Passage:")[2] else BAD})
+    engine = scripted(
+        {"judge": lambda prompt: GOOD if "ferry" in prompt.rpartition("Passage:")[2] else BAD}
+    )
     file = write(tmp_path / "in.jsonl", ROWS)
-    first, second = run_command("questions", file, tmp_path / "out.jsonl", critic_lm="any/tiny", workers=2)
+    first, second = run_command(
+        "questions", file, tmp_path / "out.jsonl", critic_lm="any/tiny", workers=2
+    )
     assert first == {
-        **ROWS[0], "probability": 0.9, "verdict": "good", "reason": "it is fine",
+        **ROWS[0],
+        "probability": 0.9,
+        "verdict": "good",
+        "reason": "it is fine",
         "criteria": {"independent": True, "clear": True, "answerable": True},
-    }  # fmt: skip
+    }
     assert (second["verdict"], second["probability"]) == ("bad", 0.2)
     assert second["reason"] == "not independent: it points at a text"
     assert list(second) == [*ROWS[1], "probability", "verdict", "reason", "criteria"]
-    prompts = ["".join(part.text for part in request.messages[-1].parts) for _, request in engine.requests]
-    assert any("[1] Clocks\nClocks are small." in prompt for prompt in prompts), "contexts are one passage"
+    prompts = [
+        "".join(part.text for part in request.messages[-1].parts) for _, request in engine.requests
+    ]
+    assert any("[1] Clocks\nClocks are small." in prompt for prompt in prompts), (
+        "contexts are one passage"
+    )
     assert capsys.readouterr().out == "Judged 2 questions: 1 good, 1 bad.\n"
 
 
@@ -78,13 +104,22 @@ def test_what_cannot_be_read_is_no_verdict(scripted: Scripted, written: str) -> 
 
 def test_an_error_loses_no_finished_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "cache"))
-    rows = [{"question": f"When does ferry {n} leave Tollvik?", "passage": "At nine."} for n in range(4)]
+    rows = [
+        {"question": f"When does ferry {n} leave Tollvik?", "passage": "At nine."} for n in range(4)
+    ]
     file = write(tmp_path / "in.jsonl", rows)
     with pytest.raises(InputError, match="does not answer"):
-        run_command("questions", file, tmp_path / "out", critic_lm="openai/none@http://127.0.0.1:9/v1")
+        run_command(
+            "questions", file, tmp_path / "out", critic_lm="openai/none@http://127.0.0.1:9/v1"
+        )
     with serving(GOOD) as server:
-        server.answer = lambda body: GOOD if len(server.bodies) < 3 else (401, {"error": {"message": "no"}})
-        for out, message, asked in ((tmp_path / "out", "needs an API key", 3), (Path("/dev/full"), "No space left", 5)):
+        server.answer = lambda body: (
+            GOOD if len(server.bodies) < 3 else (401, {"error": {"message": "no"}})
+        )
+        for out, message, asked in (
+            (tmp_path / "out", "needs an API key", 3),
+            (Path("/dev/full"), "No space left", 5),
+        ):
             with pytest.raises(InputError, match=message):
                 run_command("questions", file, out, critic_lm=server.spec)
             assert len(server.bodies) == asked
@@ -96,12 +131,18 @@ def test_an_error_loses_no_finished_call(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.model
 def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
-    (row,) = groundset.judge("questions", [{**ROWS[0], "question": "What does it say about it?"}], quiet=True)
+    (row,) = groundset.judge(
+        "questions", [{**ROWS[0], "question": "What does it say about it?"}], quiet=True
+    )
     assert row["verdict"] == "bad"
     assert 0 <= row["probability"] < 0.5
     assert row["reason"].startswith("not ")
     chunks = [
-        {"text": "The ferry leaves Tollvik at nine and reaches Osthavn at ten. It carries 40 cars."},
+        {
+            "text": (
+                "The ferry leaves Tollvik at nine and reaches Osthavn at ten. It carries 40 cars."
+            )
+        },
         {"text": "x"},
     ]
     judged = run_command("chunks", write(tmp_path / "c.jsonl", chunks), tmp_path / "o.jsonl")
@@ -113,14 +154,31 @@ def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
     ("kind", "rows", "options", "message"),
     [
         ("recipes", ROWS, {}, "kind recipes: choose chunks or questions"),
-        ("chunks", [{"text": "a"}, {"txt": "b"}], {}, r"rows\[1\]: `text` is missing, empty or not a text"),
+        (
+            "chunks",
+            [{"text": "a"}, {"txt": "b"}],
+            {},
+            r"rows\[1\]: `text` is missing, empty or not a text",
+        ),
         ("questions", [{"question": "a?"}], {}, r"rows\[0\]: `passage` is missing"),
-        ("questions", [{"question": "a?", "contexts": [{"text": 3}]}], {}, r"rows\[0\]: `passage` is missing"),
+        (
+            "questions",
+            [{"question": "a?", "contexts": [{"text": 3}]}],
+            {},
+            r"rows\[0\]: `passage` is missing",
+        ),
         ("questions", [{"question": " ", "passage": "b"}], {}, r"rows\[0\]: `question` is missing"),
-        ("questions", [{"question": "a?" * 600_000, "passage": "b"}], {}, "`question` is longer than 1,000,000"),
+        (
+            "questions",
+            [{"question": "a?" * 600_000, "passage": "b"}],
+            {},
+            "`question` is longer than 1,000,000",
+        ),
     ],
 )
-def test_wrong_rows_and_options(kind: Any, rows: Any, options: dict[str, Any], message: str) -> None:
+def test_wrong_rows_and_options(
+    kind: Any, rows: Any, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         groundset.judge(kind, rows, **options)
 

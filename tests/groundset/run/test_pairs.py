@@ -4,20 +4,44 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from groundset.programs.types import Chunk, Hit
 from groundset.run.plan import Pairs
-from programs.types import Chunk, Hit
 
 FILLER = (
-    "The water of the valley is led through a channel of stone and over a wheel that turns the stones of the house. "
+    "The water of the valley is led through a channel of stone and over a wheel that turns the"
+    " stones of the house. "
 )
 TEXTS = {
-    "a": FILLER + "It was built by Ada Rowan, who had learned the trade in the north and came back with two sons.",
-    "b": FILLER
-    + "A flood in the spring took the bank away, and the channel was dug again a little higher up the hill.",
-    "c": FILLER + "In the year of the drought it stood still, and flour had to be fetched from the town on the plain.",
-    "d": FILLER + "The school was paid for by Ada Rowan in her will, with a room for the teacher and a stove of iron.",
-    "e": FILLER + "Oats and barley were ground in turn, and each farmer brought his own sacks on the day that was his.",
-    "copy": FILLER + "It was built by Ada Rowan, who had learned the trade in the north and came back with two sons!",
+    "a": (
+        FILLER
+        + "It was built by Ada Rowan, who had learned the trade in the north and came back with two"
+        " sons."
+    ),
+    "b": (
+        FILLER
+        + "A flood in the spring took the bank away, and the channel was dug again a little higher"
+        " up the hill."
+    ),
+    "c": (
+        FILLER
+        + "In the year of the drought it stood still, and flour had to be fetched from the town on"
+        " the plain."
+    ),
+    "d": (
+        FILLER
+        + "The school was paid for by Ada Rowan in her will, with a room for the teacher and a"
+        " stove of iron."
+    ),
+    "e": (
+        FILLER
+        + "Oats and barley were ground in turn, and each farmer brought his own sacks on the day"
+        " that was his."
+    ),
+    "copy": (
+        FILLER
+        + "It was built by Ada Rowan, who had learned the trade in the north and came back with two"
+        " sons!"
+    ),
     "title": "The mills of the valley",
 }
 DOCUMENTS = {"a": "1", "b": "1", "c": "1", "d": "2", "e": "2", "copy": "3", "title": "3"}
@@ -42,7 +66,11 @@ def pairs() -> Callable[..., Pairs]:
     }
 
     def nearest(chunk_id: str, limit: int) -> list[Hit]:
-        return [Hit(name, "", "", similarity) for name, similarity in SIMILAR.items() if name != chunk_id][:limit]
+        return [
+            Hit(name, "", "", similarity)
+            for name, similarity in SIMILAR.items()
+            if name != chunk_id
+        ][:limit]
 
     return lambda **options: Pairs(chunks, nearest, **options)
 

@@ -6,26 +6,40 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from groundset.programs.types import Chunk, Reject, Retrieval, Sample
 from groundset.run.plan import Plan, Task, quotas
 from groundset.run.store import Attempt, Result
-from programs.types import Chunk, Reject, Retrieval, Sample
 
 TEXT = "If it rains, mill {} stands still. It has two wheels. It was built long ago."
 PASSAGES = {f"c{n}": TEXT.format(n) for n in range(12)}
 MIX = {"simple": 0.5, "reasoning": 0.25, "conditional": 0.25}
 
 
-def finished(task: Task, evolution: str | None, plan: Plan, *, exhausted: bool = False, step: str = "judge") -> Attempt:
+def finished(
+    task: Task, evolution: str | None, plan: Plan, *, exhausted: bool = False, step: str = "judge"
+) -> Attempt:
     """The attempt of a task, with a good question of a form or a refused one."""
     if evolution is None:
-        reject = Reject(step=step, reason="no", question=f"refused {task.number}?", chunk_id=task.chunks[0])
+        reject = Reject(
+            step=step, reason="no", question=f"refused {task.number}?", chunk_id=task.chunks[0]
+        )
         result = Result(rejects=(reject,), exhausted=exhausted)
         return Attempt(task.number, task.chunks, task.wanted, "refused", result)
-    contexts = tuple(Chunk(chunk_id=c, doc_id="d", path="d", title="", start=0, end=1, text="x") for c in task.chunks)
+    contexts = tuple(
+        Chunk(chunk_id=c, doc_id="d", path="d", title="", start=0, end=1, text="x")
+        for c in task.chunks
+    )
     found = Retrieval(rank=1, retrieved_id="c0", retrieved_content="x", score=1)
-    given = {"language": "en", "contexts": contexts, "retrieval_gt": ((task.chunks[0],),), "retrieval": found}
+    given = {
+        "language": "en",
+        "contexts": contexts,
+        "retrieval_gt": ((task.chunks[0],),),
+        "retrieval": found,
+    }
     given["metadata"] = {"kind": task.kinds[0]} if task.kinds else {}
-    sample = Sample(id=f"s{task.number}", question=f"q {task.number}?", answer="a", evolution=evolution, **given)
+    sample = Sample(
+        id=f"s{task.number}", question=f"q {task.number}?", answer="a", evolution=evolution, **given
+    )
     state = plan.state_of(evolution, beyond=task.beyond)
     return Attempt(task.number, task.chunks, task.wanted, state, Result(sample=sample))
 
@@ -44,7 +58,9 @@ def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing() -> None:
     attempts = run(plan, lambda task: task.wanted[0])
     assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
     assert len(attempts) == 8
-    assert len({attempt.chunks for attempt in attempts}) == 8  # a chunk is asked again only after all others
+    assert (
+        len({attempt.chunks for attempt in attempts}) == 8
+    )  # a chunk is asked again only after all others
 
 
 def test_the_writer_may_take_another_wanted_form() -> None:
@@ -57,7 +73,9 @@ def test_what_documents_do_not_yield_is_made_simple_in_later_rounds() -> None:
     plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
     attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
     assert plan.accepted == {"simple": 8}
-    assert [attempt for attempt in attempts if attempt.state == "accepted"][-1].number > len(PASSAGES)
+    assert [attempt for attempt in attempts if attempt.state == "accepted"][-1].number > len(
+        PASSAGES
+    )
 
 
 def test_a_form_that_is_hardly_ever_made_is_given_up_for_simple() -> None:
@@ -112,7 +130,11 @@ def test_a_chunk_in_flight_is_not_asked_again() -> None:
 def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:
     pairs = {"c0": [("c1",)], "c1": []}
     plan = Plan(
-        {"c0": "x", "c1": "x"}, size=9, mix={"simple": 2, "multi_context": 1}, rounds=5, partners=pairs.__getitem__
+        {"c0": "x", "c1": "x"},
+        size=9,
+        mix={"simple": 2, "multi_context": 1},
+        rounds=5,
+        partners=pairs.__getitem__,
     )
     attempts = []
     while (task := plan.next()) is not None:
@@ -122,7 +144,13 @@ def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:
 
 
 def test_a_refused_chunk_is_not_used_at_all() -> None:
-    plan = Plan({"c0": "x"}, size=2, mix={"simple": 1, "multi_context": 1}, rounds=5, partners=lambda _: [("c9",)])
+    plan = Plan(
+        {"c0": "x"},
+        size=2,
+        mix={"simple": 1, "multi_context": 1},
+        rounds=5,
+        partners=lambda _: [("c9",)],
+    )
     task = plan.next()
     assert task is not None
     plan.record(finished(task, None, plan, exhausted=True, step="chunk"))
@@ -131,7 +159,13 @@ def test_a_refused_chunk_is_not_used_at_all() -> None:
 
 def test_pairs_are_asked_about_once() -> None:
     partners = {"c0": [("c1",), ("c2",)], "c1": [("c0",)], "c2": []}
-    plan = Plan(dict.fromkeys(partners, "x"), size=9, mix={"multi_context": 1}, rounds=5, partners=partners.__getitem__)
+    plan = Plan(
+        dict.fromkeys(partners, "x"),
+        size=9,
+        mix={"multi_context": 1},
+        rounds=5,
+        partners=partners.__getitem__,
+    )
     made = [attempt.chunks for attempt in run(plan, lambda task: None)]
     assert made == [("c0", "c1"), ("c0", "c2")]
 
@@ -154,9 +188,13 @@ def test_surplus_is_used_when_the_run_grows() -> None:
 
 
 def test_kinds_are_wanted_by_weight() -> None:
-    plan = Plan(PASSAGES, size=9, mix={"simple": 1}, kinds={"fact": 2, "why": 1, "list": 0}, rounds=1)
+    plan = Plan(
+        PASSAGES, size=9, mix={"simple": 1}, kinds={"fact": 2, "why": 1, "list": 0}, rounds=1
+    )
     attempts = run(plan, lambda task: "simple")
-    kinds = Counter(attempt.result.sample.metadata["kind"] for attempt in attempts if attempt.result.sample)
+    kinds = Counter(
+        attempt.result.sample.metadata["kind"] for attempt in attempts if attempt.result.sample
+    )
     assert kinds == {"fact": 6, "why": 3}
 
 
@@ -192,8 +230,15 @@ def test_a_plan_goes_on_where_another_one_was_killed(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("size", "weights", "shares"),
-    [(20, (50, 25, 25), (10, 5, 5)), (7, (1, 1, 1), (3, 2, 2)), (1, (1, 3), (0, 1)), (2, (0, 1), (0, 2))],
+    [
+        (20, (50, 25, 25), (10, 5, 5)),
+        (7, (1, 1, 1), (3, 2, 2)),
+        (1, (1, 3), (0, 1)),
+        (2, (0, 1), (0, 2)),
+    ],
 )
-def test_quotas_have_the_largest_remainders(size: int, weights: Sequence[float], shares: Sequence[int]) -> None:
+def test_quotas_have_the_largest_remainders(
+    size: int, weights: Sequence[float], shares: Sequence[int]
+) -> None:
     mix = {str(n): weight for n, weight in enumerate(weights)}
     assert tuple(quotas(size, mix).values()) == shares

@@ -7,16 +7,22 @@ import numpy as np
 import pytest
 from run_parts import CHUNKS, DOCUMENT, sample
 
+from groundset.programs.errors import InputError
+from groundset.programs.types import Reject
 from groundset.run.run import Run, ShowOptions, open_run, save_run, show
-from programs.errors import InputError
-from programs.types import Reject
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     hostile = sample(2).model_copy(update={"question": "[red]What?\x1b[2J"})
     rejects = [
-        Reject(step="judge", reason="not clear: two things", question="What and why?", chunk_id="c1", probability=0.2),
+        Reject(
+            step="judge",
+            reason="not clear: two things",
+            question="What and why?",
+            chunk_id="c1",
+            probability=0.2,
+        ),
         Reject(step="chunk", reason="not content", chunk_id="c0"),
     ]
     return save_run(
@@ -35,7 +41,9 @@ def shown(run: Run, capsys: pytest.CaptureFixture[str], **options: object) -> st
     return capsys.readouterr().out
 
 
-def test_samples_are_shown_with_their_passages(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_samples_are_shown_with_their_passages(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = shown(run, capsys, trail=True)
     assert "When was weir 1 built?" in text
     assert "The weir of Ebbing was built in 1820." in text
@@ -46,7 +54,9 @@ def test_samples_are_shown_with_their_passages(run: Run, capsys: pytest.CaptureF
     assert "weir 1" not in shown(run, capsys, id="s002")
 
 
-def test_rejects_are_shown_with_the_passage_of_their_chunk(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_are_shown_with_the_passage_of_their_chunk(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = shown(run, capsys, rejects=True)
     assert "judge  not clear: two things (0.20 of at least 0.50)" in text
     assert "The mill beside it grinds oats." in text
@@ -55,11 +65,15 @@ def test_rejects_are_shown_with_the_passage_of_their_chunk(run: Run, capsys: pyt
     assert "not clear" not in shown(run, capsys, rejects=True, step=("chunk",)).partition("Kept")[0]
 
 
-def test_a_file_that_was_changed_by_hand_is_named(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_was_changed_by_hand_is_named(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = run.folder / "samples.jsonl"
     file.write_text(file.read_text().partition("\n")[2])
     assert len(open_run(run.folder)) == 2
-    assert capsys.readouterr().err.startswith(f"{file} was changed by hand, which has no effect: refuse samples with")
+    assert capsys.readouterr().err.startswith(
+        f"{file} was changed by hand, which has no effect: refuse samples with"
+    )
 
 
 def test_json_is_for_programs(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +96,10 @@ def test_json_is_for_programs(run: Run, capsys: pytest.CaptureFixture[str]) -> N
         ({"id": "x"}, "--id x: no sample"),
         ({"id": "s", "rejects": True}, "--id: not together with --rejects"),
         ({"step": ("judge",)}, "--step: only with --rejects"),
-        ({"step": ("ask",), "rejects": True}, "--step ask: it refused nothing; steps that did: chunk, judge"),
+        (
+            {"step": ("ask",), "rejects": True},
+            "--step ask: it refused nothing; steps that did: chunk, judge",
+        ),
     ],
 )
 def test_wrong_options_are_one_line(run: Run, options: dict[str, object], message: str) -> None:

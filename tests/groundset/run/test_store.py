@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from run_parts import CHUNKS, response, sample
 
+from groundset.programs.errors import InputError, RunError
+from groundset.programs.types import Reject
 from groundset.run.store import Attempt, Result, Review, Store
-from programs.errors import InputError, RunError
-from programs.types import Reject
 
 
 @pytest.fixture
@@ -19,11 +19,22 @@ def folder(tmp_path: Path) -> Path:
     with Store.create(run, {"asked": 3}) as store:
         store.put("k", response("text"))
         store.add_attempt(
-            Attempt(1, ("c0",), ("simple",), "accepted", Result(sample=sample(1)), np.ones(3, np.float32))
+            Attempt(
+                1,
+                ("c0",),
+                ("simple",),
+                "accepted",
+                Result(sample=sample(1)),
+                np.ones(3, np.float32),
+            )
         )
         reject = Reject(step="judge", reason="not clear", question="What?", chunk_id="c1")
-        store.add_attempt(Attempt(2, ("c1",), ("simple",), "refused", Result(rejects=(reject,), exhausted=True)))
-        store.add_attempt(Attempt(3, ("c1",), ("simple",), "surplus", Result(sample=sample(3, chunks=CHUNKS[1:]))))
+        store.add_attempt(
+            Attempt(2, ("c1",), ("simple",), "refused", Result(rejects=(reject,), exhausted=True))
+        )
+        store.add_attempt(
+            Attempt(3, ("c1",), ("simple",), "surplus", Result(sample=sample(3, chunks=CHUNKS[1:])))
+        )
     return run
 
 
@@ -33,15 +44,23 @@ def test_what_was_kept_is_read_again(folder: Path) -> None:
         assert store.get("other") is None
         assert store.meta("asked") == 3
         assert store.usage() == {
-            "calls": 1, "prompt_tokens": 10, "cached_tokens": 4, "generated_tokens": 2, "seconds": 0.5,
-        }  # fmt: skip
+            "calls": 1,
+            "prompt_tokens": 10,
+            "cached_tokens": 4,
+            "generated_tokens": 2,
+            "seconds": 0.5,
+        }
         first, second, third = store.attempts()
         assert first.result.sample == sample(1)
         assert first.vector is not None
         assert first.vector.tolist() == [1, 1, 1]
         assert second.result.exhausted
         store.promote([third.number])
-        assert [attempt.state for attempt in store.attempts()] == ["accepted", "refused", "accepted"]
+        assert [attempt.state for attempt in store.attempts()] == [
+            "accepted",
+            "refused",
+            "accepted",
+        ]
 
 
 def test_a_transaction_is_kept_whole_or_not(folder: Path) -> None:
@@ -54,7 +73,9 @@ def test_a_transaction_is_kept_whole_or_not(folder: Path) -> None:
 
 def test_reviews_can_be_added_while_a_process_works_on_the_run(folder: Path) -> None:
     with Store.open(folder) as driver:
-        given = Review(sample_id="s001", reviewer="Ada", verdict="refused", reasons=("vague",), note="why?")
+        given = Review(
+            sample_id="s001", reviewer="Ada", verdict="refused", reasons=("vague",), note="why?"
+        )
         with Store(folder / "run.sqlite") as reviewer:
             reviewer.add_review(given)
         (review,) = driver.reviews()
@@ -102,9 +123,15 @@ def run_sql(*statements: str) -> object:
         (lambda file: file.write_bytes(file.read_bytes()[:5000]), "is damaged"),
         (lambda file: file.write_bytes(b"no database at all" * 100), "is damaged"),
         (damage_a_page, "is damaged"),
-        (run_sql("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM calls; END"), "other tables"),
+        (
+            run_sql("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM calls; END"),
+            "other tables",
+        ),
         (run_sql("DROP TABLE calls", "CREATE VIEW calls AS SELECT 1"), "other tables"),
-        (run_sql("UPDATE attempts SET result = '{}' WHERE number = 1"), "a stored value is invalid"),
+        (
+            run_sql("UPDATE attempts SET result = '{}' WHERE number = 1"),
+            "a stored value is invalid",
+        ),
         (run_sql("UPDATE attempts SET result = '[' WHERE number = 1"), "a stored value is invalid"),
         (run_sql("UPDATE attempts SET state = 'won'"), "a stored value is invalid"),
         (run_sql("UPDATE attempts SET vector = x'00'"), "a stored value is invalid"),
@@ -114,7 +141,9 @@ def run_sql(*statements: str) -> object:
         (run_sql("PRAGMA application_id = 1"), "was not made by groundset"),
     ],
 )
-def test_a_damaged_or_foreign_file_is_refused_in_one_line(folder: Path, change: object, message: str) -> None:
+def test_a_damaged_or_foreign_file_is_refused_in_one_line(
+    folder: Path, change: object, message: str
+) -> None:
     change(folder / "run.sqlite")  # type: ignore[operator]
     with pytest.raises(InputError, match=message) as error, Store.open(folder) as store:
         store.attempts()

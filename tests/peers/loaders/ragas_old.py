@@ -1,4 +1,6 @@
-"""Load a testset with Ragas 0.1: as rows of its test set, and as the dataset that its `evaluate` checks first."""
+"""Load a testset with Ragas 0.1: as rows of its test set, and as the dataset that its `evaluate`
+checks first.
+"""
 
 import json
 import sys
@@ -14,4 +16,6 @@ rows = [json.loads(line) for line in file.open()]
 testset = TestDataset([DataRow(**row) for row in rows])
 dataset = Dataset.from_json(str(file))
 validate_column_dtypes(dataset)
-Path(sys.argv[2]).write_text(json.dumps({"dataset": dataset.to_list(), "testset": testset.to_dataset().to_list()}))
+Path(sys.argv[2]).write_text(
+    json.dumps({"dataset": dataset.to_list(), "testset": testset.to_dataset().to_list()})
+)

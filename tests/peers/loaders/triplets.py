@@ -1,4 +1,4 @@
-"""Train a small model of words on triplets for one epoch with the trainer of sentence-transformers."""
+"""Train a small model of words on triplets for an epoch with sentence-transformers."""
 
 import json
 import math
@@ -6,7 +6,11 @@ import sys
 from pathlib import Path
 
 from datasets import load_dataset
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers import (
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
 from sentence_transformers.losses import MultipleNegativesRankingLoss
 from sentence_transformers.models import StaticEmbedding
 from tokenizers import Tokenizer
@@ -16,14 +20,19 @@ from tokenizers.pre_tokenizers import Whitespace
 files = {file.stem: str(file) for file in Path(sys.argv[1]).glob("*.jsonl")}
 splits = load_dataset("json", data_files=files)
 words = {word for row in splits["train"] for text in row.values() for word in text.split()}
-tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(["?", *sorted(words)])}, unk_token="?"))
+tokenizer = Tokenizer(
+    WordLevel({word: number for number, word in enumerate(["?", *sorted(words)])}, unk_token="?")
+)
 tokenizer.pre_tokenizer = Whitespace()
 model = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=8)], device="cpu")
 arguments = SentenceTransformerTrainingArguments(
     "model", num_train_epochs=1, report_to=[], save_strategy="no", use_cpu=True, disable_tqdm=True
 )
 trained = SentenceTransformerTrainer(
-    model=model, args=arguments, train_dataset=splits["train"], loss=MultipleNegativesRankingLoss(model)
+    model=model,
+    args=arguments,
+    train_dataset=splits["train"],
+    loss=MultipleNegativesRankingLoss(model),
 ).train()
 read = {
     "splits": {name: table.to_list() for name, table in splits.items()},

@@ -8,7 +8,10 @@ from foreign_files import archive, docx
 from groundset.corpus.parsing import Parsed, UnparsableError, parse
 
 MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
-PROSE = "This paragraph is long enough to count as prose, since it has more than eighty characters in it."
+PROSE = (
+    "This paragraph is long enough to count as prose, since it has more than eighty characters"
+    " in it."
+)
 
 
 def parsed(text: str, suffix: str) -> Parsed:
@@ -47,11 +50,20 @@ class TestMarkdown:
         assert (found.title, found.text) == (title, "Text.\n\n# Part")
 
     def test_rule_at_the_start_is_not_front_matter(self) -> None:
-        for text in ("\nNote: stock is counted.\n", "Stock is counted.\n", "Note: it is.", "Note: a: b", "We say: yes"):
+        for text in (
+            "\nNote: stock is counted.\n",
+            "Stock is counted.\n",
+            "Note: it is.",
+            "Note: a: b",
+            "We say: yes",
+        ):
             assert parsed(f"---\n{text}\n---\n\nEnd", ".md").text == f"---\n{text}\n---\n\nEnd"
 
     def test_html_without_text_is_removed(self) -> None:
-        found = parsed("<!-- image -->\n\n# A\n\n<p align=center><img src=x></p>\n\n<div>kept</div>\n\n## B", ".md")
+        found = parsed(
+            "<!-- image -->\n\n# A\n\n<p align=center><img src=x></p>\n\n<div>kept</div>\n\n## B",
+            ".md",
+        )
         assert "image" not in found.text
         assert "<img" not in found.text
         assert "kept" in found.text
@@ -63,14 +75,19 @@ class TestMarkdown:
 
 
 class TestPlain:
-    @pytest.mark.parametrize("link", ["Jump to content", "Skip to main content", "Zum Inhalt springen"])
+    @pytest.mark.parametrize(
+        "link", ["Jump to content", "Skip to main content", "Zum Inhalt springen"]
+    )
     def test_skip_link_is_not_the_title(self, link: str) -> None:
         found = parsed(f"{link}\n\nHenn ferry\n\n{PROSE}\n", ".txt")
         assert found.title == "Henn ferry"
         assert link in found.text
 
     def test_marked_headings(self) -> None:
-        text = f"A title\n=======\n\n{PROSE}\n\nPart one\n--------\n\n{PROSE}\n\nPart two\n--------\n\nDetail\n~~~~~~\n"
+        text = (
+            f"A title\n=======\n\n{PROSE}\n\nPart one\n--------\n\n{PROSE}\n\nPart"
+            " two\n--------\n\nDetail\n~~~~~~\n"
+        )
         found = parsed(text, ".rst")
         assert found.title == "A title"
         assert outline(found) == [(1, "Part one"), (1, "Part two"), (2, "Detail")]
@@ -78,20 +95,49 @@ class TestPlain:
         assert outline(wiki) == [(2, "A"), (3, "B")]
 
     def test_unmarked_headings(self) -> None:
-        lines = ("Title", "SUMMARY", PROSE, "1. First part", PROSE, "1.1 Detail", PROSE, "7 Dwarfs at work", PROSE)
-        assert outline(parsed("\n\n".join(lines), ".txt")) == [(2, "SUMMARY"), (2, "1. First part"), (3, "1.1 Detail")]
-        lines = ("Title", "A caption below the title", PROSE, "Early life", PROSE, "It ended.", PROSE, "short", "x")
+        lines = (
+            "Title",
+            "SUMMARY",
+            PROSE,
+            "1. First part",
+            PROSE,
+            "1.1 Detail",
+            PROSE,
+            "7 Dwarfs at work",
+            PROSE,
+        )
+        assert outline(parsed("\n\n".join(lines), ".txt")) == [
+            (2, "SUMMARY"),
+            (2, "1. First part"),
+            (3, "1.1 Detail"),
+        ]
+        lines = (
+            "Title",
+            "A caption below the title",
+            PROSE,
+            "Early life",
+            PROSE,
+            "It ended.",
+            PROSE,
+            "short",
+            "x",
+        )
         assert outline(parsed("\n\n".join(lines), ".txt")) == [(4, "Early life")]
 
-    @pytest.mark.parametrize("text", [PROSE, f"{PROSE}\n{PROSE}", "1. An item.\n2. Another.", "Line\nfollowed at once"])
+    @pytest.mark.parametrize(
+        "text", [PROSE, f"{PROSE}\n{PROSE}", "1. An item.\n2. Another.", "Line\nfollowed at once"]
+    )
     def test_no_title_and_no_headings(self, text: str) -> None:
         assert parsed(text, ".txt") == Parsed(text, None, [])
 
 
 class TestHtml:
-    PAGE = """<html><head><title>Cats | Example.org</title><style>p{}</style><script>x</script></head><body>
-        <header>Site</header><nav><a href="/">Home</a></nav><div class="cookie-banner">Accept</div>
-        <main><h1>On cats</h1><p>A <b>cat</b> sleeps <a href="http://x.y/z">sixteen hours</a> a day.<sup
+    PAGE = """<html><head><title>Cats | Example.org</title><style>p{}</style>
+    <script>x</script></head><body>
+        <header>Site</header><nav><a href="/">Home</a></nav>
+    <div class="cookie-banner">Accept</div>
+        <main><h1>On cats</h1>
+        <p>A <b>cat</b> sleeps <a href="http://x.y/z">sixteen hours</a> a day.<sup
         class="reference">[1]</sup></p><h2 id="cookies">Cookies</h2><p>snake_case and 2 * 3</p>
         <aside><h2>Aside</h2><p>by the way</p></aside><h3>Last</h3><p>words</p>
         <table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table></main>
@@ -108,7 +154,9 @@ class TestHtml:
             assert noise not in found.text
 
     def test_title_without_site_name(self) -> None:
-        assert parsed("<title>Cats | Example.org</title><p>Cats sleep.</p>", ".html").title == "Cats"
+        assert (
+            parsed("<title>Cats | Example.org</title><p>Cats sleep.</p>", ".html").title == "Cats"
+        )
 
     @pytest.mark.parametrize(
         "page",
@@ -117,12 +165,21 @@ class TestHtml:
             f"<main><h2><button>{PROSE}</button></h2><p>{PROSE * 2}</p></main>",
             f"<main><p>{PROSE * 2}</p><div hidden><p>{PROSE}</p></div></main>",
             f"<main><p>{PROSE * 2}</p><div class='menu-item'>Soup. At nine.</div></main>",
-            f"<main><p>{PROSE * 2}</p><h2><button>When?</button></h2><div hidden>At nine.</div></main>",
+            (
+                f"<main><p>{PROSE * 2}</p><h2><button>When?</button></h2><div hidden>At"
+                " nine.</div></main>"
+            ),
             f"<body><form><input value=x><p>{PROSE}</p></form></body>",
             f"<main><p>{PROSE * 2}</p><ul class='menu-items'><li>{PROSE}</li></ul></main>",
-            f"<p>{PROSE}</p><p class='pager'>It calls you twice daily. At nine.</p><nav><p>{PROSE}</p></nav>",
-            f"<main><p>{PROSE}</p><div class='x-header'><button class='accordion'>When?</button></div>"
-            "<div id='a' aria-hidden='true'><p>At nine.</p></div></main>",
+            (
+                f"<p>{PROSE}</p><p class='pager'>It calls you twice daily. At"
+                f" nine.</p><nav><p>{PROSE}</p></nav>"
+            ),
+            (
+                f"<main><p>{PROSE}</p><div class='x-header'><button"
+                " class='accordion'>When?</button></div><div id='a' aria-hidden='true'><p>At"
+                " nine.</p></div></main>"
+            ),
             f"<main><p>{PROSE}</p><div class='cookie-recipes'><p>{PROSE}</p></div></main>",
         ],
     )
@@ -133,44 +190,73 @@ class TestHtml:
 
     def test_what_is_left_out_is_named(self) -> None:
         page = f"<nav><a>Home</a></nav><main>{PROSE}<div hidden>Busy</div></main><div>Imprint</div>"
-        assert parsed(page, ".html").left_out == ["nav: Home", "div: Busy", "outside the main part: Imprint"]
+        assert parsed(page, ".html").left_out == [
+            "nav: Home",
+            "div: Busy",
+            "outside the main part: Imprint",
+        ]
 
     def test_raised_and_lowered_text(self) -> None:
         page = (
-            "<p>10<sup>6</sup> m<sup>2</sup> of CO<sub>2</sub>, x<sup>n+1</sup>, 2<sup>1.5</sup>, the 4<sup>th</sup>, "
-            "in 1998<sup><a href='#n1'>1</a></sup>, 2000², 2<sup>k</sup>, "
-            "10<span style='vertical-align: super'>6</span>, x<a role='doc-noteref'>4</a>, 3 m s⁻¹</p>"
+            "<p>10<sup>6</sup> m<sup>2</sup> of CO<sub>2</sub>, x<sup>n+1</sup>, 2<sup>1.5</sup>,"
+            " the 4<sup>th</sup>, in 1998<sup><a href='#n1'>1</a></sup>, 2000², 2<sup>k</sup>,"
+            " 10<span style='vertical-align: super'>6</span>, x<a role='doc-noteref'>4</a>, 3 m"
+            " s⁻¹</p>"
         )
-        shown = "10⁶ m² of CO₂, xⁿ⁺¹, 2^(1.5), the 4th, in 1998 [1], 2000², 2^(k), 10⁶, x [4], 3 m s⁻¹"
+        shown = (
+            "10⁶ m² of CO₂, xⁿ⁺¹, 2^(1.5), the 4th, in 1998 [1], 2000², 2^(k), 10⁶, x [4], 3 m s⁻¹"
+        )
         assert parsed(page, ".html").text == shown
-        markdown = "640<sup>2</sup> x<sub>i</sub>, CO<sub>2</sub>, 2<sup>1.5</sup>, the 4<sup>th</sup>"
+        markdown = (
+            "640<sup>2</sup> x<sub>i</sub>, CO<sub>2</sub>, 2<sup>1.5</sup>, the 4<sup>th</sup>"
+        )
         assert parsed(markdown, ".md").text == "640² xi, CO₂, 2^(1.5), the 4th"
         code = "`x<sup>2</sup>`\n\n```html\n<p>x<sup>2</sup></p>\n```"
         assert parsed(code, ".md").text == code
-        assert parsed("In 1998¹ and, later, 2004².", ".txt").text == "In 1998 [1] and, later, 2004 [2]."
+        assert (
+            parsed("In 1998¹ and, later, 2004².", ".txt").text
+            == "In 1998 [1] and, later, 2004 [2]."
+        )
 
     def test_formula_stands_once(self) -> None:
-        tex = '<math><mi>E</mi><annotation encoding="application/x-tex">E = mc^2</annotation></math>'
+        tex = (
+            '<math><mi>E</mi><annotation encoding="application/x-tex">E = mc^2</annotation></math>'
+        )
         page = f"<p>Energy: <span>{tex}</span><span aria-hidden='true'>E=mc2</span></p>"
         assert parsed(page, ".html").text == "Energy: $E = mc^2$"
-        drawn = "<mjx-math aria-hidden='true'>E</mjx-math><math><msup><mi>c</mi><mn>2</mn></msup></math>"
-        assert parsed(f"<p>Energy: <mjx-container>{drawn}</mjx-container></p>", ".html").text == "Energy: $c^{2}$"
-        page = "<p>Energy: <span class='MathJax'>mc2</span><script type='math/tex'>mc^2</script></p>"
+        drawn = (
+            "<mjx-math"
+            " aria-hidden='true'>E</mjx-math><math><msup><mi>c</mi><mn>2</mn></msup></math>"
+        )
+        assert (
+            parsed(f"<p>Energy: <mjx-container>{drawn}</mjx-container></p>", ".html").text
+            == "Energy: $c^{2}$"
+        )
+        page = (
+            "<p>Energy: <span class='MathJax'>mc2</span><script type='math/tex'>mc^2</script></p>"
+        )
         assert parsed(page, ".html").text == "Energy: $mc^2$"
 
     def test_cells_that_span_rows_and_columns(self) -> None:
         page = (
-            "<table><tr><th>Region</th><th>Product</th><th>Units</th></tr>"
-            "<tr><td rowspan=2>EU</td><td>Lamp</td><td>5</td></tr><tr><td>Hub</td><td rowspan=2>7</td></tr>"
-            "<tr><td colspan=2>Other</td></tr><tr><td>a</td><td>b</td><td rowspan='x'>c</td></tr></table>"
+            "<table><tr><th>Region</th><th>Product</th><th>Units</th></tr><tr><td"
+            " rowspan=2>EU</td><td>Lamp</td><td>5</td></tr><tr><td>Hub</td><td"
+            " rowspan=2>7</td></tr><tr><td colspan=2>Other</td></tr><tr><td>a</td><td>b</td><td"
+            " rowspan='x'>c</td></tr></table>"
         )
         rows = [line for line in parsed(page, ".html").text.split("\n") if "|" in line]
         cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
-        assert cells == [["EU", "Lamp", "5"], ["EU", "Hub", "7"], ["Other", "", "7"], ["a", "b", "c"]]
+        assert cells == [
+            ["EU", "Lamp", "5"],
+            ["EU", "Hub", "7"],
+            ["Other", "", "7"],
+            ["a", "b", "c"],
+        ]
 
     def test_cells_stand_below_all_their_headers(self) -> None:
         page = (
-            "<table><tr><td rowspan=2>Region</td><td colspan=2>Units</td></tr><tr><td>2001</td><td>2002</td></tr>"
+            "<table><tr><td rowspan=2>Region</td><td"
+            " colspan=2>Units</td></tr><tr><td>2001</td><td>2002</td></tr>"
             "<tr><td>EU|US</td><td>5</td><td>6</td></tr></table>"
         )
         table = "| Region | Units 2001 | Units 2002 |\n| --- | --- | --- |\n| EU\\|US | 5 | 6 |"
@@ -178,15 +264,22 @@ class TestHtml:
 
     def test_layout_table_becomes_paragraphs(self) -> None:
         inner = "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
-        text = parsed(f"<table><tr><td>Menu</td><td><p>{PROSE}</p>{inner}</td></tr></table>", ".html").text
+        text = parsed(
+            f"<table><tr><td>Menu</td><td><p>{PROSE}</p>{inner}</td></tr></table>", ".html"
+        ).text
         assert f"Menu\n\n{PROSE}" in text
-        assert parsed(f"<table><tr><td>Menu<td><p>{PROSE}</table>", ".html").text == f"Menu\n\n{PROSE}"
+        assert (
+            parsed(f"<table><tr><td>Menu<td><p>{PROSE}</table>", ".html").text == f"Menu\n\n{PROSE}"
+        )
         assert "| A | B |\n| --- | --- |" in text
 
     def test_encoding_and_oddities(self) -> None:
         page = '<meta charset="iso-8859-2"><p>Łódź</p>'
         assert "Łódź" in parse(page.encode("iso8859_2"), ".html").text
-        page = '<meta charset="idna"><p>Der Bäcker backt früh am Morgen in seiner Stube das Brot für alle.</p>'
+        page = (
+            '<meta charset="idna"><p>Der Bäcker backt früh am Morgen in seiner Stube das Brot für'
+            " alle.</p>"
+        )
         assert "Bäcker backt früh" in parse(page.encode("latin-1"), ".html").text
         assert "Flour" in parsed("<ol start='²'><li>Flour</li></ol>", ".html").text
         assert "deep" in parsed("<div>" * 3000 + "deep" + "</div>" * 3000, ".html").text
@@ -200,13 +293,25 @@ class TestOffice:
     @pytest.mark.parametrize(
         ("data", "suffix", "reason"),
         [
-            (b"\xd0\xcf\x11\xe0 ... " + "EncryptedPackage".encode("utf-16-le"), ".docx", "password-protected"),
+            (
+                b"\xd0\xcf\x11\xe0 ... " + "EncryptedPackage".encode("utf-16-le"),
+                ".docx",
+                "password-protected",
+            ),
             (b"\xd0\xcf\x11\xe0 an old document", ".docx", "not a file of the format"),
             (b"nonsense", ".docx", "damaged docx file"),
             (b"PK\x05\x06" + b"\0" * 18, ".docx", "damaged docx file"),
             (b"{not json", ".ipynb", "damaged ipynb file"),
-            (archive({"word/styles.xml": f"{TYPE}<a>&e;</a>"}), ".docx", "declares an XML document type"),
-            (archive({"xl/workbook.xml": f"{TYPE}<a/>".encode("utf-16")}), ".xlsx", "declares an XML document type"),
+            (
+                archive({"word/styles.xml": f"{TYPE}<a>&e;</a>"}),
+                ".docx",
+                "declares an XML document type",
+            ),
+            (
+                archive({"xl/workbook.xml": f"{TYPE}<a/>".encode("utf-16")}),
+                ".xlsx",
+                "declares an XML document type",
+            ),
         ],
     )
     def test_unparsable_file(self, data: bytes, suffix: str, reason: str) -> None:
@@ -228,11 +333,16 @@ class TestOffice:
         raised += raised.replace('vertAlign w:val="superscript"', 'position w:val="6"')
         text = "It says &lt;!DOCTYPE html&gt; here."
         found = parse(docx(paragraph(text) + raised + table, one=bytes(9 << 20)), ".docx")
-        assert found.text.startswith("It says <!DOCTYPE html> here.\n\n10⁶\n\n10⁶\n\n| Region | Product |")
+        assert found.text.startswith(
+            "It says <!DOCTYPE html> here.\n\n10⁶\n\n10⁶\n\n| Region | Product |"
+        )
         assert "| EU | Hub |" in found.text
 
     def test_word_equations(self) -> None:
-        names, inner = ("rad", "limLow", "borderBox", "nary"), "<m:sub/><m:e><m:r><m:t>x</m:t></m:r></m:e>"
+        names, inner = (
+            ("rad", "limLow", "borderBox", "nary"),
+            "<m:sub/><m:e><m:r><m:t>x</m:t></m:r></m:e>",
+        )
         parts = (f"<m:{name}><m:{name}Pr></m:{name}Pr>{inner}</m:{name}>" for name in names)
         math = "".join(f'<m:oMath xmlns:m="{MATH}">{part}</m:oMath>' for part in parts)
         assert parse(docx(f"<w:p>{math}</w:p>"), ".docx").text == r"$\sqrt{x}$$x$$_{}x$$\int_{}x$"
@@ -240,19 +350,33 @@ class TestOffice:
     def test_table_of_values(self) -> None:
         found = parse("Name,Größe\nKöln,5\nBonn\n".encode("latin-1"), ".csv")
         assert found.text == "| Name | Größe |\n| --- | --- |\n| Köln | 5 |\n| Bonn |  |"
-        assert parsed('a;b\n"x;|y";"1,5"', ".csv").text == "| a | b |\n| --- | --- |\n| x;\\|y | 1,5 |"
+        assert (
+            parsed('a;b\n"x;|y";"1,5"', ".csv").text == "| a | b |\n| --- | --- |\n| x;\\|y | 1,5 |"
+        )
         assert parsed("a, b;c, d, e\n1,5;2\n3;4", ".csv").text.startswith("| a, b | c, d, e |\n")
         assert parsed("a;c\tb\n1;2\t3", ".tsv").text.endswith("| 1;2 | 3 |")
 
     def test_mail(self) -> None:
-        parts = "--b\nContent-Type: text/html; charset=odd\n\n<p>Größe</p>\n--b\nContent-Disposition: attachment\n\nx"
-        found = parsed(f"Subject: A\nFrom: b@c.d\nContent-Type: multipart/mixed; boundary=b\n\n{parts}", ".eml")
-        assert (found.title, found.text) == ("A", "# A\n\nFrom: b@c.d\nAttachment (not read): unnamed\n\nGröße")
+        parts = (
+            "--b\nContent-Type: text/html; charset=odd\n\n<p>Größe</p>\n--b\nContent-Disposition:"
+            " attachment\n\nx"
+        )
+        found = parsed(
+            f"Subject: A\nFrom: b@c.d\nContent-Type: multipart/mixed; boundary=b\n\n{parts}", ".eml"
+        )
+        assert (found.title, found.text) == (
+            "A",
+            "# A\n\nFrom: b@c.d\nAttachment (not read): unnamed\n\nGröße",
+        )
 
     def test_notebook(self) -> None:
         cells = [
             {"cell_type": "markdown", "source": ["# Kilns\n", "They burn lime."]},
-            {"cell_type": "code", "source": ["lime = 3"], "outputs": [{"data": {"text/plain": ["3"]}}]},
+            {
+                "cell_type": "code",
+                "source": ["lime = 3"],
+                "outputs": [{"data": {"text/plain": ["3"]}}],
+            },
         ]
         found = parsed(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}), ".ipynb")
         assert (found.title, found.text) == (
@@ -263,28 +387,46 @@ class TestOffice:
     @pytest.mark.parametrize(
         ("text", "suffix", "title", "shown"),
         [
-            ('{"rows": [{"id": 7, "text": "x"}, {"name": "B"}]}', ".json", None, "## id 7\n\ntext: x\n\n## B"),
+            (
+                '{"rows": [{"id": 7, "text": "x"}, {"name": "B"}]}',
+                ".json",
+                None,
+                "## id 7\n\ntext: x\n\n## B",
+            ),
             ('{"subject": "A", "tags": ["x", "y"]}\n', ".jsonl", "A", "# A\n\ntags: x, y"),
-            ("= A\n:toc:\n\n== B\nText.\n----\n== c\n----", ".adoc", "A", "# A\n\n\n\n## B\n\nText.\n```\n== c\n```"),
+            (
+                "= A\n:toc:\n\n== B\nText.\n----\n== c\n----",
+                ".adoc",
+                "A",
+                "# A\n\n\n\n## B\n\nText.\n```\n== c\n```",
+            ),
             ("#+TITLE: A\n* B\nText.", ".org", "A", "# A\n\n\n# B\n\nText."),
         ],
     )
-    def test_records_and_outlines(self, text: str, suffix: str, title: str | None, shown: str) -> None:
+    def test_records_and_outlines(
+        self, text: str, suffix: str, title: str | None, shown: str
+    ) -> None:
         found = parsed(text, suffix)
         assert (found.title, found.text) == (title, shown)
 
     def test_word_text_box_without_a_fallback(self) -> None:
         box = "<w:txbxContent><w:p><w:r><w:t>In the box.</w:t></w:r></w:p></w:txbxContent>"
-        shape = f"<w:drawing><wps:wsp xmlns:wps='s'><wps:txbx>{box}</wps:txbx></wps:wsp></w:drawing>"
+        shape = (
+            f"<w:drawing><wps:wsp xmlns:wps='s'><wps:txbx>{box}</wps:txbx></wps:wsp></w:drawing>"
+        )
         assert parse(docx(f"<w:p><w:r>{shape}</w:r></w:p>"), ".docx").text == "In the box."
 
     def test_book(self) -> None:
         package = (
-            '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
-            '<dc:title>Lime</dc:title></metadata><manifest><item id="a" href="a.xhtml"/></manifest>'
-            '<spine><itemref idref="a"/></spine></package>'
+            '<package xmlns="http://www.idpf.org/2007/opf"><metadata'
+            ' xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Lime</dc:title></metadata><manifest><item'
+            ' id="a" href="a.xhtml"/></manifest><spine><itemref idref="a"/></spine></package>'
         )
         container = '<container><rootfiles><rootfile full-path="o/c.opf"/></rootfiles></container>'
         page = f"<html><body><h1>Kilns</h1><p>{PROSE}</p></body></html>"
-        files: dict[str, str | bytes] = {"META-INF/container.xml": container, "o/c.opf": package, "o/a.xhtml": page}
+        files: dict[str, str | bytes] = {
+            "META-INF/container.xml": container,
+            "o/c.opf": package,
+            "o/a.xhtml": page,
+        }
         assert f"# Kilns\n\n{PROSE}" in parse(archive(files), ".epub").text

@@ -4,10 +4,20 @@ import pytest
 from foreign_files import pdf
 
 from groundset.corpus.parsing import UnparsableError
-from groundset.corpus.parsing.pdf import Line, Page, Table, pages_to_markdown, parse_pdf, plain_line, split_page_marks
+from groundset.corpus.parsing.pdf import (
+    Line,
+    Page,
+    Table,
+    pages_to_markdown,
+    parse_pdf,
+    plain_line,
+    split_page_marks,
+)
 
 
-def line(text: str, y: float, *, box: int = 0, size: float = 10.0, x0: float = 50.0, bold: bool = False) -> Line:
+def line(
+    text: str, y: float, *, box: int = 0, size: float = 10.0, x0: float = 50.0, bold: bool = False
+) -> Line:
     return Line(text, box, x0, x0 + 5 * len(text), y + size, y, size, bold)
 
 
@@ -16,14 +26,25 @@ def page(*lines: Line, tables: list[Table] | None = None) -> Page:
 
 
 def test_lines_become_paragraphs_and_hyphenated_words_are_rejoined() -> None:
-    texts = ("The trans-", "former was bro-", "ken, a fact about every", "transformer of 2019-", "2020.")
+    texts = (
+        "The trans-",
+        "former was bro-",
+        "ken, a fact about every",
+        "transformer of 2019-",
+        "2020.",
+    )
     lines = [line(text, 500 - 12 * n) for n, text in enumerate(texts)]
     text = pages_to_markdown([page(*lines, line("Next paragraph here.", 425))])
-    assert text == ("The transformer was broken, a fact about every transformer of 2019-2020.\n\nNext paragraph here.")
+    assert (
+        text == "The transformer was broken, a fact about every transformer of 2019-2020.\n\nNext"
+        " paragraph here."
+    )
 
 
 def test_compound_used_elsewhere_keeps_its_hyphen() -> None:
-    text = pages_to_markdown([page(line("A well-known case is well-", 500), line("known to all of us here.", 488))])
+    text = pages_to_markdown(
+        [page(line("A well-known case is well-", 500), line("known to all of us here.", 488))]
+    )
     assert text == "A well-known case is well-known to all of us here."
 
 
@@ -49,7 +70,9 @@ def test_headings_by_font_size_and_bold_text() -> None:
         line("A bold heading", 480, box=3, bold=True),
         line("A bold sentence is no heading.", 460, box=4, bold=True),
     ]
-    headings = [part for part in pages_to_markdown([page(*lines)]).split("\n\n") if part.startswith("#")]
+    headings = [
+        part for part in pages_to_markdown([page(*lines)]).split("\n\n") if part.startswith("#")
+    ]
     assert headings == ["# The title of this paper", "## Introduction", "### A bold heading"]
 
 
@@ -73,12 +96,19 @@ def test_running_heads_and_page_numbers_are_dropped() -> None:
 
 def test_sentence_is_joined_across_pages_and_captions() -> None:
     pages = [
-        page(line("The river rose until", 100, box=0), line("Figure 1: the bridge", 90, box=1, size=8.0)),
+        page(
+            line("The river rose until", 100, box=0),
+            line("Figure 1: the bridge", 90, box=1, size=8.0),
+        ),
         page(line("the bridge fell.", 700, box=0)),
     ]
     text, starts = split_page_marks(pages_to_markdown(pages))
     assert text == "The river rose until the bridge fell.\n\nFigure 1: the bridge"
-    assert [(start.page, text[start.start :][:6]) for start in starts] == [(1, "The ri"), (2, "the br"), (1, "Figure")]
+    assert [(start.page, text[start.start :][:6]) for start in starts] == [
+        (1, "The ri"),
+        (2, "the br"),
+        (1, "Figure"),
+    ]
 
 
 def test_marks_in_a_document_are_dropped() -> None:
@@ -93,7 +123,9 @@ def test_pages_without_text() -> None:
 
 def test_table_keeps_its_position() -> None:
     table = Table(50, 450, 300, 400, [["Item", "Cost"], ["A|B", "5"]])
-    text = pages_to_markdown([page(line("Before.", 500, box=0), line("After.", 300, box=1), tables=[table])])
+    text = pages_to_markdown(
+        [page(line("Before.", 500, box=0), line("After.", 300, box=1), tables=[table])]
+    )
     assert text == "Before.\n\n| Item | Cost |\n| --- | --- |\n| A\\|B | 5 |\n\nAfter."
 
 
@@ -117,19 +149,31 @@ TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 
 
 
 def test_page_with_many_text_boxes_is_read_from_top_to_bottom() -> None:
-    words = b"".join(b"1 0 0 1 %d %d Tm (w%d) Tj " % (n % 20 * 28 + 20, 700 - n // 20 * 30, n) for n in range(400))
+    words = b"".join(
+        b"1 0 0 1 %d %d Tm (w%d) Tj " % (n % 20 * 28 + 20, 700 - n // 20 * 30, n)
+        for n in range(400)
+    )
     text = parse_pdf(pdf(TEXT + b"BT /F1 4 Tf " + words + b"ET")).text
     assert text.split()[-400:] == [f"w{number}" for number in range(400)]
 
 
 def test_raised_digits_stay_apart_from_the_number_before() -> None:
-    raised = b"BT /F1 12 Tf 50 700 Td (There are 10) Tj /F1 9.8 Tf 5 Ts (-6) Tj 0 Ts /F1 12 Tf ( stars in it.) Tj ET"
+    raised = (
+        b"BT /F1 12 Tf 50 700 Td (There are 10) Tj /F1 9.8 Tf 5 Ts (-6) Tj 0 Ts /F1 12 Tf ( stars"
+        b" in it.) Tj ET"
+    )
     assert "There are 10⁻⁶ stars in it." in parse_pdf(pdf(TEXT + raised)).text
 
 
 def test_lines_from_right_to_left_are_read_from_the_right() -> None:
-    letters = b"/Own/FirstChar 0/LastChar 255/Widths[%s]/Encoding<</Differences[97/uni05E9/uni05DC/uni05D5/uni05DD]>>"
-    shown = b"BT /F1 18 Tf 464 700 Td (dcba) Tj ET BT /F1 12 Tf 200 670 Td (.\\(A 1\\) dcba 4.5%% %s) Tj ET"
+    letters = (
+        b"/Own/FirstChar 0/LastChar"
+        b" 255/Widths[%s]/Encoding<</Differences[97/uni05E9/uni05DC/uni05D5/uni05DD]>>"
+    )
+    shown = (
+        b"BT /F1 18 Tf 464 700 Td (dcba) Tj ET BT /F1 12 Tf 200 670 Td (.\\(A 1\\) dcba 4.5%% %s)"
+        b" Tj ET"
+    )
     drawing = shown % b" ".join([b"dcba"] * 10)
     text = parse_pdf(pdf(drawing).replace(b"/Helvetica", letters % (b"500 " * 256))).text
     assert text == f"# שלום\n\n{'שלום ' * 10}4.5% שלום (A 1)."

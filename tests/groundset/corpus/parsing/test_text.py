@@ -37,7 +37,9 @@ def test_stray_byte_changes_no_other() -> None:
         assert decode(text.encode(encoding) + b"\xff " + text.encode(encoding)).startswith(text)
 
 
-@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", bytes(range(256)) * 4, b"\xff\xfe\x00\xd8"])
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", bytes(range(256)) * 4, b"\xff\xfe\x00\xd8"]
+)
 def test_binary_data_is_unparsable(data: bytes) -> None:
     with pytest.raises(UnparsableError):
         clean(decode(data))
@@ -45,7 +47,10 @@ def test_binary_data_is_unparsable(data: bytes) -> None:
 
 def test_newlines_and_invisible_characters() -> None:
     dirty = "\ufeffone\r\ntwo\rthree\u2028four\x0cfive\x01 soft\u00adhyphen no\xa0break ﬁne  \n\n"
-    assert clean(dirty + "x" * 60) == "one\ntwo\nthree\nfour\nfive softhyphen no break fine\n\n" + "x" * 60
+    assert (
+        clean(dirty + "x" * 60)
+        == "one\ntwo\nthree\nfour\nfive softhyphen no break fine\n\n" + "x" * 60
+    )
     assert clean("a\ud800b").encode() == b"a?b"
 
 

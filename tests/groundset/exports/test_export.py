@@ -10,14 +10,14 @@ from evaluation_sets import cut, document, evaluation_set, run_of, sample, saved
 
 import groundset
 from groundset import cli
+from groundset.exports import formats
+from groundset.exports.formats import Export
+from groundset.exports.sets import EvaluationSet, joined, split
 from groundset.files import write_text
-from groundset.out import formats
-from groundset.out.formats import Export
-from groundset.out.sets import EvaluationSet, joined, split
+from groundset.programs.errors import InputError
+from groundset.programs.types import Sample
 from groundset.run.run import Run
 from groundset.run.store import Review
-from programs.errors import InputError
-from programs.types import Sample
 
 
 def asked(out: Path) -> list[str]:
@@ -26,7 +26,9 @@ def asked(out: Path) -> list[str]:
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*") if path.is_file())
+    return sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*") if path.is_file()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +36,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return saved(tmp_path_factory.mktemp("saved") / "run")
 
 
-def test_command_and_function_write_the_same(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_and_function_write_the_same(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     exported = groundset.export(run, format="autorag,csv,adk", out=tmp_path / "python")
     assert exported == (2, 4, tmp_path / "python")
     with pytest.raises(SystemExit) as leaving:
-        cli.main(["export", str(run.folder), "--format", "autorag, csv", "--out", str(tmp_path / "cli")])
+        cli.main(
+            ["export", str(run.folder), "--format", "autorag, csv", "--out", str(tmp_path / "cli")]
+        )
     assert leaving.value.code == 0
     assert capsys.readouterr().out == f"2 questions and 4 chunks: {tmp_path / 'cli'}\n"
     assert names(tmp_path / "cli") == [
-        "autorag/corpus.parquet", "autorag/qa.parquet", "csv/corpus.csv", "csv/questions.csv",
-    ]  # fmt: skip
+        "autorag/corpus.parquet",
+        "autorag/qa.parquet",
+        "csv/corpus.csv",
+        "csv/questions.csv",
+    ]
     for name in names(tmp_path / "cli"):
         assert (tmp_path / "cli" / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
 
@@ -82,7 +91,9 @@ def test_runs_are_joined(run: Run, tmp_path: Path) -> None:
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
     assert (exported, asked(tmp_path / "out")) == ((3, 6, tmp_path / "out"), ["q-1", "q-2", "q-3"])
     found = joined([run, third])
-    assert [tuple(row) for row in found.vectors()] == [tuple(row) for each in (run, third) for row in each.vectors]
+    assert [tuple(row) for row in found.vectors()] == [
+        tuple(row) for each in (run, third) for row in each.vectors
+    ]
     assert found.embedder() == "words"
     with pytest.raises(InputError, match=r"different embedders \(vectors, words\)"):
         joined([two(), two(record={"configuration": {"embedder": "vectors"}})]).embedder()
@@ -92,25 +103,38 @@ def test_runs_that_contradict_each_other_are_not_joined() -> None:
     reworded = two(two().samples[0].model_copy(update={"question": "Why?"}), name="reworded")
     shorter = run_of([], [document("ferry", 2)], name="shorter")
     for other, kind in ((reworded, "sample q-1"), (shorter, "document ferry")):
-        with pytest.raises(InputError, match=rf"^{kind} of {other.folder} is another one than in run,"):
+        with pytest.raises(
+            InputError, match=rf"^{kind} of {other.folder} is another one than in run,"
+        ):
             joined([two(), other])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "excel"}, "format excel: no such format; choose one of adk, autorag, autorageval, bedrock, beir"),
-        ({"format": "autorag", "splits": "a=0.5,b=0.5"}, "splits: only for beir, csv, deepeval, hf, inspect, "),
+        (
+            {"format": "excel"},
+            "format excel: no such format; choose one of adk, autorag, autorageval, bedrock, beir",
+        ),
+        (
+            {"format": "autorag", "splits": "a=0.5,b=0.5"},
+            "splits: only for beir, csv, deepeval, hf, inspect, ",
+        ),
         ({"format": "csv", "splits": "a=1,b=0.5"}, "splits a=1,b=0.5: write each split once"),
         ({"format": "csv", "splits": {"all": 1}}, "'all' cannot be the name of a split"),
         ({"format": "csv", "splits": "a/b=1"}, "'a/b' cannot be the name of a split"),
         ({"format": "csv", "splits": "a"}, "write each split once"),
         ({"format": "csv", "splits": "a=nan,b=0.5"}, "write each split once"),
-        ({"format": "csv", "splits": "a=0.5,b=0.5"}, "about 1 separate groups of documents .* for 2 splits"),
+        (
+            {"format": "csv", "splits": "a=0.5,b=0.5"},
+            "about 1 separate groups of documents .* for 2 splits",
+        ),
         ({"format": "csv", "runs": "gone"}, "gone does not exist"),
     ],
 )
-def test_wrong_options_write_nothing(run: Run, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_wrong_options_write_nothing(
+    run: Run, tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
     given = {"runs": run, **options}
     with pytest.raises(InputError, match=message) as error:
         groundset.export(out=tmp_path / "out", **given)
@@ -136,14 +160,18 @@ def test_a_file_that_a_person_changed_is_not_replaced(run: Run, tmp_path: Path) 
     edited = tmp_path / "csv" / "questions.csv"
     edited.write_text(edited.read_text().replace("ferry", "boat"))
     before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
-    with pytest.raises(InputError, match=r"questions\.csv is not as groundset wrote it last; delete it, or name"):
+    with pytest.raises(
+        InputError, match=r"questions\.csv is not as groundset wrote it last; delete it, or name"
+    ):
         groundset.export(run, format="csv,adk", out=tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
     edited.unlink()
     groundset.export(run, format="csv,adk", out=tmp_path)
 
 
-def test_failed_export_changes_no_format(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_export_changes_no_format(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     groundset.export(run, format="csv,adk", out=out)
     before = {name: (out / name).read_bytes() for name in names(out)}
@@ -151,13 +179,17 @@ def test_failed_export_changes_no_format(run: Run, tmp_path: Path, monkeypatch: 
     def full_disk(found: EvaluationSet, folder: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(formats, "EXPORTS", {**formats.EXPORTS, "beir": Export({"a.json": None}, write=full_disk)})
+    monkeypatch.setattr(
+        formats, "EXPORTS", {**formats.EXPORTS, "beir": Export({"a.json": None}, write=full_disk)}
+    )
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
     with pytest.raises(InputError, match="No space left on device"):
         groundset.export(less, format="csv,adk,beir", out=out)
     assert {name: (out / name).read_bytes() for name in names(out)} == before
     groundset.export(less, format="csv,adk", out=out)
-    assert {name: (out / name).read_bytes() for name in names(out)} != before, "an earlier export is replaced"
+    assert {name: (out / name).read_bytes() for name in names(out)} != before, (
+        "an earlier export is replaced"
+    )
 
 
 @pytest.fixture
@@ -183,23 +215,41 @@ def splits_of(found: EvaluationSet, *more: Sample, shares: dict[str, float] = SH
 def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
     splits = splits_of(large)
     assert Counter(splits.samples.values()) == {"train": 72, "dev": 9, "test": 9}
-    assert all(splits.samples[each.id] == splits.documents[each.contexts[0].doc_id] for each in large.samples)
+    assert all(
+        splits.samples[each.id] == splits.documents[each.contexts[0].doc_id]
+        for each in large.samples
+    )
     silent = Counter(name for document_id, name in splits.documents.items() if document_id >= "d30")
     assert silent == {"train": 8, "dev": 1, "test": 1}, "documents that nothing is asked about"
     turned = large._replace(samples=large.samples[::-1], chunks=large.chunks[::-1])
     assert splits_of(turned) == splits
-    assert set(splits_of(large, shares={"a": 0.98, "b": 0.01, "c": 0.01}).samples.values()) == {"a", "b", "c"}
+    assert set(splits_of(large, shares={"a": 0.98, "b": 0.01, "c": 0.01}).samples.values()) == {
+        "a",
+        "b",
+        "c",
+    }
 
 
 def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
     apart = splits_of(large).documents
-    dev, test = (min(name for name, found in apart.items() if found == wanted) for wanted in ("dev", "test"))
+    dev, test = (
+        min(name for name, found in apart.items() if found == wanted) for wanted in ("dev", "test")
+    )
     first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
     both = sample("both", first[dev], first[test], question="Which two?")
-    either = sample("either", first[dev], question="Any?", retrieval_gt=((first[dev].chunk_id, first[test].chunk_id),))
-    again = [sample(name, first[place], question=words) for name, place, words in (
-        ("one", dev, "When did it open?"), ("two", test, "when did it open"),
-    )]  # fmt: skip
+    either = sample(
+        "either",
+        first[dev],
+        question="Any?",
+        retrieval_gt=((first[dev].chunk_id, first[test].chunk_id),),
+    )
+    again = [
+        sample(name, first[place], question=words)
+        for name, place, words in (
+            ("one", dev, "When did it open?"),
+            ("two", test, "when did it open"),
+        )
+    ]
     for more in ([both], [either], again):
         splits = splits_of(large, *more)
         assert splits.documents[dev] == splits.documents[test] == splits.samples[more[0].id]
@@ -209,11 +259,18 @@ def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
 def test_split_questions_go_to_their_files(tmp_path: Path) -> None:
     documents = [document(name, 2) for name in ("one", "two", "three")]
     samples = [
-        sample(each.chunk_id, each, question=f"{each.chunk_id}?") for source in documents for each in cut(source)
+        sample(each.chunk_id, each, question=f"{each.chunk_id}?")
+        for source in documents
+        for each in cut(source)
     ]
     run = saved(tmp_path / "run", samples, documents=documents)
-    groundset.export(run, format="beir,jsonl", out=tmp_path / "out", splits=" train = 0.67, test=0.33")
+    groundset.export(
+        run, format="beir,jsonl", out=tmp_path / "out", splits=" train = 0.67, test=0.33"
+    )
     assert names(tmp_path / "out" / "beir" / "qrels") == ["test.tsv", "train.tsv"]
-    rows = [json.loads(line) for line in (tmp_path / "out" / "jsonl" / "samples.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "out" / "jsonl" / "samples.jsonl").read_text().splitlines()
+    ]
     assert Counter(row["split"] for row in rows) == {"train": 4, "test": 2}
     assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in rows}) == 3

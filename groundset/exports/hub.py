@@ -1,7 +1,8 @@
-"""`groundset push`: a run as a dataset on the Hugging Face Hub, in one commit, or in a folder as a dry run.
+"""`groundset push`: a run as a dataset on the Hugging Face Hub, in one commit, or in a folder as a
+dry run.
 
-Paths of this machine, addresses of servers, and texts of users in options are not published. The token is never stored
-or shown.
+Paths of this machine, addresses of servers, and texts of users in options are not published. The
+token is never stored or shown.
 """
 
 import hashlib
@@ -17,18 +18,18 @@ from urllib.parse import urlsplit
 from pydantic import field_validator
 
 from groundset import __version__
+from groundset.exports.card import MARKER, card, data_file, is_local, public_name, public_record
+from groundset.exports.formats import CORPUS, QA, TABLES
+from groundset.exports.sets import EvaluationSet, Shares, Splits, joined
 from groundset.files import check_own, json_text, whole_folder, write_text
 from groundset.models.fetch import online
 from groundset.options import Options, option
-from groundset.out.card import MARKER, card, data_file, is_local, public_name, public_record
-from groundset.out.formats import CORPUS, QA, TABLES
-from groundset.out.sets import EvaluationSet, Shares, Splits, joined
 from groundset.printing import say
 from groundset.privacy import without_secrets
+from groundset.programs.errors import GroundsetError, HubError, InputError
+from groundset.programs.types import Chunk, Sample
 from groundset.run.record import conversation_of, kind_of
 from groundset.run.run import open_run
-from programs.errors import GroundsetError, HubError, InputError
-from programs.types import Chunk, Sample
 
 CARD, PROVENANCE = "README.md", "groundset.json"
 _DATA = tuple(f"/data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
@@ -43,22 +44,29 @@ _TIMEOUT = 120.0  # seconds without an answer; the Hub's client would wait for e
 class PushOptions(Options):
     """Publish a run on the Hugging Face Hub.
 
-    Uploads the questions, the corpus and a dataset card in one commit. The token is read from HF_TOKEN or from the file
-    that `hf auth login` writes. Tables and card of an earlier push are replaced; other files of the dataset stay.
+    Uploads the questions, the corpus and a dataset card in one commit. The token is read from
+    HF_TOKEN or from the file that `hf auth login` writes. Tables and card of an earlier push are
+    replaced; other files of the dataset stay.
     """
 
     run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
     repo: str = option(..., "The dataset; created if missing.", metavar="OWNER/NAME")
     licence: str = option(
-        ..., "The licence of the texts, as the Hub's identifier: cc-by-4.0, apache-2.0, other ...", metavar="ID"
+        ...,
+        "The licence of the texts, as the Hub's identifier: cc-by-4.0, apache-2.0, other ...",
+        metavar="ID",
     )
     private: bool = option(False, "Create a private dataset.")
     signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
     splits: Shares | None = option(
-        None, "Shares of splits, such as train=0.8,test=0.2; a document is never in two.", metavar="NAME=SHARE,..."
+        None,
+        "Shares of splits, such as train=0.8,test=0.2; a document is never in two.",
+        metavar="NAME=SHARE,...",
     )
     replace_card: bool = option(False, "Replace a card (README.md) that groundset did not write.")
-    dry_run: Path | None = option(None, "Write all files to this folder instead of uploading them.", metavar="DIR")
+    dry_run: Path | None = option(
+        None, "Write all files to this folder instead of uploading them.", metavar="DIR"
+    )
 
     @field_validator("repo")
     @classmethod
@@ -71,12 +79,16 @@ class PushOptions(Options):
     @classmethod
     def _check_licence(cls, licence: str) -> str:
         if not _LICENCE.fullmatch(licence.strip().lower()):
-            raise ValueError("use an identifier of the Hub such as cc-by-4.0 or apache-2.0, or other")
+            raise ValueError(
+                "use an identifier of the Hub such as cc-by-4.0 or apache-2.0, or other"
+            )
         return licence.strip().lower()
 
 
 class Pushed(NamedTuple):
-    """The numbers of published questions and chunks; of a push that was no dry run, what became of the dataset."""
+    """The numbers of published questions and chunks; of a push that was no dry run, what became of
+    the dataset.
+    """
 
     questions: int
     chunks: int
@@ -93,7 +105,10 @@ def push(options: PushOptions) -> None:
         say(f"dry run for {options.repo}, {counts}: {options.dry_run}")
     else:
         visibility = "private" if pushed.is_private else "public"
-        say(f"{counts}: {pushed.url} ({visibility}){'' if pushed.is_changed else '; nothing has changed'}")
+        say(
+            f"{counts}: {pushed.url}"
+            f" ({visibility}){'' if pushed.is_changed else '; nothing has changed'}"
+        )
 
 
 def push_run(options: PushOptions) -> Pushed:
@@ -103,7 +118,9 @@ def push_run(options: PushOptions) -> Pushed:
         InputError: an option or the run is wrong, or the dataset has a card of its own.
         HubError: the Hub cannot be reached or refuses a request; repeating the push is safe.
     """
-    published = _portable(joined([open_run(options.run)], signed=options.signed, shares=options.splits))
+    published = _portable(
+        joined([open_run(options.run)], signed=options.signed, shares=options.splits)
+    )
     pushed = Pushed(len(published.samples), len(published.chunks))
     if options.dry_run is not None:
         check_own(options.dry_run, (CARD, PROVENANCE, *(name[1:] for name in _DATA)))
@@ -130,18 +147,27 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
     def moved(chunk: Chunk) -> Chunk:
         ids = {"chunk_id": named(chunk.chunk_id), "doc_id": named(chunk.doc_id)}
         about = {"path": public_name(chunk.path), "title": public_name(chunk.title), "metadata": {}}
-        return chunk.model_copy(update={**ids, **about, "headings": tuple(map(public_name, chunk.headings))})
+        return chunk.model_copy(
+            update={**ids, **about, "headings": tuple(map(public_name, chunk.headings))}
+        )
 
     def changed(sample: Sample) -> Sample:
         groups = tuple(tuple(map(named, group)) for group in sample.retrieval_gt)
-        about = {"evolution": public_name(sample.evolution), "language": public_name(sample.language)}
+        about = {
+            "evolution": public_name(sample.evolution),
+            "language": public_name(sample.language),
+        }
         kind, messages = kind_of(sample), conversation_of(sample)
         metadata = {"kind": kind and public_name(kind), "conversation": messages}
         places = {"contexts": tuple(map(moved, sample.contexts)), "retrieval_gt": groups}
-        return sample.model_copy(update={"id": named(sample.id), **about, **places, "metadata": metadata})
+        return sample.model_copy(
+            update={"id": named(sample.id), **about, **places, "metadata": metadata}
+        )
 
     samples, chunks = list(map(changed, found.samples)), list(map(moved, found.chunks))
-    splits = found.splits and Splits({named(name): each for name, each in found.splits.samples.items()}, {})
+    splits = found.splits and Splits(
+        {named(name): each for name, each in found.splits.samples.items()}, {}
+    )
     return found._replace(samples=samples, chunks=chunks, splits=splits)
 
 
@@ -164,11 +190,16 @@ def _write(found: EvaluationSet, options: PushOptions, folder: Path) -> None:
 
 def _check_card(content: bytes, where: str) -> None:
     if MARKER.encode() not in content:
-        raise InputError(f"{where} was not written by groundset; keep a copy of what you need, then use --replace-card")
+        raise InputError(
+            f"{where} was not written by groundset; keep a copy of what you need, then use"
+            " --replace-card"
+        )
 
 
 def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pushed:
-    """Upload a folder in one commit that names its parent, so that an interrupted push changes nothing."""
+    """Upload a folder in one commit that names its parent, so that an interrupted push changes
+    nothing.
+    """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     repo = options.repo
@@ -177,31 +208,50 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
     api.create_repo(repo, repo_type=_KIND, private=options.private or None, exist_ok=True)
     info = api.dataset_info(repo)
     if options.private and not info.private:
-        raise InputError(f"--private: {url} is public; make it private in its settings, or name another --repo")
+        raise InputError(
+            f"--private: {url} is public; make it private in its settings, or name another --repo"
+        )
     known = api.list_repo_files(repo, repo_type=_KIND, revision=info.sha)
     if CARD in known and not options.replace_card:
         with TemporaryDirectory(prefix="groundset-") as place:
-            got = api.hf_hub_download(repo, CARD, repo_type=_KIND, revision=info.sha, local_dir=place)
+            got = api.hf_hub_download(
+                repo, CARD, repo_type=_KIND, revision=info.sha, local_dir=place
+            )
             _check_card(Path(got).read_bytes(), f"{url}: its {CARD}")
-    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    old = [path for path in known if path not in paths and any(map(PurePosixPath("/", path).match, _DATA))]
+    paths = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
+    old = [
+        path
+        for path in known
+        if path not in paths and any(map(PurePosixPath("/", path).match, _DATA))
+    ]
     say(f"texts go to {urlsplit(host).netloc}", err=True)
     with ExitStack() as stack:
         # Open files are uploaded with Git LFS, paths with Xet, which not all endpoints speak.
-        added = [CommitOperationAdd(path, stack.enter_context((folder / path).open("rb"))) for path in paths]
+        added = [
+            CommitOperationAdd(path, stack.enter_context((folder / path).open("rb")))
+            for path in paths
+        ]
         commit = api.create_commit(
             repo,
             [*added, *map(CommitOperationDelete, old)],
             repo_type=_KIND,
-            commit_message=f"Evaluation set of {pushed.questions} questions and {pushed.chunks} passages",
+            commit_message=(
+                f"Evaluation set of {pushed.questions} questions and {pushed.chunks} passages"
+            ),
             parent_commit=info.sha,
         )
-    return pushed._replace(url=url, is_private=bool(info.private), is_changed=commit.oid != info.sha)
+    return pushed._replace(
+        url=url, is_private=bool(info.private), is_changed=commit.oid != info.sha
+    )
 
 
 @contextmanager
 def _hub(repo: str) -> Iterator[Any]:
-    """Yield the Hub's client with the user's token; its exceptions become a ``HubError`` without it."""
+    """Yield the Hub's client with the user's token; its exceptions become a ``HubError`` without
+    it.
+    """
     import httpx
     from huggingface_hub import HfApi, constants, get_session, get_token, utils
 
@@ -215,10 +265,22 @@ def _hub(repo: str) -> Iterator[Any]:
     hub.logging.set_verbosity_error()  # its warnings may contain signed upload URLs
     try:
         with online():
-            yield HfApi(endpoint=endpoint, token=token, library_name="groundset", library_version=__version__)
+            yield HfApi(
+                endpoint=endpoint,
+                token=token,
+                library_name="groundset",
+                library_version=__version__,
+            )
     except GroundsetError:
         raise
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RuntimeError, KeyError) as error:
+    except (
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        OSError,
+        ValueError,
+        RuntimeError,
+        KeyError,
+    ) as error:
         message = without_secrets(_explained(error, repo, without_secrets(endpoint)))
         raise HubError(" ".join(message.replace(token, "(the token)").split())) from error
     finally:
@@ -228,8 +290,14 @@ def _hub(repo: str) -> Iterator[Any]:
 
 _BY_STATUS = {
     401: "{host} refuses the token; set HF_TOKEN to one with write access, or run `hf auth login`",
-    403: "the token has no write access to {repo}; set HF_TOKEN to another, or name a repository of your own",
-    404: "{repo} does not exist on {host}, or the token has no access; check the spelling of the owner",
+    403: (
+        "the token has no write access to {repo}; set HF_TOKEN to another, or name a repository of"
+        " your own"
+    ),
+    404: (
+        "{repo} does not exist on {host}, or the token has no access; check the spelling of the"
+        " owner"
+    ),
     412: "{repo} was changed during the push; run the command again",
     429: "{host}: too many requests; wait a few minutes and run the command again",
 }
@@ -245,13 +313,20 @@ def _explained(error: BaseException, repo: str, host: str) -> str:
         status, said = error.response.status_code, error.server_message
         if status >= 500:
             return f"{host} failed ({status}); {repo} is unchanged; run the command again"
-        return _BY_STATUS.get(status, f"{{host}} refuses the request ({status}: {said})").format(host=host, repo=repo)
+        return _BY_STATUS.get(status, f"{{host}} refuses the request ({status}: {said})").format(
+            host=host, repo=repo
+        )
     if error.__cause__ is not None and isinstance(error, RuntimeError | OSError):
         return _explained(error.__cause__, repo, host)  # the client wraps errors of single files
     if isinstance(error, httpx.HTTPError | ConnectionError | TimeoutError):
-        return f"{host} cannot be reached ({str(error) or type(error).__name__}); run the command again later"
+        return (
+            f"{host} cannot be reached ({str(error) or type(error).__name__}); run the command"
+            " again later"
+        )
     if isinstance(error, OSError):
         return f"cannot read or write a local file: {error}"
     if str(error).startswith("Invalid metadata"):
         return f"{host} refuses the card: {error}"
-    return f"{host} does not answer like the Hub ({type(error).__name__}: {error}); check HF_ENDPOINT"
+    return (
+        f"{host} does not answer like the Hub ({type(error).__name__}: {error}); check HF_ENDPOINT"
+    )

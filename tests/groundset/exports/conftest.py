@@ -8,7 +8,7 @@ import pytest
 from evaluation_sets import private_run
 
 import groundset
-from groundset.out import hub
+from groundset.exports import hub
 from groundset.run.run import Run
 
 

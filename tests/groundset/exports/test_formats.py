@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 from evaluation_sets import evaluation_set, many_documents, run_of, two_documents
 
+from groundset.exports.formats import EXPORTS, TABLES
+from groundset.exports.sets import EvaluationSet, Splits, other_answers
 from groundset.files import check_own
-from groundset.out.formats import EXPORTS, TABLES
-from groundset.out.sets import EvaluationSet, Splits, other_answers
+from groundset.programs.types import Retrieval, Sample
 from groundset.retrieval import embed
 from groundset.rows import csv_rows
 from groundset.run.record import conversation_of
-from programs.types import Retrieval, Sample
 
 ROOT = Path(__file__).parents[3]
 MESSAGES = [
@@ -32,10 +32,33 @@ MESSAGES = [
     {"role": "user", "content": "When was it cast?"},
 ]
 FORMULAS = [
-    "=HYPERLINK(\"http://evil.example\",\"x\")", "+1", "-2 degrees", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1",
-    "'=1", "''", "'s-Hertogenbosch", "\0=1", 'a,"b"\r\nc;=1', "\u2028=1", "\u200b=1", "\ufeff=1", " \u200b\u00a0@x",
-    "plain", "é" * 40_000, "a;=1", "a; \ufeff@x;'b", "- one\n- two\r\n+ three\r\r\n=4", 'a;"=1"', ";;'=1;''", "a\t=1",
-]  # fmt: skip
+    '=HYPERLINK("http://evil.example","x")',
+    "+1",
+    "-2 degrees",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    " =1",
+    "＝1",
+    "'=1",
+    "''",
+    "'s-Hertogenbosch",
+    "\0=1",
+    'a,"b"\r\nc;=1',
+    "\u2028=1",
+    "\u200b=1",
+    "\ufeff=1",
+    " \u200b\u00a0@x",
+    "plain",
+    "é" * 40_000,
+    "a;=1",
+    "a; \ufeff@x;'b",
+    "- one\n- two\r\n+ three\r\r\n=4",
+    'a;"=1"',
+    ";;'=1;''",
+    "a\t=1",
+]
 
 
 def written(found: EvaluationSet, name: str, out: Path) -> Path:
@@ -47,7 +70,11 @@ def written(found: EvaluationSet, name: str, out: Path) -> Path:
 
 def rows(file: Path) -> Any:
     text = file.read_text("utf-8")
-    return [json.loads(line) for line in text.split("\n")[:-1]] if file.suffix == ".jsonl" else json.loads(text)
+    return (
+        [json.loads(line) for line in text.split("\n")[:-1]]
+        if file.suffix == ".jsonl"
+        else json.loads(text)
+    )
 
 
 def with_samples(*samples: Sample) -> EvaluationSet:
@@ -61,8 +88,13 @@ def changed(number: int = 0, **changes: Any) -> Sample:
 def odd_set() -> EvaluationSet:
     """Return a set whose first question is unanswerable, and whose second ends a conversation."""
     nothing = Retrieval(rank=None, retrieved_id="ferry-0001", retrieved_content="", score=0)
-    open_question = changed(0, answer="The documents do not say.", retrieval_gt=(), retrieval=nothing)
-    return with_samples(open_question, changed(1, metadata={"conversation": MESSAGES, "answer_variants": ["Fine.", 5]}))
+    open_question = changed(
+        0, answer="The documents do not say.", retrieval_gt=(), retrieval=nothing
+    )
+    return with_samples(
+        open_question,
+        changed(1, metadata={"conversation": MESSAGES, "answer_variants": ["Fine.", 5]}),
+    )
 
 
 def test_autorag_has_the_columns_and_types_that_its_loader_demands(tmp_path: Path) -> None:
@@ -89,14 +121,26 @@ def test_autorag_has_the_columns_and_types_that_its_loader_demands(tmp_path: Pat
         "clock-0000": (None, None),
     }
     assert metadata["ferry-0000"]["last_modified_datetime"] == datetime(2025, 7, 1, 10), "naive UTC"
-    assert metadata["clock-0000"]["last_modified_datetime"] == datetime(2026, 3, 4, 5, 6, 7), "the start of the run"
+    assert metadata["clock-0000"]["last_modified_datetime"] == datetime(2026, 3, 4, 5, 6, 7), (
+        "the start of the run"
+    )
 
 
 def test_autorag_metadata_without_a_common_type_is_json(tmp_path: Path) -> None:
     found = two_documents()
-    odd = ({"a": {}, "b": 1, "c": 1}, {"a": {"c": 1}, "b": "one", "start_end_idx": [7, 9]}, {"c": None}, {})
-    chunks = [chunk.model_copy(update={"metadata": more}) for chunk, more in zip(found.chunks, odd, strict=True)]
-    corpus = pq.read_table(written(found._replace(chunks=chunks), "autorag", tmp_path) / "corpus.parquet").to_pylist()
+    odd = (
+        {"a": {}, "b": 1, "c": 1},
+        {"a": {"c": 1}, "b": "one", "start_end_idx": [7, 9]},
+        {"c": None},
+        {},
+    )
+    chunks = [
+        chunk.model_copy(update={"metadata": more})
+        for chunk, more in zip(found.chunks, odd, strict=True)
+    ]
+    corpus = pq.read_table(
+        written(found._replace(chunks=chunks), "autorag", tmp_path) / "corpus.parquet"
+    ).to_pylist()
     assert [row["metadata"]["b"] for row in corpus] == ["1", '"one"', None, None]
     assert [row["metadata"]["a"] for row in corpus] == [{"c": None}, {"c": 1}, None, None]
     assert [row["metadata"]["c"] for row in corpus] == [1, None, None, None]
@@ -106,15 +150,23 @@ def test_autorag_metadata_without_a_common_type_is_json(tmp_path: Path) -> None:
 def test_beir_is_what_its_loader_reads(tmp_path: Path) -> None:
     names = ['a "b"', "a\tb", "a\u2028b", "ü #1"]
     found = two_documents()
-    odd = [found.chunks[0].model_copy(update={"chunk_id": name, "text": f"{name}\r\n\0x"}) for name in names]
+    odd = [
+        found.chunks[0].model_copy(update={"chunk_id": name, "text": f"{name}\r\n\0x"})
+        for name in names
+    ]
     asked = [changed(id=name, retrieval_gt=((name,), ("clock-0000",))) for name in names]
     splits = Splits({name: "train" if name == names[0] else "test" for name in names}, {})
     whole = found._replace(samples=asked, chunks=[*found.chunks, *odd], splits=splits)
     out = written(whole, "beir", tmp_path)
     corpus = {row["_id"]: (row["title"], row["text"]) for row in rows(out / "corpus.jsonl")}
     assert corpus == {chunk.chunk_id: (chunk.title, chunk.text) for chunk in whole.chunks}
-    assert {row["_id"]: row["text"] for row in rows(out / "queries.jsonl")} == dict.fromkeys(names, asked[0].question)
-    assert rows(out / "queries.jsonl")[0]["metadata"]["retrieval_gt"] == [[names[0]], ["clock-0000"]]
+    assert {row["_id"]: row["text"] for row in rows(out / "queries.jsonl")} == dict.fromkeys(
+        names, asked[0].question
+    )
+    assert rows(out / "queries.jsonl")[0]["metadata"]["retrieval_gt"] == [
+        [names[0]],
+        ["clock-0000"],
+    ]
     judged: dict[str, list[list[str]]] = {}
     for split in ("train", "test"):
         with (out / "qrels" / f"{split}.tsv").open(encoding="utf-8") as stream:
@@ -135,25 +187,37 @@ def test_csv_tables(tmp_path: Path) -> None:
     out = written(found, "csv", tmp_path)
     first, second = read_csv(out / "questions.csv")
     assert (first["question"], first["answer"]) == (found.samples[0].question, "That it is “fine”.")
-    assert (first["rank"], first["probability"], first["split"], first["kind"]) == ("", "0.9", "", "time")
+    assert (first["rank"], first["probability"], first["split"], first["kind"]) == (
+        "",
+        "0.9",
+        "",
+        "time",
+    )
     assert json.loads(second["retrieval_gt"]) == [["clock-0000"], ["ferry-0001"]]
     assert json.loads(second["contexts"]) == [chunk.text for chunk in found.samples[1].contexts]
-    assert [(row["chunk_id"], row["text"], int(row["start"])) for row in read_csv(out / "corpus.csv")] == [
-        (chunk.chunk_id, chunk.text, chunk.start) for chunk in found.chunks
-    ]
+    assert [
+        (row["chunk_id"], row["text"], int(row["start"])) for row in read_csv(out / "corpus.csv")
+    ] == [(chunk.chunk_id, chunk.text, chunk.start) for chunk in found.chunks]
     for name, count in (("questions.csv", 2), ("corpus.csv", 4)):
         raw = (out / name).read_bytes()
         assert raw.startswith(b"\xef\xbb\xbf"), "UTF-8 that Excel knows"
-        assert (raw.count(b"\r\n"), raw.count(b"\n")) == (count + 1, count + 1), "the line ends of RFC 4180"
+        assert (raw.count(b"\r\n"), raw.count(b"\n")) == (count + 1, count + 1), (
+            "the line ends of RFC 4180"
+        )
 
 
 UNSEEN = " \u200b\ufeff\u00a0\u2028\r\n\0"
 
 
 def test_csv_cells_are_no_formulas_however_they_are_read_and_are_restored(tmp_path: Path) -> None:
-    asked = [changed(id=f"={place}", question=f"{text} ?", answer=text) for place, text in enumerate(FORMULAS)]
+    asked = [
+        changed(id=f"={place}", question=f"{text} ?", answer=text)
+        for place, text in enumerate(FORMULAS)
+    ]
     file = written(with_samples(*asked), "csv", tmp_path) / "questions.csv"
-    assert [(row["id"], row["answer"]) for _, row in csv_rows(file)] == [(each.id, each.answer) for each in asked]
+    assert [(row["id"], row["answer"]) for _, row in csv_rows(file)] == [
+        (each.id, each.answer) for each in asked
+    ]
     for delimiter in ",;\t":
         with file.open(encoding="utf-8-sig", newline="") as stream:
             for cell in chain(*csv.reader(stream, delimiter=delimiter)):
@@ -167,15 +231,22 @@ def test_jsonl_is_complete(tmp_path: Path) -> None:
     made = rows(out / "samples.jsonl")
     assert [row.pop("split") for row in made] == ["train", "test"]
     assert tuple(map(Sample.model_validate, made)) == tuple(found.samples)
-    assert [row["chunk_id"] for row in rows(out / "corpus.jsonl")] == [chunk.chunk_id for chunk in found.chunks]
+    assert [row["chunk_id"] for row in rows(out / "corpus.jsonl")] == [
+        chunk.chunk_id for chunk in found.chunks
+    ]
 
 
 def test_hf_is_loaded_by_datasets(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     found = two_documents()
-    out = written(found._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {})), "hf", tmp_path)
+    out = written(
+        found._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {})), "hf", tmp_path
+    )
     assert capfd.readouterr().err == "", "no bar is drawn"
     qa = datasets.load_from_disk(out / "qa")
-    assert {name: split["id"][:] for name, split in qa.items()} == {"train": ["q-1"], "test": ["q-2"]}
+    assert {name: split["id"][:] for name, split in qa.items()} == {
+        "train": ["q-1"],
+        "test": ["q-2"],
+    }
     second = qa["test"][0]
     assert second["retrieval_gt"] == [["clock-0000"], ["ferry-0001"]]
     assert [place["path"] for place in second["provenance"]] == ["clock.md", "ferry.md"]
@@ -193,47 +264,77 @@ def test_hf_types_do_not_depend_on_values() -> None:
 
 
 def test_ragas_rows(tmp_path: Path) -> None:
-    folder, texts = written(two_documents(), "ragas", tmp_path), [each.text for each in two_documents().chunks]
+    folder, texts = (
+        written(two_documents(), "ragas", tmp_path),
+        [each.text for each in two_documents().chunks],
+    )
     one, two = rows(folder / "testset.jsonl")
     assert two == {
-        "user_input": "What does Clock say?", "reference": "That it is “fine”.",
-        "reference_contexts": [texts[1], texts[3]], "reference_context_ids": ["clock-0000", "ferry-0001"],
+        "user_input": "What does Clock say?",
+        "reference": "That it is “fine”.",
+        "reference_contexts": [texts[1], texts[3]],
+        "reference_context_ids": ["clock-0000", "ferry-0001"],
         "synthesizer_name": "multi_hop_specific_query_synthesizer",
-    }  # fmt: skip
+    }
     assert one["synthesizer_name"] == "single_hop_specific_query_synthesizer"
     old = rows(folder / "testset-0.1.jsonl")[1]
-    place = {"filename": "clock.md", "title": "Clock", "document_id": "clock", "chunk_id": "clock-0000"}
+    place = {
+        "filename": "clock.md",
+        "title": "Clock",
+        "document_id": "clock",
+        "chunk_id": "clock-0000",
+    }
     assert old.pop("metadata")[0] == place
     assert old == {
-        "question": "What does Clock say?", "contexts": [texts[1], texts[3]], "ground_truth": "That it is “fine”.",
-        "evolution_type": "simple", "episode_done": True,
-    }  # fmt: skip
+        "question": "What does Clock say?",
+        "contexts": [texts[1], texts[3]],
+        "ground_truth": "That it is “fine”.",
+        "evolution_type": "simple",
+        "episode_done": True,
+    }
     either = changed(retrieval_gt=(("ferry-0002", "ferry-0001"),))
     [row] = rows(written(with_samples(either), "ragas", tmp_path / "either") / "testset.jsonl")
-    assert row["synthesizer_name"] == "single_hop_specific_query_synthesizer", "an alternative is no second hop"
+    assert row["synthesizer_name"] == "single_hop_specific_query_synthesizer", (
+        "an alternative is no second hop"
+    )
 
 
 def test_deepeval_golden(tmp_path: Path) -> None:
     found = two_documents()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
     about = {
-        "evolution": "simple", "kind": None, "language": "en", "split": "test", "paths": ["clock.md", "ferry.md"],
-        "chunk_ids": ["clock-0000", "ferry-0001"], "retrieval_gt": [["clock-0000"], ["ferry-0001"]],
-        "answerable": True, "rank": 1, "probability": 0.9,
-    }  # fmt: skip
+        "evolution": "simple",
+        "kind": None,
+        "language": "en",
+        "split": "test",
+        "paths": ["clock.md", "ferry.md"],
+        "chunk_ids": ["clock-0000", "ferry-0001"],
+        "retrieval_gt": [["clock-0000"], ["ferry-0001"]],
+        "answerable": True,
+        "rank": 1,
+        "probability": 0.9,
+    }
     assert rows(written(found, "deepeval", tmp_path) / "goldens.json")[1] == {
-        "name": "q-2", "input": "What does Clock say?", "expected_output": "That it is “fine”.",
-        "context": [found.chunks[1].text, found.chunks[3].text], "source_file": "clock.md",
+        "name": "q-2",
+        "input": "What does Clock say?",
+        "expected_output": "That it is “fine”.",
+        "context": [found.chunks[1].text, found.chunks[3].text],
+        "source_file": "clock.md",
         "additional_metadata": about,
-    }  # fmt: skip
+    }
 
 
 def test_adk_is_what_the_published_transformer_makes_of_the_benchmark(tmp_path: Path) -> None:
     profile = {"Type": "How-to", "Persona": "The Expert"}
     found = with_samples(changed(metadata={"profile": profile}), changed(1))
     benchmark = rows(written(found, "autorageval", tmp_path) / "benchmark.json")
-    assert [list(row) for row in benchmark] == [["context", "Q&A Gen Profile", "Question", "Answer"]] * 2
+    assert [list(row) for row in benchmark] == [
+        ["context", "Q&A Gen Profile", "Question", "Answer"]
+    ] * 2
     assert [row["Q&A Gen Profile"] for row in benchmark] == [profile, {"evolution": "simple"}]
-    transformed = [{"query": row["Question"], "expected_tool_use": [], "reference": row["Answer"]} for row in benchmark]
+    transformed = [
+        {"query": row["Question"], "expected_tool_use": [], "reference": row["Answer"]}
+        for row in benchmark
+    ]
     text = (written(found, "adk", tmp_path) / "evaluation.json").read_text("ascii")
     assert text == json.dumps(transformed, indent=2) + "\n"
 
@@ -257,7 +358,10 @@ def test_unanswerable_questions_are_as_their_tools_expect_them(tmp_path: Path) -
 
 def test_conversations_and_other_answers_have_their_places(tmp_path: Path) -> None:
     found = odd_set()
-    assert [row["conversation"] for row in TABLES["qa"].tables(found)["test"].to_pylist()] == [None, MESSAGES]
+    assert [row["conversation"] for row in TABLES["qa"].tables(found)["test"].to_pylist()] == [
+        None,
+        MESSAGES,
+    ]
     [golden] = rows(written(found, "deepeval", tmp_path) / "conversations.json")
     told = found.samples[1].question, found.samples[1].answer, MESSAGES
     assert (golden["scenario"], golden["expected_outcome"], golden["turns"]) == told
@@ -266,14 +370,23 @@ def test_conversations_and_other_answers_have_their_places(tmp_path: Path) -> No
     assert [message["type"] for message in row["user_input"]] == ["human", "ai", "human"]
     qa = pd.read_parquet(written(found, "autorag", tmp_path) / "qa.parquet")
     assert list(qa["generation_gt"][1]) == [found.samples[1].answer, "Fine."]
-    assert rows(written(found, "beir", tmp_path) / "queries.jsonl")[1]["metadata"]["answers"] == ["Fine."]
+    assert rows(written(found, "beir", tmp_path) / "queries.jsonl")[1]["metadata"]["answers"] == [
+        "Fine."
+    ]
 
 
 def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_path: Path) -> None:
     found = odd_set()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
     sample, known = found.samples[1], rows(written(found, "deepeval", tmp_path) / "goldens.json")[1]
-    question, answer, texts = sample.question, sample.answer, [chunk.text for chunk in sample.contexts]
-    asked, expected = {"question": question, "conversation": MESSAGES}, {"answer": answer, "contexts": texts}
+    question, answer, texts = (
+        sample.question,
+        sample.answer,
+        [chunk.text for chunk in sample.contexts],
+    )
+    asked, expected = (
+        {"question": question, "conversation": MESSAGES},
+        {"answer": answer, "contexts": texts},
+    )
     about, more = {"metadata": known["additional_metadata"]}, {"conversation": MESSAGES}
     prompt, response = ({"content": [{"text": text}]} for text in (question, answer))
     values = {"question": question, "answer": answer, "context": "\n\n".join(texts)}
@@ -282,9 +395,18 @@ def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_
         "inspect": {"id": "q-2", "input": question, "target": answer}
         | {"metadata": {**about["metadata"], **more, "contexts": texts}},
         "langfuse": {"id": "q-2", "input": asked, "expected_output": expected, **about},
-        "langsmith": {"inputs": asked, "outputs": expected, "metadata": {"id": "q-2", **about["metadata"]}}
+        "langsmith": {
+            "inputs": asked,
+            "outputs": expected,
+            "metadata": {"id": "q-2", **about["metadata"]},
+        }
         | {"split": "test"},
-        "opik": {"sample_id": "q-2", "input": question, "expected_output": answer, "reference_contexts": texts}
+        "opik": {
+            "sample_id": "q-2",
+            "input": question,
+            "expected_output": answer,
+            "reference_contexts": texts,
+        }
         | {**more, **about},
         "phoenix": {"id": "q-2", "input": asked, "output": expected, **about, "splits": "test"},
         "promptfoo": {"description": "q-2", "vars": values, **about},
@@ -292,8 +414,14 @@ def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_
         [file] = written(found, name, tmp_path).glob("*.jsonl")
         assert rows(file)[1] == row
     table = read_csv(tmp_path / "langfuse" / "items.csv")[1]
-    assert list(table)[:3] == ["input", "expected_output", "metadata"], "where its page expects them"
-    assert [json.loads(cell) for cell in list(table.values())[:3]] == [asked, expected, about["metadata"]]
+    assert list(table)[:3] == ["input", "expected_output", "metadata"], (
+        "where its page expects them"
+    )
+    assert [json.loads(cell) for cell in list(table.values())[:3]] == [
+        asked,
+        expected,
+        about["metadata"],
+    ]
 
 
 @pytest.mark.parametrize("value", ["x", [], [1], [{"role": "user"}], {"role": "user"}, 7, [None]])
@@ -308,7 +436,9 @@ class Angles:
 
     def encode(self, texts: list[str]) -> np.ndarray:
         found = many_documents()
-        rows_by_id = dict(zip((chunk.chunk_id for chunk in found.chunks), found.vectors(), strict=True))
+        rows_by_id = dict(
+            zip((chunk.chunk_id for chunk in found.chunks), found.vectors(), strict=True)
+        )
         return np.stack([rows_by_id[text.split()[-1].rstrip("?")] for text in texts])
 
 
@@ -325,7 +455,7 @@ WRITE = """import sys
 from pathlib import Path
 sys.path += sys.argv[2:]
 from evaluation_sets import many_documents
-from groundset.out.formats import EXPORTS
+from groundset.exports.formats import EXPORTS
 for name in set(EXPORTS) - {"triplets"}:
     folder = Path(sys.argv[1], name)
     folder.mkdir(parents=True)
@@ -333,7 +463,9 @@ for name in set(EXPORTS) - {"triplets"}:
 """
 
 
-def test_every_format_declares_its_files_and_repeats_itself(every_format: Path, tmp_path: Path) -> None:
+def test_every_format_declares_its_files_and_repeats_itself(
+    every_format: Path, tmp_path: Path
+) -> None:
     for name, row in EXPORTS.items():
         check_own(every_format / name, row.own)
         assert (every_format / name / next(iter(row.files))).exists()
@@ -345,7 +477,9 @@ def test_every_format_declares_its_files_and_repeats_itself(every_format: Path, 
         assert file.read_bytes() == (every_format / place).read_bytes(), place
 
 
-def test_formats_do_not_depend_on_the_order_in_which_attempts_finished(every_format: Path, tmp_path: Path) -> None:
+def test_formats_do_not_depend_on_the_order_in_which_attempts_finished(
+    every_format: Path, tmp_path: Path
+) -> None:
     whole = many_documents()
     turned = [each[::-1] for each in (whole.samples, [*whole.documents.values()], whole.chunks)]
     found = evaluation_set(run_of(*turned, vectors=whole.vectors()[::-1]))
@@ -357,4 +491,10 @@ def test_formats_do_not_depend_on_the_order_in_which_attempts_finished(every_for
 
 def in_any_order(file: Path) -> list[str]:
     table = pq.read_table(file).to_pylist() if file.suffix == ".parquet" else None
-    return sorted(map(str, table or (rows(file) if file.suffix == ".json" else file.read_text("utf-8").split("\n"))))
+    return sorted(
+        map(
+            str,
+            table
+            or (rows(file) if file.suffix == ".json" else file.read_text("utf-8").split("\n")),
+        )
+    )

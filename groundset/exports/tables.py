@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from groundset.exports.sets import EvaluationSet
 from groundset.files import encodable
-from groundset.out.sets import EvaluationSet
 from groundset.rows import csv_cell
 
 Row = Mapping[str, Any]
@@ -19,8 +19,9 @@ _DATASET = ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-
 class File(NamedTuple):
     """A file of an export.
 
-    Columns are names of values, or by the name of a column the name of a value, a function of the row, an object of
-    such, or what is the same everywhere. A column that ends with ? is left out where it has no value.
+    Columns are names of values, or by the name of a column the name of a value, a function of the
+    row, an object of such, or what is the same everywhere. A column that ends with ? is left out
+    where it has no value.
     """
 
     of: Callable[[EvaluationSet], Iterable[Row]]  # yields the rows; ``split`` is the split of a row
@@ -29,10 +30,14 @@ class File(NamedTuple):
 
     def tables(self, found: EvaluationSet) -> dict[str, Any]:
         """Return an Arrow table for each split."""
-        return {split: arrow_table(self.columns, rows) for split, rows in self._by_split(found).items()}
+        return {
+            split: arrow_table(self.columns, rows) for split, rows in self._by_split(found).items()
+        }
 
     def write(self, found: EvaluationSet, folder: Path, name: str) -> None:
-        """Write the file if it has rows; ``*`` in the name stands for the split, and a folder is for `datasets`."""
+        """Write the file if it has rows; ``*`` in the name stands for the split, and a folder is
+        for `datasets`.
+        """
         if "." not in name:
             _write_dataset(folder / name, self.tables(found))
         elif "*" in name:
@@ -53,16 +58,26 @@ class File(NamedTuple):
                 pq.write_table(arrow_table(self.columns, rows), stream)
             return
         # The byte order mark tells Excel the encoding.
-        with file.open("w", encoding="utf-8-sig" if file.suffix == ".csv" else "utf-8", newline="") as text:
+        with file.open(
+            "w", encoding="utf-8-sig" if file.suffix == ".csv" else "utf-8", newline=""
+        ) as text:
             if file.suffix == ".json":
                 text.write(json.dumps(list(rows), indent=2) + "\n")
             elif file.suffix == ".jsonl":
-                text.writelines(encodable(json.dumps(row, ensure_ascii=self.ascii)) + "\n" for row in rows)
+                text.writelines(
+                    encodable(json.dumps(row, ensure_ascii=self.ascii)) + "\n" for row in rows
+                )
             else:
                 is_csv = file.suffix == ".csv"
-                writer = csv.writer(text) if is_csv else csv.writer(text, delimiter="\t", lineterminator="\n")
+                writer = (
+                    csv.writer(text)
+                    if is_csv
+                    else csv.writer(text, delimiter="\t", lineterminator="\n")
+                )
                 writer.writerow(self.columns)
-                writer.writerows(map(csv_cell, row.values()) if is_csv else row.values() for row in rows)
+                writer.writerows(
+                    map(csv_cell, row.values()) if is_csv else row.values() for row in rows
+                )
 
     def _by_split(self, found: EvaluationSet) -> dict[str, list[Row]]:
         """Return the rows by split; the splits of samples are there also without rows."""
@@ -75,7 +90,9 @@ class File(NamedTuple):
 
 
 def patterns(name: str) -> list[str]:
-    """Return the glob patterns of what is written under a name; see :func:`groundset.files.check_own`."""
+    """Return the glob patterns of what is written under a name; see
+    :func:`groundset.files.check_own`.
+    """
     return [name] if "." in name else [f"{name}/{part}" for part in _DATASET]
 
 
@@ -83,9 +100,19 @@ def _filled(columns: Any, row: Row) -> Any:
     if isinstance(columns, tuple):
         return {name: row[name] for name in columns}
     if not isinstance(columns, dict):
-        return row[columns] if isinstance(columns, str) else columns(row) if callable(columns) else columns
+        return (
+            row[columns]
+            if isinstance(columns, str)
+            else columns(row)
+            if callable(columns)
+            else columns
+        )
     values = {name: _filled(each, row) for name, each in columns.items()}
-    return {name.rstrip("?"): each for name, each in values.items() if name[-1] != "?" or each not in (None, [])}
+    return {
+        name.rstrip("?"): each
+        for name, each in values.items()
+        if name[-1] != "?" or each not in (None, [])
+    }
 
 
 def arrow_table(columns: Iterable[str], rows: Iterable[Row]) -> Any:
@@ -93,7 +120,11 @@ def arrow_table(columns: Iterable[str], rows: Iterable[Row]) -> Any:
     import pyarrow as pa
 
     text, texts, whole = pa.string(), pa.list_(pa.string()), pa.int64()
-    place = {**dict.fromkeys(("chunk_id", "doc_id", "path", "title"), text), "headings": texts, "start": whole}
+    place = {
+        **dict.fromkeys(("chunk_id", "doc_id", "path", "title"), text),
+        "headings": texts,
+        "start": whole,
+    }
     types = {
         **dict.fromkeys(("contexts", "headings", "generation_gt", "chunk_ids"), texts),
         **dict.fromkeys(("rank", "start", "end"), whole),
@@ -106,7 +137,9 @@ def arrow_table(columns: Iterable[str], rows: Iterable[Row]) -> Any:
     listed = list(rows)
     names = [name for name in columns if name[-1] != "?" or any(name[:-1] in row for row in listed)]
     schema = pa.schema([(name.rstrip("?"), types.get(name.rstrip("?"), text)) for name in names])
-    return pa.Table.from_pylist(listed, schema=schema)  # Arrow ignores keys that are not in the schema
+    return pa.Table.from_pylist(
+        listed, schema=schema
+    )  # Arrow ignores keys that are not in the schema
 
 
 def _write_dataset(folder: Path, tables: Mapping[str, Any]) -> None:
@@ -114,6 +147,8 @@ def _write_dataset(folder: Path, tables: Mapping[str, Any]) -> None:
 
     has_bars = not datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
-    datasets.DatasetDict({split: datasets.Dataset(table) for split, table in tables.items()}).save_to_disk(folder)
+    datasets.DatasetDict(
+        {split: datasets.Dataset(table) for split, table in tables.items()}
+    ).save_to_disk(folder)
     if has_bars:
         datasets.enable_progress_bars()

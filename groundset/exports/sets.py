@@ -1,4 +1,5 @@
-"""What goes out: the samples of one or several runs without what reviewers refused, all chunks of the runs, and splits.
+"""What goes out: the samples of one or several runs without what reviewers refused, all chunks of
+the runs, and splits.
 
 Splits are without leakage: what shares a document, or asks the same again, is never separated.
 """
@@ -14,13 +15,15 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from groundset.options import DEFAULT_EMBEDDER
+from groundset.programs.errors import InputError
+from groundset.programs.text import tokens
+from groundset.programs.types import Chunk, Document, Sample
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run
-from programs.errors import InputError
-from programs.text import tokens
-from programs.types import Chunk, Document, Sample
 
-_NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)  # `datasets` reads "all" as every split; some formats name files so
+_NAME = re.compile(
+    r"(?!all\b)\w{1,60}", re.ASCII
+)  # `datasets` reads "all" as every split; some formats name files so
 
 
 class Splits(NamedTuple):
@@ -49,7 +52,11 @@ class EvaluationSet(NamedTuple):
         Raises:
             RunError: a run has none.
         """
-        rows = {name: row for run in reversed(self.runs) for name, row in zip(run.chunks, run.vectors, strict=True)}
+        rows = {
+            name: row
+            for run in reversed(self.runs)
+            for name, row in zip(run.chunks, run.vectors, strict=True)
+        }
         return np.stack([rows[chunk.chunk_id] for chunk in self.chunks])
 
     def embedder(self) -> str:
@@ -61,18 +68,25 @@ class EvaluationSet(NamedTuple):
         configurations = [run.record.get("configuration") or {} for run in self.runs]
         names = {str(each.get("embedder") or DEFAULT_EMBEDDER) for each in configurations}
         if len(names) > 1:
-            raise InputError(f"the runs have different embedders ({', '.join(sorted(names))}); name them one by one")
+            raise InputError(
+                f"the runs have different embedders ({', '.join(sorted(names))}); name them one"
+                " by one"
+            )
         return names.pop()
 
 
-def joined(runs: Sequence[Run], *, signed: bool = False, shares: Mapping[str, float] | None = None) -> EvaluationSet:
-    """Join runs: the same documents and chunks are shared, and a sample that several runs hold is taken once.
+def joined(
+    runs: Sequence[Run], *, signed: bool = False, shares: Mapping[str, float] | None = None
+) -> EvaluationSet:
+    """Join runs: the same documents and chunks are shared, and a sample that several runs hold is
+    taken once.
 
-    With ``signed``, only samples are taken that a reviewer signed and none refused; ``shares`` split them.
+    With ``signed``, only samples are taken that a reviewer signed and none refused; ``shares``
+    split them.
 
     Raises:
-        InputError: no sample is left, there are too few documents for the splits, or the runs give the same id to
-            different things; the message names both.
+        InputError: no sample is left, there are too few documents for the splits, or the runs give
+            the same id to different things; the message names both.
     """
     documents: dict[str, Document] = {}
     chunks: dict[str, Chunk] = {}
@@ -83,8 +97,8 @@ def joined(runs: Sequence[Run], *, signed: bool = False, shares: Mapping[str, fl
         known, other = first.setdefault((kind, name), (content, run))
         if known != content:
             raise InputError(
-                f"{kind} {name} of {run.folder} is another one than in {other.folder}, so they cannot be joined; "
-                "export each run by itself"
+                f"{kind} {name} of {run.folder} is another one than in {other.folder}, so they"
+                " cannot be joined; export each run by itself"
             )
         return other is run
 
@@ -95,21 +109,33 @@ def joined(runs: Sequence[Run], *, signed: bool = False, shares: Mapping[str, fl
         return given == {"signed"} if signed else "refused" not in given
 
     for run in runs:
-        documents |= {name: each for name, each in run.documents.items() if is_new("document", name, each.text, run)}
+        documents |= {
+            name: each
+            for name, each in run.documents.items()
+            if is_new("document", name, each.text, run)
+        }
         chunks |= {
             name: chunk
             for name, chunk in run.chunks.items()
             if is_new("chunk", name, (chunk.doc_id, chunk.start, chunk.text), run)
         }
         found = [sample for sample in run.samples if is_taken(sample)]
-        samples |= {each.id: each for each in found if is_new("sample", each.id, each.question, run)}
+        samples |= {
+            each.id: each for each in found if is_new("sample", each.id, each.question, run)
+        }
     if not samples:
-        why = "no sample is signed; use `groundset review`" if signed else "there is no sample that nobody refused"
+        why = (
+            "no sample is signed; use `groundset review`"
+            if signed
+            else "there is no sample that nobody refused"
+        )
         raise InputError(f"{', '.join(str(run.folder) for run in runs)}: {why}")
-    if unanswered := next((name for name, sample in samples.items() if not sample.answer.strip()), None):
+    if unanswered := next(
+        (name for name, sample in samples.items() if not sample.answer.strip()), None
+    ):
         raise InputError(
-            f"sample {unanswered} has no answer, which every format needs; leave such samples out with "
-            "`run.filter(lambda sample: sample.answer).save(...)`"
+            f"sample {unanswered} has no answer, which every format needs; leave such samples out"
+            " with `run.filter(lambda sample: sample.answer).save(...)`"
         )
     splits = split(list(samples.values()), list(chunks.values()), shares) if shares else None
     return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents, splits)
@@ -132,7 +158,11 @@ def parse_shares(given: str | Mapping[str, float]) -> dict[str, float]:
     Raises:
         ValueError: it is not of this form, or the shares do not add up to 1.
     """
-    text = given if isinstance(given, str) else ",".join(f"{name}={share}" for name, share in given.items())
+    text = (
+        given
+        if isinstance(given, str)
+        else ",".join(f"{name}={share}" for name, share in given.items())
+    )
     pairs = [part.split("=") for part in text.split(",")]
     try:
         shares = {name.strip(): float(share) for name, share in pairs}
@@ -141,20 +171,29 @@ def parse_shares(given: str | Mapping[str, float]) -> dict[str, float]:
     wrong = [name for name in shares if not _NAME.fullmatch(name)]
     if wrong:
         raise ValueError(f"{wrong[0]!r} cannot be the name of a split; use letters, digits and _")
-    if len(shares) < len(pairs) or min(shares.values()) <= 0 or not abs(sum(shares.values()) - 1) < 1e-6:
-        raise ValueError("write each split once with its share, such as train=0.8,test=0.2; they must add up to 1")
+    if (
+        len(shares) < len(pairs)
+        or min(shares.values()) <= 0
+        or not abs(sum(shares.values()) - 1) < 1e-6
+    ):
+        raise ValueError(
+            "write each split once with its share, such as train=0.8,test=0.2; they must add up"
+            " to 1"
+        )
     return shares
 
 
 Shares = Annotated[dict[str, float], BeforeValidator(parse_shares)]
 
 
-def split(samples: Sequence[Sample], chunks: Sequence[Chunk], shares: Mapping[str, float]) -> Splits:
+def split(
+    samples: Sequence[Sample], chunks: Sequence[Chunk], shares: Mapping[str, float]
+) -> Splits:
     """Assign whole documents to splits, so that the numbers of samples come near the shares.
 
-    Documents that answer the same question stay together, alternatives counted: they also hold the answer. So do those
-    that the same words ask about. Documents without questions are spread like the questions. The result depends on ids
-    only, not on their order.
+    Documents that answer the same question stay together, alternatives counted: they also hold the
+    answer. So do those that the same words ask about. Documents without questions are spread like
+    the questions. The result depends on ids only, not on their order.
 
     Raises:
         InputError: there are fewer groups of documents than splits.
@@ -169,7 +208,9 @@ def split(samples: Sequence[Sample], chunks: Sequence[Chunk], shares: Mapping[st
 
     of_sample: dict[str, tuple[str, str]] = {}
     for sample in samples:
-        ids = dict.fromkeys(chain(*sample.retrieval_gt, (chunk.chunk_id for chunk in sample.contexts)))
+        ids = dict.fromkeys(
+            chain(*sample.retrieval_gt, (chunk.chunk_id for chunk in sample.contexts))
+        )
         of_sample[sample.id] = ("document", doc_ids[next(iter(ids))])
         linked = {first_of(("document", doc_ids[name])) for name in ids}
         linked.add(first_of(("question", " ".join(tokens(sample.question)))))
@@ -177,24 +218,40 @@ def split(samples: Sequence[Sample], chunks: Sequence[Chunk], shares: Mapping[st
     sizes = Counter(first_of(name) for name in of_sample.values())
     if len(sizes) < len(shares):
         raise InputError(
-            f"--splits: the samples are about {len(sizes)} separate groups of documents (those that share or repeat a "
-            f"question stay together), too few for {len(shares)} splits"
+            f"--splits: the samples are about {len(sizes)} separate groups of documents (those that"
+            f" share or repeat a question stay together), too few for {len(shares)} splits"
         )
     split_of = _spread(sizes, shares)
     found = {name: split_of[first_of(document)] for name, document in of_sample.items()}
-    asked = {name: split_of[first_of(("document", name))] for name in doc_ids.values() if ("document", name) in links}
+    asked = {
+        name: split_of[first_of(("document", name))]
+        for name in doc_ids.values()
+        if ("document", name) in links
+    }
     silent = Counter(("document", name) for name in doc_ids.values() if name not in asked)
-    return Splits(found, asked | {name: split for (_, name), split in _spread(silent, Counter(found.values())).items()})
+    return Splits(
+        found,
+        asked
+        | {name: split for (_, name), split in _spread(silent, Counter(found.values())).items()},
+    )
 
 
-def _spread(sizes: Mapping[tuple[str, str], int], shares: Mapping[str, float]) -> dict[tuple[str, str], str]:
+def _spread(
+    sizes: Mapping[tuple[str, str], int], shares: Mapping[str, float]
+) -> dict[tuple[str, str], str]:
     """Assign names to splits so that the sums of their sizes come near the shares.
 
-    The largest goes first, to the split that lacks most. A split that stays empty gets the smallest of the fullest.
+    The largest goes first, to the split that lacks most. A split that stays empty gets the smallest
+    of the fullest.
     """
-    lacking = {split: share * sum(sizes.values()) / sum(shares.values()) for split, share in sorted(shares.items())}
+    lacking = {
+        split: share * sum(sizes.values()) / sum(shares.values())
+        for split, share in sorted(shares.items())
+    }
     members: dict[str, list[tuple[str, str]]] = {split: [] for split in lacking}
-    for name in sorted(sizes, key=lambda name: (-sizes[name], hashlib.sha256(name[1].encode()).digest())):
+    for name in sorted(
+        sizes, key=lambda name: (-sizes[name], hashlib.sha256(name[1].encode()).digest())
+    ):
         split = max(lacking, key=lambda split: lacking[split])
         lacking[split] -= sizes[name]
         members[split].append(name)

@@ -1,7 +1,7 @@
 """`groundset import`: an evaluation set of another tool becomes a run.
 
-Documents are rebuilt from their chunks; see :mod:`groundset.corpus.own`. Values that a run has no place for are kept in
-the metadata, of questions as ``imported``.
+Documents are rebuilt from their chunks; see :mod:`groundset.corpus.own`. Values that a run has no
+place for are kept in the metadata, of questions as ``imported``.
 """
 
 import hashlib
@@ -14,42 +14,55 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from groundset.corpus.own import OFFSETS, chunk_of, rebuilt
+from groundset.exports.autorag import OWN
 from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
-from groundset.out.autorag import OWN
 from groundset.printing import Progress, say
+from groundset.programs.errors import InputError
+from groundset.programs.languages import language_of
+from groundset.programs.text import MAX_READ, plain
+from groundset.programs.types import Chunk, Retrieval, Sample
+from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.index import Index
 from groundset.rows import csv_rows, jsonl_rows, metadata_of, optional, parquet_rows, required
 from groundset.run.run import Run, save_run
 from groundset.run.store import check_new
-from programs.errors import InputError
-from programs.languages import language_of
-from programs.text import MAX_READ, plain
-from programs.types import Chunk, Retrieval, Sample
-from programs.untrusted import first_fault
 
 _QA: tuple[str, ...] = ("qid", "query", "retrieval_gt", "generation_gt")
-_ROW: tuple[str, ...] = ("id", "question", "answer", "contexts", "passage", "evolution", "language", "metadata")
+_ROW: tuple[str, ...] = (
+    "id",
+    "question",
+    "answer",
+    "contexts",
+    "passage",
+    "evolution",
+    "language",
+    "metadata",
+)
 _UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
 
 
 class ImportOptions(Options):
     """Make a run from an evaluation set of another tool.
 
-    Chunks are embedded and questions are ranked; all questions are kept. The run can be shown, reported, measured and
-    exported like any other.
+    Chunks are embedded and questions are ranked; all questions are kept. The run can be shown,
+    reported, measured and exported like any other.
     """
 
-    files: tuple[Path, ...] = option(..., "The files of the set, or their folder.", metavar="FILES...", argument=True)
+    files: tuple[Path, ...] = option(
+        ..., "The files of the set, or their folder.", metavar="FILES...", argument=True
+    )
     out: Path = option(..., "The folder of the new run.", metavar="RUN")
     format: Literal["autorag", "csv", "jsonl"] = option(
         ...,
-        "autorag: qa.parquet and corpus.parquet, or their folder; csv: questions.csv and corpus.csv of an export; "
-        "jsonl: samples.jsonl of a run, or rows with question, answer and contexts.",
+        "autorag: qa.parquet and corpus.parquet, or their folder; csv: questions.csv and corpus.csv"
+        " of an export; jsonl: samples.jsonl of a run, or rows with question, answer and contexts.",
     )
-    embedder: str = option(DEFAULT_EMBEDDER, "The model that embeds chunks and questions.", metavar="MODEL")
+    embedder: str = option(
+        DEFAULT_EMBEDDER, "The model that embeds chunks and questions.", metavar="MODEL"
+    )
     quiet: bool = option(False, "Print nothing but errors.", short="-q")
 
 
@@ -65,7 +78,8 @@ def import_files(options: ImportOptions) -> Run:
     """Make a run from an evaluation set of another tool, as `groundset import` does.
 
     Raises:
-        InputError: a file, a row or an option is wrong; the message names it, and nothing was written.
+        InputError: a file, a row or an option is wrong; the message names it, and nothing was
+            written.
         ModelError: the embedder cannot be loaded.
     """
     check_new(options.out)
@@ -77,13 +91,24 @@ def import_files(options: ImportOptions) -> Run:
         documents, chunks = rebuilt(found.chunks, encodable(options.files[0].name))
         by_id = {chunk.chunk_id: chunk for chunk in chunks}
         samples = [
-            sample.model_copy(update={"contexts": tuple(by_id[chunk.chunk_id] for chunk in sample.contexts)})
+            sample.model_copy(
+                update={"contexts": tuple(by_id[chunk.chunk_id] for chunk in sample.contexts)}
+            )
             for sample in found.samples.values()
         ]
-        source = {"format": options.format, "files": [encodable(file.name) for file in options.files]}
+        source = {
+            "format": options.format,
+            "files": [encodable(file.name) for file in options.files],
+        }
         embedder, record = embed.open_embedder(options.embedder), {"source": source}
         return save_ranked(
-            options.out, embedder, progress, samples=samples, chunks=chunks, record=record, documents=documents
+            options.out,
+            embedder,
+            progress,
+            samples=samples,
+            chunks=chunks,
+            record=record,
+            documents=documents,
         )
 
 
@@ -101,12 +126,18 @@ def save_ranked(
     progress.phase("Embedding chunks", len(chunks))
     vectors = embedder.encode([chunk.text for chunk in chunks], on_done=progress.advance)
     progress.phase("Ranking questions")
-    index, used = Index(vectors, chunks, embedder), {"name": embedder.name, "sha256": embedder.sha256}
+    index, used = (
+        Index(vectors, chunks, embedder),
+        {"name": embedder.name, "sha256": embedder.sha256},
+    )
     ranks = [index.rank(sample.question, sample.retrieval_gt) for sample in samples]
     configuration = {"recipe": None, **record.get("configuration", {}), "embedder": embedder.name}
     return save_run(
         out,
-        samples=[each.model_copy(update={"retrieval": rank}) for each, rank in zip(samples, ranks, strict=True)],
+        samples=[
+            each.model_copy(update={"retrieval": rank})
+            for each, rank in zip(samples, ranks, strict=True)
+        ],
         chunks=chunks,
         vectors=vectors,
         asked=embedder.encode([sample.question for sample in samples]),
@@ -125,28 +156,47 @@ class _ForeignSet:
     def add_chunk(self, where: str, chunk: Chunk, own: Container[str] = ()) -> Chunk:
         """Keep a chunk, and return it; it may come again, as a context of several questions.
 
-        ``own`` are names of its metadata that a format needs; they are left out, like those without a value.
+        ``own`` are names of its metadata that a format needs; they are left out, like those without
+        a value.
         """
         path, facts = chunk.path, chunk.metadata
-        kept = {key: value for key, value in facts.items() if not own or (key not in own and value is not None)}
+        kept = {
+            key: value
+            for key, value in facts.items()
+            if not own or (key not in own and value is not None)
+        }
         has_title = chunk.title or (own and facts.get("title") == "")
         about = {
             "doc_id": chunk.doc_id or (_digest(path) if path else chunk.chunk_id),
-            "title": chunk.title if has_title else PureWindowsPath(path).stem,  # knows both kinds of slashes
+            "title": (
+                chunk.title if has_title else PureWindowsPath(path).stem
+            ),  # knows both kinds of slashes
             "metadata": kept | {OFFSETS: facts.get(OFFSETS)},
         }
-        if self.chunks.setdefault(chunk.chunk_id, chunk.model_copy(update=about)).text != chunk.text:
+        if (
+            self.chunks.setdefault(chunk.chunk_id, chunk.model_copy(update=about)).text
+            != chunk.text
+        ):
             raise InputError(f"{where}: chunk {chunk.chunk_id} has another text than before")
         return self.chunks[chunk.chunk_id]
 
-    def add_sample(self, where: str, contexts: Sequence[Chunk], language: str | None = None, **values: Any) -> None:
+    def add_sample(
+        self, where: str, contexts: Sequence[Chunk], language: str | None = None, **values: Any
+    ) -> None:
         """Keep a sample; its language is by default that of its first context."""
         name = values["id"]
         if name in self.samples:
             raise InputError(f"{where}: question {name} is there twice")
         if not values["answer"].strip():
-            raise InputError(f"{where}: question {name} has no answer; add one, or leave the row out")
-        known = {"evolution": "imported", "contexts": tuple(contexts), "retrieval": _UNRANKED, **values}
+            raise InputError(
+                f"{where}: question {name} has no answer; add one, or leave the row out"
+            )
+        known = {
+            "evolution": "imported",
+            "contexts": tuple(contexts),
+            "retrieval": _UNRANKED,
+            **values,
+        }
         known["language"] = language or language_of(plain(contexts[0].text[:MAX_READ]))
         try:
             self.samples[name] = Sample(**known)
@@ -167,19 +217,23 @@ class _ForeignSet:
 
 def _tables(files: Sequence[Path], format: str, *names: str) -> Iterator[Path]:
     """Yield the files of these names, which are given, or their folder."""
-    inside = [path / name for path in files if path.is_dir() for name in names if (path / name).exists()]
+    inside = [
+        path / name for path in files if path.is_dir() for name in names if (path / name).exists()
+    ]
     named = {file.name: file for file in (*inside, *(path for path in files if not path.is_dir()))}
     if sorted(named) != sorted(names):
-        raise InputError(f"{', '.join(map(str, files))}: {format} is two files, {' and '.join(names)}; name both")
+        raise InputError(
+            f"{', '.join(map(str, files))}: {format} is two files, {' and '.join(names)}; name both"
+        )
     return map(named.__getitem__, names)
 
 
 def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
     """Read AutoRAG's tables, named or in a folder.
 
-    As in AutoRAG, ``retrieval_gt`` may also be an id or a list of ids, and ``generation_gt`` a text. The first of
-    several answers is the answer. Questions without a relevant chunk are left out, unless an export of groundset names
-    the chunks that they were made from.
+    As in AutoRAG, ``retrieval_gt`` may also be an id or a list of ids, and ``generation_gt`` a
+    text. The first of several answers is the answer. Questions without a relevant chunk are left
+    out, unless an export of groundset names the chunks that they were made from.
     """
     (qa, corpus), found = _tables(files, "autorag", "qa.parquet", "corpus.parquet"), _ForeignSet()
     for where, fields in parquet_rows(corpus):
@@ -213,7 +267,9 @@ def _read_csv(files: Sequence[Path]) -> _ForeignSet:
     """Read the tables of an export as csv."""
     (questions, corpus), found = _tables(files, "csv", "questions.csv", "corpus.csv"), _ForeignSet()
     for where, fields in csv_rows(corpus):
-        found.add_chunk(where, chunk_of(where, {**fields, "chunk_id": required(where, fields, "chunk_id")}))
+        found.add_chunk(
+            where, chunk_of(where, {**fields, "chunk_id": required(where, fields, "chunk_id")})
+        )
     for where, fields in csv_rows(questions):
         groups, ids = _groups(where, fields.get("retrieval_gt")), fields.get("chunk_ids")
         found.chunks_of(where, chain(*groups), corpus)
@@ -235,7 +291,7 @@ def _read_csv(files: Sequence[Path]) -> _ForeignSet:
 
 
 def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    """Parse groups of ids; a single id or a flat list is one group, and ``[]`` or ``[[]]`` is none."""
+    """Parse groups of ids; a single id or a flat list is one group, ``[]`` or ``[[]]`` is none."""
     value = [value] if isinstance(value, str) else value
     if isinstance(value, list) and value and not any(isinstance(group, list) for group in value):
         value = [value]
@@ -243,22 +299,29 @@ def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
         return ()
     if not isinstance(value, list) or not all(isinstance(group, list) and group for group in value):
         raise InputError(f"{where}, column retrieval_gt: must be lists of chunk ids")
-    names = [[required(where, {"retrieval_gt id": name}, "retrieval_gt id") for name in group] for group in value]
+    names = [
+        [required(where, {"retrieval_gt id": name}, "retrieval_gt id") for name in group]
+        for group in value
+    ]
     return tuple(tuple(dict.fromkeys(group)) for group in names)
 
 
 def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
-    """Read `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts` (or one text as `passage`).
+    """Read `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts` (or one text
+    as `passage`).
 
-    `contexts` holds texts, or objects with `text` and optionally `chunk_id`, `doc_id`, `path`, `title`, `headings`,
-    `start`, `end` and `metadata`. The distinct contexts are the corpus. Samples of a run keep their ids, kinds, trails
-    and probabilities.
+    `contexts` holds texts, or objects with `text` and optionally `chunk_id`, `doc_id`, `path`,
+    `title`, `headings`, `start`, `end` and `metadata`. The distinct contexts are the corpus.
+    Samples of a run keep their ids, kinds, trails and probabilities.
     """
     found = _ForeignSet()
     rows = [row for file in files for row in jsonl_rows(file)]
     contexts = [_contexts(where, fields, found) for where, fields in rows]
     for (where, fields), chunks in zip(rows, contexts, strict=True):
-        question, answer = required(where, fields, "question"), optional(where, fields, "answer") or ""
+        question, answer = (
+            required(where, fields, "question"),
+            optional(where, fields, "answer") or "",
+        )
         ids = [chunk.chunk_id for chunk in chunks]
         groups: tuple[tuple[str, ...], ...] = tuple((name,) for name in ids)
         known, more = _ROW, {}
@@ -266,8 +329,13 @@ def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
             row = {key: value for key, value in fields.items() if key in Sample.model_fields}
             sample, known = Sample.model_validate(row), tuple(Sample.model_fields)
             # Groups may name chunks that are in no row.
-            kept = tuple(tuple(filter(found.chunks.__contains__, group)) for group in sample.retrieval_gt)
-            groups, more = kept if all(kept) else groups, {"probability": sample.probability, "trail": sample.trail}
+            kept = tuple(
+                tuple(filter(found.chunks.__contains__, group)) for group in sample.retrieval_gt
+            )
+            groups, more = (
+                kept if all(kept) else groups,
+                {"probability": sample.probability, "trail": sample.trail},
+            )
         found.add_sample(
             where,
             chunks,
@@ -288,7 +356,9 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
     listed = given if isinstance(given, list) else [given]
     contexts = [{"text": each} if isinstance(each, str) else each for each in listed]
     if not contexts or not all(isinstance(each, dict) for each in contexts):
-        raise InputError(f"{where}, column contexts: must be a list of texts, or of objects with `text`")
+        raise InputError(
+            f"{where}, column contexts: must be a list of texts, or of objects with `text`"
+        )
     chunks: dict[str, Chunk] = {}
     where = f"{where}, contexts"
     for context in contexts:
@@ -301,7 +371,9 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
 def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
     """Return the metadata of a row; columns that are not known are its ``imported``."""
     metadata = metadata_of(where, fields)
-    unknown = {name: value for name, value in fields.items() if name not in known and value is not None}
+    unknown = {
+        name: value for name, value in fields.items() if name not in known and value is not None
+    }
     extra, earlier = metadata_of(where, {"metadata": unknown}), metadata.get("imported")
     imported = earlier | extra if isinstance(earlier, dict) else extra
     return metadata | ({"imported": imported} if extra else {})

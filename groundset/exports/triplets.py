@@ -1,15 +1,16 @@
 """Training data for retrievers: `train.jsonl`, `dev.jsonl`, `test.jsonl`, with hard negatives.
 
-Columns follow the trainer and ``mine_hard_negatives`` of sentence-transformers: ``anchor``, ``positive``,
-``negative_1`` and so on. A question that needs several chunks has a row for each, an unanswerable one has none.
-Negatives come from the documents of the same split.
+Columns follow the trainer and ``mine_hard_negatives`` of sentence-transformers: ``anchor``,
+``positive``, ``negative_1`` and so on. A question that needs several chunks has a row for each, an
+unanswerable one has none. Negatives come from the documents of the same split.
 
-A chunk is no negative if it is in ``retrieval_gt``, overlaps the positive, contains the answer verbatim, is within
-``MARGIN`` of the positive's similarity to the question (TopK-PercPos, the best rule in NV-Retriever, Moreira et al.,
-2024), or has a similarity of at least ``NEAR_DUPLICATE`` to the positive (chosen by hand).
+A chunk is no negative if it is in ``retrieval_gt``, overlaps the positive, contains the answer
+verbatim, is within ``MARGIN`` of the positive's similarity to the question (TopK-PercPos, the best
+rule in NV-Retriever, Moreira et al., 2024), or has a similarity of at least ``NEAR_DUPLICATE`` to
+the positive (chosen by hand).
 
-On 100 questions of five runs the judge accepts 38 of the top 500 hits besides the positive, but 26 of the 500 negatives
-by these rules, of which three did answer their question when read.
+On 100 questions of five runs the judge accepts 38 of the top 500 hits besides the positive, but 26
+of the 500 negatives by these rules, of which three did answer their question when read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from groundset.exports.sets import EvaluationSet, relevant_ids, split
 from groundset.files import write_rows
-from groundset.out.sets import EvaluationSet, relevant_ids, split
+from groundset.programs.errors import InputError
+from groundset.programs.text import has_words
+from groundset.programs.types import Chunk, Sample
 from groundset.retrieval import embed
-from programs.errors import InputError
-from programs.text import has_words
-from programs.types import Chunk, Sample
 
 NEGATIVES = 5
 MARGIN = 0.05
@@ -47,11 +48,14 @@ class Anchor(NamedTuple):
 def write_triplets(found: EvaluationSet, folder: Path) -> None:
     """Write a file for each split that has questions; without splits, documents are split 8:1:1.
 
-    All rows have ``NEGATIVES`` negatives, or fewer if more than a tenth of the rows would otherwise be left out.
+    All rows have ``NEGATIVES`` negatives, or fewer if more than a tenth of the rows would otherwise
+    be left out.
     """
     samples = [sample for sample in found.samples if sample.retrieval_gt]
     if not samples:
-        raise InputError("--format triplets: every question is unanswerable, so no chunk is a positive")
+        raise InputError(
+            "--format triplets: every question is unanswerable, so no chunk is a positive"
+        )
     splits = found.splits
     if splits is None:
         try:
@@ -59,12 +63,19 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
         except InputError:  # too few documents
             splits = split(samples, found.chunks, {"train": 1.0})
     if unknown := sorted({*splits.samples.values()} - {*SPLITS}):
-        raise InputError(f"--splits {unknown[0]}: the format triplets has no such split; name {', '.join(SPLITS)}")
+        raise InputError(
+            f"--splits {unknown[0]}: the format triplets has no such split; name"
+            f" {', '.join(SPLITS)}"
+        )
     vectors = found.vectors()
     asked = embed.open_embedder(found.embedder()).encode([sample.question for sample in samples])
     rows: dict[str, list[list[str]]] = {}
     for name in sorted({*splits.samples.values()}):
-        indices = [index for index, chunk in enumerate(found.chunks) if splits.documents[chunk.doc_id] == name]
+        indices = [
+            index
+            for index, chunk in enumerate(found.chunks)
+            if splits.documents[chunk.doc_id] == name
+        ]
         chunks = [found.chunks[index] for index in indices]
         index_of = {chunk.chunk_id: index for index, chunk in enumerate(chunks)}
         anchors = [
@@ -73,9 +84,15 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
             if splits.samples[sample.id] == name
             for group in sample.retrieval_gt
         ]
-        mined = zip(anchors, negatives_of(anchors, chunks, vectors[indices], NEGATIVES), strict=True)
+        mined = zip(
+            anchors, negatives_of(anchors, chunks, vectors[indices], NEGATIVES), strict=True
+        )
         rows[name] = [
-            [anchor.sample.question, chunks[anchor.positive].text, *(chunks[index].text for index in negatives)]
+            [
+                anchor.sample.question,
+                chunks[anchor.positive].text,
+                *(chunks[index].text for index in negatives),
+            ]
             for anchor, negatives in mined
         ]
     lengths = sorted(len(row) for members in rows.values() for row in members)
@@ -90,25 +107,39 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
 def negatives_of(
     anchors: Sequence[Anchor], chunks: Sequence[Chunk], vectors: NDArray[np.float32], limit: int
 ) -> Iterator[list[int]]:
-    """Yield the indices of up to ``limit`` negatives for each anchor, the most similar to the question first.
+    """Yield the indices of up to ``limit`` negatives for each anchor, the most similar to the
+    question first.
 
     ``vectors`` has a unit vector for each chunk.
     """
     for start in range(0, len(anchors), _BATCH):
         batch = anchors[start : start + _BATCH]
-        asked, positives = np.stack([each.vector for each in batch]), vectors[[each.positive for each in batch]]
+        asked, positives = (
+            np.stack([each.vector for each in batch]),
+            vectors[[each.positive for each in batch]],
+        )
         similarity = asked @ vectors.T
         own = np.einsum("ad,ad->a", asked, positives)
         highest = own - MARGIN * np.abs(own)
-        similarity[(similarity > highest[:, None]) | (positives @ vectors.T >= NEAR_DUPLICATE)] = -np.inf
+        similarity[
+            (similarity > highest[:, None]) | (positives @ vectors.T >= NEAR_DUPLICATE)
+        ] = -np.inf
         for anchor, row in zip(batch, similarity, strict=True):
             nearest = np.argsort(-row, kind="stable")[:_DEPTH]
             allowed = (index for index in nearest[np.isfinite(row[nearest])].tolist())
-            good = (index for index in allowed if not _may_answer(chunks[index], anchor, chunks[anchor.positive]))
+            good = (
+                index
+                for index in allowed
+                if not _may_answer(chunks[index], anchor, chunks[anchor.positive])
+            )
             yield [index for index, _ in zip(good, range(limit), strict=False)]
 
 
 def _may_answer(chunk: Chunk, anchor: Anchor, positive: Chunk) -> bool:
-    overlaps = chunk.doc_id == positive.doc_id and chunk.start < positive.end and positive.start < chunk.end
+    overlaps = (
+        chunk.doc_id == positive.doc_id
+        and chunk.start < positive.end
+        and positive.start < chunk.end
+    )
     known = chunk.chunk_id in relevant_ids(anchor.sample) or chunk in anchor.sample.contexts
     return known or overlaps or has_words(chunk.text, anchor.sample.answer)

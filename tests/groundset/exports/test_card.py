@@ -15,23 +15,36 @@ from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
 from groundset import cli
+from groundset.exports.card import markdown_text, public_model
+from groundset.exports.hub import Pushed
 from groundset.files import write_text
-from groundset.out.card import markdown_text, public_model
-from groundset.out.hub import Pushed
+from groundset.programs.errors import InputError
 from groundset.run.store import Review
-from programs.errors import InputError
 
 CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of-00001.parquet"
 Push = Callable[..., Pushed]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_command_writes_a_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, dry = saved(tmp_path / "run"), tmp_path / "dry"
-    command = ["push", str(run.folder), "--repo", "you/demo", "--licence", "MIT", "--dry-run", str(dry)]
+    command = [
+        "push",
+        str(run.folder),
+        "--repo",
+        "you/demo",
+        "--licence",
+        "MIT",
+        "--dry-run",
+        str(dry),
+    ]
     with pytest.raises(SystemExit) as leaving:
         cli.main(command)
     assert leaving.value.code == 0
@@ -48,26 +61,38 @@ def test_dry_run_loads_with_datasets(push: Push, tmp_path: Path) -> None:
     cache = {"cache_dir": str(tmp_path / "cache")}
     qa = datasets.load_dataset(str(folder), "qa", **cache)
     assert qa["test"]["id"][:] == ["q-1", "q-2"]
-    assert qa["test"].features["retrieval_gt"] == datasets.List(datasets.List(datasets.Value("string")))
+    assert qa["test"].features["retrieval_gt"] == datasets.List(
+        datasets.List(datasets.Value("string"))
+    )
     assert datasets.load_dataset(str(folder), **cache).keys() == qa.keys(), "qa is the default"
     assert len(datasets.load_dataset(str(folder), "corpus", **cache)["corpus"]) == 4
     code = (folder / "README.md").read_text("utf-8").partition("```python\n")[2].partition("```")[0]
     seen: dict[str, Any] = {}
-    exec(code.replace('"you/demo"', repr(str(folder))).replace(', "qa")', f', "qa", **{cache})'), seen)
+    exec(
+        code.replace('"you/demo"', repr(str(folder))).replace(', "qa")', f', "qa", **{cache})'),
+        seen,
+    )
     assert (seen["question"]["id"], len(seen["corpus"])) == ("q-1", 4)
 
 
 def test_folders_and_cards_of_others_are_refused(push: Push, tmp_path: Path) -> None:
     dry = tmp_path / "dry"
     push(dry_run=dry)
-    for name in ("data/mine.csv", "data/qa/mine.parquet", "data/qa/deep/test-00000-of-00001.parquet", "notes.txt"):
+    for name in (
+        "data/mine.csv",
+        "data/qa/mine.parquet",
+        "data/qa/deep/test-00000-of-00001.parquet",
+        "notes.txt",
+    ):
         write_text(dry / name, "precious")
         with pytest.raises(InputError, match=r"holds other files \("):
             push(dry_run=dry)
         (dry / name).unlink()
     (dry / "data/qa/deep").rmdir()
     write_text(dry / "README.md", "# My own card\n")
-    with pytest.raises(InputError, match=r"README\.md was not written by groundset; .* then use replace_card"):
+    with pytest.raises(
+        InputError, match=r"README\.md was not written by groundset; .* then use replace_card"
+    ):
         push(dry_run=dry)
     push(dry_run=dry, replace_card=True)
     assert "# demo" in (dry / "README.md").read_text("utf-8")
@@ -84,13 +109,19 @@ def test_nothing_of_this_machine_is_published(push: Push, tmp_path: Path) -> Non
         "headings": ("~secret/notes/a.md", "%2Fhome%2Fsecret"),
     }
     moved = [
-        first.model_copy(update={"path": "/home/secret/a.md", "metadata": {"persona": "a secret persona"}}),
+        first.model_copy(
+            update={"path": "/home/secret/a.md", "metadata": {"persona": "a secret persona"}}
+        ),
         second.model_copy(update=hidden),
     ]
     asked = [
         sample("q-1", moved[0], metadata={"persona": "a secret persona", "profile": "secret"}),
         sample(
-            "D:\\secret\\q", *moved, language="/home/secret", evolution="x:/secret/y", metadata={"kind": "/secret/k"}
+            "D:\\secret\\q",
+            *moved,
+            language="/home/secret",
+            evolution="x:/secret/y",
+            metadata={"kind": "/secret/k"},
         ),
     ]
     documents = [
@@ -111,7 +142,9 @@ def test_nothing_of_this_machine_is_published(push: Push, tmp_path: Path) -> Non
     provenance = [list(row) for row in qa["provenance"]]
     assert [place["path"] for place in provenance[1]] == ["a.md", "b.md"]
     corpus = pd.read_parquet(io.BytesIO(written[CORPUS]))
-    assert {name for groups in qa["retrieval_gt"] for group in groups for name in group} == {*corpus["chunk_id"]}
+    assert {name for groups in qa["retrieval_gt"] for group in groups for name in group} == {
+        *corpus["chunk_id"]
+    }
 
 
 @pytest.mark.parametrize(
@@ -131,7 +164,11 @@ def test_models_are_published_without_paths(name: str, shown: str) -> None:
 def test_reviews_decide_what_is_published(card: Callable[..., str], tmp_path: Path) -> None:
     many = [sample(f"q-{number}", two_documents().chunks[0]) for number in range(12)]
     reviews = [
-        Review(sample_id=f"q-{number}", reviewer="ann-the-reviewer", verdict="signed" if number < 8 else "refused")
+        Review(
+            sample_id=f"q-{number}",
+            reviewer="ann-the-reviewer",
+            verdict="signed" if number < 8 else "refused",
+        )
         for number in range(10)
     ] + [
         Review(sample_id="q-0", reviewer="bob", verdict="refused"),
@@ -139,8 +176,12 @@ def test_reviews_decide_what_is_published(card: Callable[..., str], tmp_path: Pa
     ]
     run = private_run(*many, reviews=reviews)
     text = card(run)
-    # Wilson's interval of 7 in 10 by hand: (0.7 + z²/20 ± z √(0.021 + z²/400)) / (1 + z²/10) with z = 1.96
-    assert "reviewed 10 questions of the run: 7 were signed by all who read them (70 %, 95 % Wilson" in text
+    # Wilson's interval of 7 in 10 by hand: (0.7 + z²/20 ± z √(0.021 + z²/400)) / (1 + z²/10) with z
+    # = 1.96
+    assert (
+        "reviewed 10 questions of the run: 7 were signed by all who read them (70 %, 95 % Wilson"
+        in text
+    )
     assert "interval 40 to 89 %). What one of them refused is left out." in text
     assert "9 questions" in text
     assert "ann-the-reviewer" not in str(contents(tmp_path / "dry"))
@@ -161,15 +202,23 @@ def test_card_describes_the_set(card: Callable[..., str]) -> None:
         "pretty_name": "demo",
         "configs": [
             {"config_name": "qa", "default": True, "data_files": [{"split": "test", "path": QA}]},
-            {"config_name": "corpus", "default": False, "data_files": [{"split": "corpus", "path": CORPUS}]},
+            {
+                "config_name": "corpus",
+                "default": False,
+                "data_files": [{"split": "corpus", "path": CORPUS}],
+            },
         ],
     }
     for part in (
-        "2 questions, each", "4 passages from 2 documents", "| test | 2 | simple 2 | fact 1 |",
-        "No passage answers 1 of the questions", f"| language model | tiny.gguf | {'a' * 64} |",
-        "With the recipe evolved, in 9 attempts; 4 questions and passages were refused.", "Licence (stated by the",
+        "2 questions, each",
+        "4 passages from 2 documents",
+        "| test | 2 | simple 2 | fact 1 |",
+        "No passage answers 1 of the questions",
+        f"| language model | tiny.gguf | {'a' * 64} |",
+        "With the recipe evolved, in 9 attempts; 4 questions and passages were refused.",
+        "Licence (stated by the",
         "No person has reviewed",
-    ):  # fmt: skip
+    ):
         assert part in text
     imported = card(private_run(record={"configuration": {"recipe": None}, "models": {}}))
     assert "Imported from an evaluation set of another tool." in imported
@@ -180,16 +229,31 @@ def test_splits_are_published(card: Callable[..., str], tmp_path: Path) -> None:
     ferry, clock, *_ = two_documents().chunks
     one, two = sample("q-1", ferry, question="One?"), sample("q-2", clock, question="Two?")
     text = card(private_run(one, two), splits="train=0.5,test=0.5")
-    assert [row["split"] for row in DatasetCard(text).data.configs[0]["data_files"]] == ["train", "test"]
+    assert [row["split"] for row in DatasetCard(text).data.configs[0]["data_files"]] == [
+        "train",
+        "test",
+    ]
     assert len(contents(tmp_path / "dry")) == 5
 
 
 HOSTILE = (
-    "<script>alert(1)</script>", "a | b | c", "[click](https://evil.example)", "![x](https://evil.example/x.png)",
-    "**bold** `code` ~~gone~~ __init__", "www.evil.example", "me@evil.example", "# head\n## more\r\n- list",
-    "line\u2028separator\u0085next", "\u202ereversed", "---\nlicense: mit\n---", "```\nfence\n```", "$x^2$ \\[y\\]",
-    "{{ card }} {% raw %}", "&lt;b&gt;", "x" * 5000,
-)  # fmt: skip
+    "<script>alert(1)</script>",
+    "a | b | c",
+    "[click](https://evil.example)",
+    "![x](https://evil.example/x.png)",
+    "**bold** `code` ~~gone~~ __init__",
+    "www.evil.example",
+    "me@evil.example",
+    "# head\n## more\r\n- list",
+    "line\u2028separator\u0085next",
+    "\u202ereversed",
+    "---\nlicense: mit\n---",
+    "```\nfence\n```",
+    "$x^2$ \\[y\\]",
+    "{{ card }} {% raw %}",
+    "&lt;b&gt;",
+    "x" * 5000,
+)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -11,11 +11,13 @@ import pytest
 from evaluation_sets import private_run, sample, two_documents
 from huggingface_hub import close_session, constants
 
-from groundset.out.hub import Pushed
-from programs.errors import HubError, InputError
+from groundset.exports.hub import Pushed
+from groundset.programs.errors import HubError, InputError
 
 # The Hub's client hands bytes to httpx in a way that httpx will drop.
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>' to upload raw bytes:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Use 'content=<...>' to upload raw bytes:DeprecationWarning"
+)
 CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of-00001.parquet"
 OURS = ["README.md", CORPUS, QA, "groundset.json"]
 Push = Callable[..., Pushed]
@@ -36,12 +38,17 @@ def table(content: bytes) -> pd.DataFrame:
     return pd.read_parquet(io.BytesIO(content))
 
 
-def test_push_creates_a_dataset_once(hub: Any, push: Push, capfd: pytest.CaptureFixture[str]) -> None:
+def test_push_creates_a_dataset_once(
+    hub: Any, push: Push, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert push() == (2, 4, f"{hub.url}/datasets/you/demo", False, True)
     files = hub.files("you/demo")
     assert sorted(files) == [".gitattributes", *OURS]
     assert table(files[QA])["id"].tolist() == ["q-1", "q-2"]
-    assert hub.repos["you/demo"].messages == ["initial commit", "Evaluation set of 2 questions and 4 passages"]
+    assert hub.repos["you/demo"].messages == [
+        "initial commit",
+        "Evaluation set of 2 questions and 4 passages",
+    ]
     assert capfd.readouterr().err == f"texts go to {hub.url.removeprefix('http://')}\n"
     hub.asked.clear()
     assert push().is_changed is False
@@ -51,14 +58,23 @@ def test_push_creates_a_dataset_once(hub: Any, push: Push, capfd: pytest.Capture
 
 def test_push_replaces_what_is_ours_and_keeps_what_is_not(hub: Any, push: Push) -> None:
     push()
-    others = {"data/notes.parquet": b"theirs", "data/qa/notes.txt": b"theirs too", "LICENSE": b"text"}
+    others = {
+        "data/notes.parquet": b"theirs",
+        "data/qa/notes.txt": b"theirs too",
+        "LICENSE": b"text",
+    }
     for path, content in others.items():
         hub.put("you/demo", path, content)
     ferry, clock, *_ = two_documents().chunks
-    halves = private_run(sample("q-1", ferry, question="One?"), sample("q-2", clock, question="Two?"))
+    halves = private_run(
+        sample("q-1", ferry, question="One?"), sample("q-2", clock, question="Two?")
+    )
     assert push(halves, splits="dev=0.5,train=0.5").is_changed
     expected = {".gitattributes", *others, *OURS} - {QA}
-    assert {*hub.files("you/demo")} == expected | {QA.replace("test", "dev"), QA.replace("test", "train")}
+    assert {*hub.files("you/demo")} == expected | {
+        QA.replace("test", "dev"),
+        QA.replace("test", "train"),
+    }
     hub.put("you/demo", "README.md", b"# My own card\n")
     with pytest.raises(InputError, match=r"you/demo: its README.md was not written by groundset"):
         push()
@@ -76,7 +92,9 @@ def test_private_datasets(hub: Any, push: Push) -> None:
 
 
 @pytest.mark.parametrize("status", [500, 0])
-def test_failed_commit_changes_nothing_and_can_be_repeated(hub: Any, push: Push, status: int) -> None:
+def test_failed_commit_changes_nothing_and_can_be_repeated(
+    hub: Any, push: Push, status: int
+) -> None:
     hub.failing = [("/commit/", status)] * (6 if status == 0 else 1)
     with pytest.raises(HubError, match="run the command again"):
         push()
@@ -88,7 +106,9 @@ def test_failed_commit_changes_nothing_and_can_be_repeated(hub: Any, push: Push,
     assert hub.count("PUT /lfs/") == 0, "what was sent is there"
 
 
-def test_changes_meanwhile_are_not_overwritten(hub: Any, push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_meanwhile_are_not_overwritten(
+    hub: Any, push: Push, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = hub_server._Handler._check_card
 
     def meanwhile(self: Any, content: str) -> None:
@@ -125,7 +145,11 @@ def test_hub_errors_are_one_line_without_the_token(
 
 
 def test_token_of_the_login_is_used_and_not_leaked(
-    hub: Any, push: Push, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    hub: Any,
+    push: Push,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
@@ -135,11 +159,15 @@ def test_token_of_the_login_is_used_and_not_leaked(
     (tmp_path / "token").write_text(hub_server.TOKEN)
     push()
     assert not any(hub_server.TOKEN in each for each in hub.asked), "in no address"
-    assert not any(hub_server.TOKEN.encode() in content for content in hub.files("you/demo").values())
+    assert not any(
+        hub_server.TOKEN.encode() in content for content in hub.files("you/demo").values()
+    )
     assert hub_server.TOKEN not in "".join(capfd.readouterr())
 
 
-def test_offline_mode_of_the_user_is_respected(hub: Any, push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_of_the_user_is_respected(
+    hub: Any, push: Push, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr("groundset.privacy._taken_offline", False)
     with pytest.raises(HubError, match="HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE"):
@@ -150,8 +178,10 @@ def test_offline_mode_of_the_user_is_respected(hub: Any, push: Push, monkeypatch
     assert constants.HF_HUB_OFFLINE, "for all others"
 
 
-def test_hub_that_does_not_answer_is_given_up(hub: Any, push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundset.out.hub._TIMEOUT", 0.3)
+def test_hub_that_does_not_answer_is_given_up(
+    hub: Any, push: Push, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundset.exports.hub._TIMEOUT", 0.3)
     hub.failing = [("/repos/create", -1)] * 6
     with pytest.raises(HubError, match="cannot be reached"):
         push()
@@ -172,7 +202,10 @@ def test_unreachable_hub_is_one_line_without_the_password(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        *(({"repo": name}, "repo") for name in ("demo", "a/b/c", "you/../x", "you/de mo", "you/demo.git", "/demo", "")),
+        *(
+            ({"repo": name}, "repo")
+            for name in ("demo", "a/b/c", "you/../x", "you/de mo", "you/demo.git", "/demo", "")
+        ),
         ({"licence": "CC BY 4.0"}, "licence CC BY 4.0: use an identifier of the Hub"),
     ],
 )

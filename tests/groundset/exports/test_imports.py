@@ -16,10 +16,10 @@ from evaluation_sets import saved, two_documents
 
 import groundset
 from groundset import cli
+from groundset.programs.errors import InputError
+from groundset.programs.types import Sample
 from groundset.retrieval import embed
 from groundset.run.run import Run
-from programs.errors import InputError
-from programs.types import Sample
 
 TIME = datetime(2024, 5, 6, 7, 8, 9)
 QA = [
@@ -41,8 +41,20 @@ QA = [
 
 
 def corpus_row(name: str, text: str, **changes: Any) -> dict[str, Any]:
-    metadata = {"last_modified_datetime": TIME, "prev_id": None, "next_id": None, **changes.pop("metadata", {})}
-    return {"doc_id": name, "contents": text, "path": "town.md", "start_end_idx": None, "metadata": metadata, **changes}
+    metadata = {
+        "last_modified_datetime": TIME,
+        "prev_id": None,
+        "next_id": None,
+        **changes.pop("metadata", {}),
+    }
+    return {
+        "doc_id": name,
+        "contents": text,
+        "path": "town.md",
+        "start_end_idx": None,
+        "metadata": metadata,
+        **changes,
+    }
 
 
 CORPUS = [
@@ -52,7 +64,9 @@ CORPUS = [
 ]
 
 
-def write_tables(folder: Path, qa: list[dict[str, Any]] = QA, corpus: list[dict[str, Any]] = CORPUS) -> Path:
+def write_tables(
+    folder: Path, qa: list[dict[str, Any]] = QA, corpus: list[dict[str, Any]] = CORPUS
+) -> Path:
     folder.mkdir(exist_ok=True)
     pq.write_table(pa.Table.from_pylist(qa), folder / "qa.parquet")
     pq.write_table(pa.Table.from_pylist(corpus), folder / "corpus.parquet")
@@ -93,19 +107,32 @@ def test_command_imports_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Import a set and export it; its rows are returned, and the texts of its documents were checked."""
+    """Import a set and export it; its rows are returned, and the texts of its documents were
+    checked.
+    """
     run = imported(source, out=folder / "run")
-    assert all(run.documents[each.doc_id].text[each.start : each.end] == each.text for each in run.chunks.values())
+    assert all(
+        run.documents[each.doc_id].text[each.start : each.end] == each.text
+        for each in run.chunks.values()
+    )
     groundset.export(run, format="autorag", out=folder / "out")
-    qa, corpus = (pq.read_table(folder / "out" / f"{name}.parquet").to_pylist() for name in ("qa", "corpus"))
+    qa, corpus = (
+        pq.read_table(folder / "out" / f"{name}.parquet").to_pylist() for name in ("qa", "corpus")
+    )
     return qa, corpus
 
 
-@pytest.mark.parametrize(("format", "saved_with"), [("autorag", ""), ("csv", ""), ("csv", ";"), ("csv", "\t")])
+@pytest.mark.parametrize(
+    ("format", "saved_with"), [("autorag", ""), ("csv", ""), ("csv", ";"), ("csv", "\t")]
+)
 def test_import_of_an_export_is_identical(tmp_path: Path, format: str, saved_with: str) -> None:
     whole = two_documents()
-    formula = whole.samples[0].model_copy(update={"question": "=1;-2\n'3", "answer": "- nine\n- ten"})
-    run = saved(tmp_path / "run", [formula, whole.samples[1].model_copy(update={"retrieval_gt": ()})])
+    formula = whole.samples[0].model_copy(
+        update={"question": "=1;-2\n'3", "answer": "- nine\n- ten"}
+    )
+    run = saved(
+        tmp_path / "run", [formula, whole.samples[1].model_copy(update={"retrieval_gt": ()})]
+    )
     groundset.export(run, format=format, out=tmp_path / "out")
     for file in (tmp_path / "out").glob("*.csv") if saved_with else ():
         rows = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
@@ -116,7 +143,9 @@ def test_import_of_an_export_is_identical(tmp_path: Path, format: str, saved_wit
     texts = [[document.text for document in each.documents.values()] for each in (again, run)]
     assert texts[0] == texts[1]
     for name in ("id", "question", "answer", "contexts", "retrieval_gt"):
-        assert [getattr(each, name) for each in again] == [getattr(each, name) for each in run], name
+        assert [getattr(each, name) for each in again] == [getattr(each, name) for each in run], (
+            name
+        )
 
 
 def test_autorag_keeps_rows_offsets_and_metadata(tmp_path: Path) -> None:
@@ -125,9 +154,14 @@ def test_autorag_keeps_rows_offsets_and_metadata(tmp_path: Path) -> None:
         {"lang": "no\u2028\x1b[31m<script>", "page": None, "tags": []},
         {"lang": "de", "page": 5, "seen": datetime(2020, 1, 2), "big": 2**62},
     ]
-    given = [{**row, "metadata": {**row["metadata"], **each}} for row, each in zip(CORPUS, more, strict=True)]
+    given = [
+        {**row, "metadata": {**row["metadata"], **each}}
+        for row, each in zip(CORPUS, more, strict=True)
+    ]
     qa, corpus = there_and_back(tmp_path, write_tables(tmp_path / "foreign", corpus=given))
-    assert qa == [{name: value for name, value in row.items() if name != "difficulty"} for row in QA]
+    assert qa == [
+        {name: value for name, value in row.items() if name != "difficulty"} for row in QA
+    ]
     for row, before in zip(corpus, CORPUS, strict=True):
         for name in ("doc_id", "contents", "path", "start_end_idx"):
             assert row[name] == before[name]
@@ -140,22 +174,48 @@ def test_autorag_keeps_rows_offsets_and_metadata(tmp_path: Path) -> None:
 def test_autorag_rebuilds_documents_from_offsets_that_fit(tmp_path: Path) -> None:
     text = "First line.\nSecond line.\n\nThird."
     spans = [(0, 11), (6, 24), (26, 32)]
-    rows = [corpus_row(f"c{n}", text[slice(*span)], start_end_idx=list(span)) for n, span in enumerate(spans, 1)]
+    rows = [
+        corpus_row(f"c{n}", text[slice(*span)], start_end_idx=list(span))
+        for n, span in enumerate(spans, 1)
+    ]
     _, corpus = there_and_back(tmp_path, write_tables(tmp_path / "foreign", corpus=rows))
     assert [row["start_end_idx"] for row in corpus] == [list(span) for span in spans]
     [document] = groundset.open_run(tmp_path / "run").documents.values()
     assert document.text == text
     far = [{**rows[0], "start_end_idx": [10**12, 10**12 + 11]}, *rows[1:]]
     (tmp_path / "far").mkdir()
-    _, corpus = there_and_back(tmp_path / "far", write_tables(tmp_path / "far" / "foreign", corpus=far))
-    assert [row["start_end_idx"] for row in corpus] == [[10**12, 10**12 + 11], *map(list, spans[1:])], "as they came"
+    _, corpus = there_and_back(
+        tmp_path / "far", write_tables(tmp_path / "far" / "foreign", corpus=far)
+    )
+    assert [row["start_end_idx"] for row in corpus] == [
+        [10**12, 10**12 + 11],
+        *map(list, spans[1:]),
+    ], "as they came"
 
 
 def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) -> None:
     qa = [
-        {"qid": 1, "query": "When?", "retrieval_gt": ["c1", "c2"], "generation_gt": "nine", "chunk_ids": None},
-        {"qid": 2, "query": "Why?", "retrieval_gt": [], "generation_gt": "unknown", "chunk_ids": ["c1"]},
-        {"qid": 3, "query": "Who?", "retrieval_gt": [], "generation_gt": "unknown", "chunk_ids": None},
+        {
+            "qid": 1,
+            "query": "When?",
+            "retrieval_gt": ["c1", "c2"],
+            "generation_gt": "nine",
+            "chunk_ids": None,
+        },
+        {
+            "qid": 2,
+            "query": "Why?",
+            "retrieval_gt": [],
+            "generation_gt": "unknown",
+            "chunk_ids": ["c1"],
+        },
+        {
+            "qid": 3,
+            "query": "Who?",
+            "retrieval_gt": [],
+            "generation_gt": "unknown",
+            "chunk_ids": None,
+        },
     ]
     corpus = [{"doc_id": name, "contents": f"Text {name}."} for name in ("c1", "c2")]
     first, second = imported(write_tables(tmp_path / "foreign", qa, corpus), out=tmp_path / "run")
@@ -170,18 +230,34 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) 
         ({"generation_gt": []}, {}, r"qa.parquet, row 2: question two has no answer"),
         ({"generation_gt": [" "]}, {}, "row 2: question two has no answer"),
         ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone in .*corpus.parquet"),
-        ({"retrieval_gt": [["c1"], []]}, {}, "row 2, column retrieval_gt: must be lists of chunk ids"),
+        (
+            {"retrieval_gt": [["c1"], []]},
+            {},
+            "row 2, column retrieval_gt: must be lists of chunk ids",
+        ),
         ({"qid": "one"}, {}, "row 2: question one is there twice"),
         ({"query": ""}, {}, "row 2, column query: is empty"),
         ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: chunk c1 is in the table twice"),
         ({}, {"contents": " "}, "row 3, column contents: is empty"),
         ({}, {"contents": None}, "row 3: column contents is missing"),
-        ({}, {"start_end_idx": [1, 2, 3]}, "row 3, column start_end_idx: must be two whole numbers"),
-        ({}, {"metadata": {"score": float("nan")}}, "row 3, column metadata: a number is not finite"),
+        (
+            {},
+            {"start_end_idx": [1, 2, 3]},
+            "row 3, column start_end_idx: must be two whole numbers",
+        ),
+        (
+            {},
+            {"metadata": {"score": float("nan")}},
+            "row 3, column metadata: a number is not finite",
+        ),
     ],
 )
-def test_wrong_autorag_rows_are_named(tmp_path: Path, qa: dict[str, Any], corpus: dict[str, Any], message: str) -> None:
-    write_tables(tmp_path / "foreign", [QA[0], {**QA[1], **qa}], [*CORPUS[:2], {**CORPUS[2], **corpus}])
+def test_wrong_autorag_rows_are_named(
+    tmp_path: Path, qa: dict[str, Any], corpus: dict[str, Any], message: str
+) -> None:
+    write_tables(
+        tmp_path / "foreign", [QA[0], {**QA[1], **qa}], [*CORPUS[:2], {**CORPUS[2], **corpus}]
+    )
     with pytest.raises(InputError, match=message) as error:
         imported(tmp_path / "foreign", out=tmp_path / "run")
     assert "\n" not in str(error.value)
@@ -195,14 +271,27 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
     (broken / "corpus.parquet").write_bytes(b"PAR1 no more")
     far = write_tables(tmp_path / "far")
     time = pa.array([2**62], pa.timestamp("us"))
-    pq.write_table(pa.table({"doc_id": ["c1"], "contents": ["Later."], "seen": time}), far / "corpus.parquet")
+    pq.write_table(
+        pa.table({"doc_id": ["c1"], "contents": ["Later."], "seen": time}), far / "corpus.parquet"
+    )
     text = write_lines(tmp_path / "notes.txt", "mine")
-    tables = {"questions.csv": b"id,chunk_ids,probability\nq,[],\n", "corpus.csv": b"chunk_id,text\nc,=1,2\n"}
+    tables = {
+        "questions.csv": b"id,chunk_ids,probability\nq,[],\n",
+        "corpus.csv": b"chunk_id,text\nc,=1,2\n",
+    }
     for name, content in tables.items():
         (tmp_path / name).write_bytes(content)
     for files, format_, message in (
-        ([tmp_path / "corpus.csv"], "csv", "csv is two files, questions.csv and corpus.csv; name both"),
-        ([tmp_path / name for name in tables], "csv", "corpus.csv, line 2: more cells than columns"),
+        (
+            [tmp_path / "corpus.csv"],
+            "csv",
+            "csv is two files, questions.csv and corpus.csv; name both",
+        ),
+        (
+            [tmp_path / name for name in tables],
+            "csv",
+            "corpus.csv, line 2: more cells than columns",
+        ),
         ([tmp_path / "no.jsonl"], "jsonl", "no.jsonl: No such file"),
         ([text], "excel", "format excel: choose one of autorag, csv, jsonl"),
         ([text], "jsonl", "notes.txt, line 1: not JSON"),
@@ -233,13 +322,17 @@ def test_samples_of_a_run_come_back_whole(tmp_path: Path) -> None:
         single.model_copy(update={"retrieval_gt": ()}),
     ]
     run = saved(tmp_path / "run", samples)
-    rows = [json.loads(line) for line in (tmp_path / "run" / "samples.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "run" / "samples.jsonl").read_text().splitlines()
+    ]
     file = write_lines(tmp_path / "rows.jsonl", {**rows[0], "author": "ann"}, rows[1])
     again = imported(file, out=tmp_path / "again", format="jsonl")
     assert again[0].metadata == {"imported": {"difficulty": 3, "author": "ann"}, "kind": "time"}
     assert again[1].retrieval_gt == (), "unanswerable"
     same = set(Sample.model_fields) - {"metadata", "retrieval", "contexts"}
-    assert [each.model_dump(include=same) for each in again] == [each.model_dump(include=same) for each in run]
+    assert [each.model_dump(include=same) for each in again] == [
+        each.model_dump(include=same) for each in run
+    ]
     for mine, theirs in zip(again, run, strict=True):
         assert [chunk.text for chunk in mine.contexts] == [chunk.text for chunk in theirs.contexts]
 
@@ -249,7 +342,12 @@ CLOCK = {"text": "Brenn cast the clock.", "path": "C:\\Users\\me\\clock.docx"}
 
 def test_jsonl_rows(tmp_path: Path) -> None:
     rows: list[Any] = [
-        {"question": "When?", "answer": "nine", "contexts": ["The ferry leaves at nine."], "author": "ann"},
+        {
+            "question": "When?",
+            "answer": "nine",
+            "contexts": ["The ferry leaves at nine."],
+            "author": "ann",
+        },
         "",
         {"id": 7, "question": "Who?", "answer": "Brenn", "language": "en", "contexts": [CLOCK]},
         {
@@ -258,7 +356,9 @@ def test_jsonl_rows(tmp_path: Path) -> None:
             "contexts": ["The ferry leaves at nine.", CLOCK],
         },
     ]
-    run = imported(write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run", format="jsonl")
+    run = imported(
+        write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run", format="jsonl"
+    )
     assert len(run.chunks) == 2
     assert [len(sample.retrieval_gt) for sample in run] == [1, 1, 2]
     assert (run[0].metadata["imported"], run[1].id) == ({"author": "ann"}, "7")
@@ -268,15 +368,29 @@ def test_jsonl_rows(tmp_path: Path) -> None:
         ({**row, "contexts": []}, r"line 2, column contexts: must be a list"),
         ({**row, "contexts": None}, r"line 2, column contexts: must be a list"),
         ({**row, "contexts": [3]}, r"line 2, column contexts: must be a list"),
-        ({**row, "contexts": [{"text": "b", "chunk_id": "x"}]}, r"line 2, contexts: chunk x has another text"),
-        ({**row, "contexts": [{"text": "a", "headings": "I"}]}, "line 2, contexts, column headings: must be a list"),
-        ({**row, "contexts": [{"text": "a", "start": 2**70, "end": 2**71}]}, "a number does not fit 64 bits"),
+        (
+            {**row, "contexts": [{"text": "b", "chunk_id": "x"}]},
+            r"line 2, contexts: chunk x has another text",
+        ),
+        (
+            {**row, "contexts": [{"text": "a", "headings": "I"}]},
+            "line 2, contexts, column headings: must be a list",
+        ),
+        (
+            {**row, "contexts": [{"text": "a", "start": 2**70, "end": 2**71}]},
+            "a number does not fit 64 bits",
+        ),
         ({**row, "answer": " "}, "line 2: question .* has no answer"),
         ({**row, "question": None}, "line 2: column question is missing"),
-        ({**row, "metadata": {"size": 2**63}}, "line 2, column metadata: a number does not fit 64 bits"),
+        (
+            {**row, "metadata": {"size": 2**63}},
+            "line 2, column metadata: a number does not fit 64 bits",
+        ),
         ({**row, "size": 2**63}, "line 2, column metadata: a number does not fit 64 bits"),
         ('{"question": "When?", "answer": NaN}', r"line 2: not JSON \(NaN is no number"),
         (row, "line 2: question .* is there twice"),
     ):
         with pytest.raises(InputError, match=message):
-            imported(write_lines(tmp_path / "bad.jsonl", row, bad), out=tmp_path / "none", format="jsonl")
+            imported(
+                write_lines(tmp_path / "bad.jsonl", row, bad), out=tmp_path / "none", format="jsonl"
+            )

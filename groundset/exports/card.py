@@ -1,7 +1,8 @@
-"""What is published beside the tables: the dataset card, and the figures of the run without anything of this machine.
+"""What is published beside the tables: the dataset card, and the figures of the run without
+anything of this machine.
 
-Names come from documents, models and foreign sets. They are escaped: in the front matter by the YAML writer, in the
-text by :func:`markdown_text`.
+Names come from documents, models and foreign sets. They are escaped: in the front matter by the
+YAML writer, in the text by :func:`markdown_text`.
 """
 
 import re
@@ -12,8 +13,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from groundset import __version__
-from groundset.out.formats import CORPUS, QA
-from groundset.out.sets import EvaluationSet
+from groundset.exports.formats import CORPUS, QA
+from groundset.exports.sets import EvaluationSet
 from groundset.printing import printable
 from groundset.run.record import kind_of, signed
 from groundset.stats import wilson
@@ -24,26 +25,69 @@ _MARKUP = re.compile(r"[\\`*_\[\]|~$@<>&#]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "//": "\\/\\/"}
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
-# What is published of a run and of its configuration; what is new is not, until it is named here. Left out are paths,
-# addresses, and texts of users: personas, their queries and their profiles.
+# What is published of a run and of its configuration; what is new is not, until it is named here.
+# Left out are paths, addresses, and texts of users: personas, their queries and their profiles.
 _RECORD = (
-    "status", "asked", "accepted", "evolutions", "kinds", "alternatives", "rejects", "attempts", "surplus", "counts",
-    "calls", "prompt_tokens", "cached_tokens", "generated_tokens", "call_seconds", "seconds", "started", "documents",
-    "chunks", "versions",
-)  # fmt: skip
+    "status",
+    "asked",
+    "accepted",
+    "evolutions",
+    "kinds",
+    "alternatives",
+    "rejects",
+    "attempts",
+    "surplus",
+    "counts",
+    "calls",
+    "prompt_tokens",
+    "cached_tokens",
+    "generated_tokens",
+    "call_seconds",
+    "seconds",
+    "started",
+    "documents",
+    "chunks",
+    "versions",
+)
 _CONFIGURATION = (
-    "recipe", "size", "seed", "guided", "critic", "chunk_critic", "panel", "mix", "kinds", "answers", "language",
-    "max_rank", "min_chunks", "max_chunks", "across_documents", "clues", "top_k", "chunk_size", "chunk_overlap",
-    "merge", "min_length",
-)  # fmt: skip
-_ROLES = {"lm": "language model", "critic_lm": "judge", "embedder": "embedding model", "parser": "parser"}
-# Where a path of a machine begins: an address, a drive, a share, a home, an absolute path, one that leads upwards.
+    "recipe",
+    "size",
+    "seed",
+    "guided",
+    "critic",
+    "chunk_critic",
+    "panel",
+    "mix",
+    "kinds",
+    "answers",
+    "language",
+    "max_rank",
+    "min_chunks",
+    "max_chunks",
+    "across_documents",
+    "clues",
+    "top_k",
+    "chunk_size",
+    "chunk_overlap",
+    "merge",
+    "min_length",
+)
+_ROLES = {
+    "lm": "language model",
+    "critic_lm": "judge",
+    "embedder": "embedding model",
+    "parser": "parser",
+}
+# Where a path of a machine begins: an address, a drive, a share, a home, an absolute path, one that
+# leads upwards.
 _LOCAL = re.compile(
     r"(?:\b[a-z][a-z0-9+.-]+://|\bfile:|\b[a-z]:(?=[/\\])|\\\\(?=\w)|~[\w.-]*(?=[/\\])|(?:^|(?<=[/\\]))\.\.(?=[/\\])"
     r"|^\.?[/\\~]|/(?=(?:home|users|root|mnt|media|volumes|private|tmp|var)/)).*",
     re.IGNORECASE | re.DOTALL,
 )
-_HOME = re.compile(r"(?:home|users)[/\\][^/\\]*[/\\]*$", re.IGNORECASE)  # the name of a user is that of the folder
+_HOME = re.compile(
+    r"(?:home|users)[/\\][^/\\]*[/\\]*$", re.IGNORECASE
+)  # the name of a user is that of the folder
 
 
 def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,9 +95,16 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
     configuration, models = record.get("configuration") or {}, record.get("models") or {}
     return {
         **{name: _without_paths(record[name]) for name in _RECORD if record.get(name) is not None},
-        "configuration": {name: configuration[name] for name in _CONFIGURATION if configuration.get(name) is not None},
+        "configuration": {
+            name: configuration[name]
+            for name in _CONFIGURATION
+            if configuration.get(name) is not None
+        },
         "models": {
-            role: {"name": public_model(str(models[role].get("name") or "")), "sha256": models[role].get("sha256")}
+            role: {
+                "name": public_model(str(models[role].get("name") or "")),
+                "sha256": models[role].get("sha256"),
+            }
             for role in _ROLES
             if isinstance(models.get(role), Mapping)
         },
@@ -62,17 +113,27 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_paths(value: Any) -> Any:
     """Return counts with public names; those of imported sets may be anything."""
-    return {public_name(name): each for name, each in value.items()} if isinstance(value, Mapping) else value
+    return (
+        {public_name(name): each for name, each in value.items()}
+        if isinstance(value, Mapping)
+        else value
+    )
 
 
 def is_local(name: str) -> bool:
-    """Return whether a name has a path in it, also one of Windows, that says more than a place in the given folder."""
+    """Return whether a name has a path in it, also one of Windows, that says more than a place in
+    the given folder.
+    """
     return bool(_LOCAL.search(unquote(name)))
 
 
 def public_name(name: str) -> str:
     """Return a path, title or other name with only the last part of a path of a machine."""
-    return _LOCAL.sub(lambda found: _file_name(_HOME.sub("", found[0])), unquote(name)) if is_local(name) else name
+    return (
+        _LOCAL.sub(lambda found: _file_name(_HOME.sub("", found[0])), unquote(name))
+        if is_local(name)
+        else name
+    )
 
 
 def _file_name(path: str) -> str:
@@ -91,16 +152,31 @@ def data_file(config: str, split: str) -> str:
     return f"data/{config}/{split}-00000-of-00001.parquet"
 
 
-def card(found: EvaluationSet, record: Mapping[str, Any], *, repo: str, licence: str, splits: Sequence[str]) -> str:
-    """Return the dataset card of a set with the public record of its run: front matter for the Hub, and a text."""
+def card(
+    found: EvaluationSet,
+    record: Mapping[str, Any],
+    *,
+    repo: str,
+    licence: str,
+    splits: Sequence[str],
+) -> str:
+    """Return the dataset card of a set with the public record of its run: front matter for the Hub,
+    and a text.
+    """
     import yaml
     from jinja2 import Environment
 
     recipe, samples = record["configuration"].get("recipe"), found.samples
     front = {
         "license": licence,
-        "language": [code for code in _counted(sample.language for sample in samples) if _LANGUAGE.fullmatch(code)],
-        "size_categories": [next((name for limit, name in _SIZES if len(samples) < limit), "100K<n<1M")],
+        "language": [
+            code
+            for code in _counted(sample.language for sample in samples)
+            if _LANGUAGE.fullmatch(code)
+        ],
+        "size_categories": [
+            next((name for limit, name in _SIZES if len(samples) < limit), "100K<n<1M")
+        ],
         "task_categories": ["question-answering", "text-retrieval"],
         "tags": ["rag", "evaluation", *(["synthetic"] if recipe else []), "groundset"],
         "pretty_name": repo.partition("/")[2],
@@ -108,7 +184,9 @@ def card(found: EvaluationSet, record: Mapping[str, Any], *, repo: str, licence:
             {
                 "config_name": config,
                 "default": config == QA,
-                "data_files": [{"split": split, "path": data_file(config, split)} for split in names],
+                "data_files": [
+                    {"split": split, "path": data_file(config, split)} for split in names
+                ],
             }
             for config, names in ((QA, splits), (CORPUS, [CORPUS]))
         ],
@@ -119,12 +197,21 @@ def card(found: EvaluationSet, record: Mapping[str, Any], *, repo: str, licence:
         finalize=lambda value: value if isinstance(value, _Code) else markdown_text(value),
     )
     environment.filters["code"] = _Code
-    of_split = {name: [each for each in samples if found.split_of(each) in (name, None)] for name in splits}
+    of_split = {
+        name: [each for each in samples if found.split_of(each) in (name, None)] for name in splits
+    }
     rows = [
-        (name, len(members), _listed(each.evolution for each in members), _listed(map(kind_of, members)))
+        (
+            name,
+            len(members),
+            _listed(each.evolution for each in members),
+            _listed(map(kind_of, members)),
+        )
         for name, members in of_split.items()
     ]
-    text = environment.from_string(Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")).render(
+    text = environment.from_string(
+        Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")
+    ).render(
         record,
         marker=_Code(MARKER),
         version=__version__,
@@ -138,7 +225,10 @@ def card(found: EvaluationSet, record: Mapping[str, Any], *, repo: str, licence:
         unanswerable=sum(not sample.retrieval_gt for sample in samples),
         languages=_listed(sample.language for sample in samples),
         recipe=recipe,
-        models=[(_ROLES[role], model["name"], model["sha256"] or "") for role, model in record["models"].items()],
+        models=[
+            (_ROLES[role], model["name"], model["sha256"] or "")
+            for role, model in record["models"].items()
+        ],
         reviews=_reviews(found),
     )
     return f"---\n{yaml.safe_dump(front, allow_unicode=True, sort_keys=False)}---\n{text}"
@@ -156,12 +246,16 @@ def markdown_text(value: object) -> str:
 
 
 def _reviews(found: EvaluationSet) -> dict[str, int] | None:
-    """Count the reviewed samples of the run, and return the percentage signed; None without reviews."""
+    """Count the reviewed samples of the run, and return the percentage signed; None without
+    reviews.
+    """
     [run] = found.runs
     given = signed(run).values()
     if (share := wilson(sum(given), len(given))) is None:
         return None
-    shown = {name: round(100 * part) for name, part in zip(("share", "low", "high"), share, strict=True)}
+    shown = {
+        name: round(100 * part) for name, part in zip(("share", "low", "high"), share, strict=True)
+    }
     return {"read": len(given), "signed": sum(given), **shown}
 
 

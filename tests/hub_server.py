@@ -1,8 +1,8 @@
-"""A server on this machine that speaks the Hugging Face Hub's protocol for datasets, as its own
-client uses it.
+"""A server on this machine that speaks the Hugging Face Hub's protocol for datasets and for files
+of models, as its own client uses it.
 
-Files are in git by their blob id, Parquet files by LFS. It remembers what it was asked, and fails
-when it is told to.
+Files are in git by their blob id, Parquet files and weights by LFS. It remembers what it was asked,
+and fails when it is told to.
 """
 
 import base64
@@ -20,12 +20,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import yaml
 
 TOKEN = "hf_secret-of-the-tests"
-_LARGE = ".parquet"
+_LARGE = (".parquet", ".safetensors")
 
 
 @dataclass
 class Repo:
-    """A dataset: commits hold files by path, each a blob id, or an LFS hash."""
+    """A dataset or model: commits hold files by path, each a blob id, or an LFS hash."""
 
     private: bool
     commits: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -42,11 +42,11 @@ class Repo:
 
 
 class HubServer(ThreadingHTTPServer):
-    """Serves datasets of the owner ``you``.
+    """Serves datasets and models of the owner ``you``.
 
     Attributes:
         repos: by ``owner/name``.
-        asked: method and path of every request, in order.
+        asked: method, path and range of every request, in order.
         failing: answers to come for requests whose method and path hold a text: a status, 0 to hang
             up, less to do so after as many seconds.
     """
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         parts = urlsplit(self.path)
-        asked = f"{self.command} {self.path}"
+        asked = f"{self.command} {self.path} {self.headers.get('Range', '')}".rstrip()
         self.server.asked.append(asked)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         for place, (text, status) in enumerate(self.server.failing):
@@ -159,8 +159,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._api("/".join(path[2:4]), path[4:], body)
         if path[0] == "datasets" and path[3:] == ["info", "lfs", "objects", "batch"]:
             self._batch(json.loads(body))
-        if path[0] == "datasets" and path[3] == "resolve":
-            self._resolve("/".join(path[1:3]), path[4], "/".join(path[5:]))
+        if "resolve" in path:
+            owner, name, _, revision, *file = path[path[0] == "datasets" :]
+            self._resolve(f"{owner}/{name}", revision, "/".join(file))
         raise _AnswerError(404, {"error": "no such page"})
 
     def _needs_token(self) -> None:
@@ -286,7 +287,10 @@ class _Handler(BaseHTTPRequestHandler):
         if path not in files:
             raise _AnswerError(404, {"error": "Entry not found"}, "EntryNotFound")
         headers = {"ETag": f'"{files[path]}"', "X-Repo-Commit": sha}
-        raise _AnswerError(200, self.server.blobs[files[path]], headers=headers)
+        wanted = self.headers.get("Range", "")
+        start = int(wanted[6:-1]) if wanted.endswith("-") else 0
+        content = self.server.blobs[files[path]][start:]
+        raise _AnswerError(206 if start else 200, content, headers=headers)
 
 
 @contextmanager

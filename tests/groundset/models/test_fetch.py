@@ -139,8 +139,6 @@ def test_files_of_the_hub_are_downloaded_from_where_they_stopped(
     [
         (WEIGHTS, ("HEAD", -1), "timed out", "HEAD"),
         (WEIGHTS, ("HEAD", 500), "500 Internal Server Error", "HEAD"),
-        (WEIGHTS, ("GET", -1), "timed out", "HEAD GET"),
-        (WEIGHTS, ("GET", 0), "disconnected", "HEAD GET"),
         (WEIGHTS[1:], None, "instead of", "HEAD"),
         (None, None, "no such file", "HEAD"),
         (WEIGHTS, "offline", "HF_HUB_OFFLINE disables the Hub", ""),

@@ -13,11 +13,11 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz
 
@@ -79,26 +79,25 @@ class AlignOptions(CorpusOptions):
 def align(options: AlignOptions) -> int:
     """Carry a set over, print what became of its samples, and return the exit status."""
     run = carry_over(options)
-    counts = Counter(str(sample.metadata["aligned"]) for sample in run) + Counter(
-        lost=len(run.rejects)
-    )
+    counts = Counter(str(sample.metadata["aligned"]) for sample in run)
+    counts["lost"] = len(run.rejects)
     if options.as_json:
         facts = ("aligned", "evidence_before")
-        kept = [
-            {"id": each.id, **{name: each.metadata.get(name) for name in facts}} for each in run
+        rows = [
+            {"id": sample.id, **{name: sample.metadata.get(name) for name in facts}}
+            for sample in run
         ]
-        lost = [{"question": each.question, "reason": each.reason} for each in run.rejects]
-        found = {"run": str(run.folder), "counts": {name: counts[name] for name in STATUSES}}
-        say_lines(json_text({**found, "samples": kept, "lost": lost}, indent=2))
+        lost = [{"question": reject.question, "reason": reject.reason} for reject in run.rejects]
+        found = {name: counts[name] for name in STATUSES}
+        summary = {"run": str(run.folder), "counts": found, "samples": rows, "lost": lost}
+        say_lines(json_text(summary, indent=2))
     else:
-        rows = [[name, str(counts[name]), text] for name, text in STATUSES.items() if counts[name]]
-        say_table(["status", "samples", "meaning"], rows)
+        table = [[name, str(counts[name]), text] for name, text in STATUSES.items() if counts[name]]
+        say_table(["status", "samples", "meaning"], table)
         for sample in run:
             if before := sample.metadata.get("evidence_before"):
-                say(
-                    f"changed: {sample.question} ({' … '.join(evidence_of(sample))}; before:"
-                    f" {' … '.join(before)})"
-                )
+                evidence = " … ".join(evidence_of(sample))
+                say(f"changed: {sample.question} ({evidence}; before: {' … '.join(before)})")
         for reject in run.rejects:
             say(f"lost: {reject.question} ({reject.reason})")
     return _TOO_MANY_LOST if share(counts["lost"], counts.total()) > options.max_lost else 0
@@ -115,15 +114,9 @@ def carry_over(options: AlignOptions) -> Run:
             written.
         ModelError: the embedder cannot be loaded.
     """
-    from groundset.run.generate import documents_digest  # with DSPy, which would slow down the help
-
     check_new(options.out)
     run = open_run(options.run)
-    known, given = run.record.get("configuration") or {}, options.model_fields_set
-    inherited = _CUT - given - ({"chunk_size", "chunk_overlap"} if "chunker" in given else set())
-    options = options.parse(
-        dict(options) | {name: known[name] for name in inherited & known.keys()}
-    )
+    options = _cut_alike(options, run.record.get("configuration") or {})
     used = (run.record.get("models") or {}).get("embedder") or {}
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
     with Progress(quiet=options.quiet) as progress:
@@ -132,20 +125,9 @@ def carry_over(options: AlignOptions) -> Run:
             options, notify=progress.note, embedder=embedder, on_file=progress.advance
         )
         progress.phase("Carrying samples over")
-        carrying = _Carrying(run, corpus)
-        found = [(sample.question, carrying.carry(sample)) for sample in run]
-        samples = [made for _, made in found if isinstance(made, Sample)]
-        lost = [
-            Reject(step="align", reason=why, question=asked)
-            for asked, why in found
-            if isinstance(why, str)
-        ]
-        cut = options.model_dump(mode="json", include=_CUT) | {"merge": options.merge or 1}
-        digests = {
-            "documents": documents_digest(options),
-            "embedder": f"{embedder.name} {embedder.sha256}",
-        }
+        samples, lost = _carried(run, corpus)
         ids = {sample.id for sample in samples}
+        cut = options.model_dump(mode="json", include=_CUT) | {"merge": options.merge or 1}
         return save_ranked(
             options.out,
             embedder,
@@ -156,8 +138,41 @@ def carry_over(options: AlignOptions) -> Run:
             rejects=lost,
             record={"configuration": cut, "source": {"aligned": run.folder.name}},
             reviews=[review for review in run.reviews if review.sample_id in ids],
-            meta={"identity": {"version": __version__, **digests, **cut}, "asked": len(run)},
+            meta={"identity": _identity(options, embedder) | cut, "asked": len(run)},
         )
+
+
+def _identity(options: AlignOptions, embedder: embed.Embedder) -> dict[str, str]:
+    from groundset.run.generate import documents_digest  # with DSPy, which would slow down the help
+
+    return {
+        "version": __version__,
+        "documents": documents_digest(options),
+        "embedder": f"{embedder.name} {embedder.sha256}",
+    }
+
+
+def _cut_alike(options: AlignOptions, configuration: Mapping[str, Any]) -> AlignOptions:
+    """Return the options with those of a run on how to cut, where they do not say otherwise."""
+    names = _CUT - options.model_fields_set
+    if "chunker" in options.model_fields_set:
+        names -= {"chunk_size", "chunk_overlap"}
+    inherited = {name: configuration[name] for name in names & configuration.keys()}
+    return options.parse(dict(options) | inherited)
+
+
+def _carried(run: Run, corpus: Corpus) -> tuple[list[Sample], list[Reject]]:
+    """Return the samples of a run on the chunks of a corpus, and those that are lost."""
+    carrying = _Carrying(run, corpus)
+    samples: list[Sample] = []
+    lost = []
+    for sample in run:
+        carried = carrying.carry(sample)
+        if isinstance(carried, str):
+            lost.append(Reject(step="align", reason=carried, question=sample.question))
+        else:
+            samples.append(carried)
+    return samples, lost
 
 
 class _Span(NamedTuple):
@@ -174,7 +189,8 @@ class _Text:
     """
 
     def __init__(self, document: Document, chunks: Sequence[Chunk]) -> None:
-        self.document, self._chunks = document, chunks
+        self.document = document
+        self._chunks = chunks
 
     @cached_property
     def flat(self) -> str:
@@ -186,20 +202,22 @@ class _Text:
         letters = re.finditer(rf"[^\s\0]|{_SPACE.pattern}", blanked(self.document.text))
         offsets = array("L", (letter.start() for letter in letters))
         return {
-            each.chunk_id: _Span(*(bisect_left(offsets, edge) for edge in (each.start, each.end)))
-            for each in self._chunks
+            chunk.chunk_id: _Span(
+                bisect_left(offsets, chunk.start), bisect_left(offsets, chunk.end)
+            )
+            for chunk in self._chunks
         }
 
     def holding(self, span: _Span) -> list[Chunk]:
         """Return the chunks that hold at least some of a span."""
-        return [each for each in self._chunks if self.spans[each.chunk_id].overlaps(span)]
+        return [chunk for chunk in self._chunks if self.spans[chunk.chunk_id].overlaps(span)]
 
     def find(self, words: str, start: int = 0, end: int = sys.maxsize) -> "list[_Place]":
         """Return the places of some words."""
         if not words or words not in self.flat:
             return []
-        found = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)").finditer(self.flat, start, end)
-        return [_Place(self, _Span(*each.span())) for each in islice(found, _MOST_PLACES)]
+        matches = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)").finditer(self.flat, start, end)
+        return [_Place(self, _Span(*match.span())) for match in islice(matches, _MOST_PLACES)]
 
     def find_similar(self, words: str, start: int = 0, end: int = sys.maxsize) -> "list[_Place]":
         """Return the places of words with small differences."""
@@ -219,24 +237,27 @@ class _Place(NamedTuple):
     @property
     def around(self) -> str:
         """Return the text around the words, with the headings above it."""
-        start, end = max(0, self.span.start - _AROUND), self.span.end + _AROUND
-        headings = [each for chunk in self.text.holding(self.span)[:1] for each in chunk.headings]
-        return " ".join([*headings, self.text.flat[start:end]])
+        start = max(0, self.span.start - _AROUND)
+        around = self.text.flat[start : self.span.end + _AROUND]
+        chunks = self.text.holding(self.span)
+        headings = chunks[0].headings if chunks else ()
+        return " ".join([*headings, around])
 
     def parts(self, old: Chunk) -> list[list[Chunk]]:
         """Return the chunks that hold each part, those most like an old one first; nothing if a
         part is in none.
         """
         parts: list[list[Chunk]] = []
-        spans, at = self.text.spans, self.span.start
-        while at < self.span.end:
-            at += self.text.flat[at] == " "
-            here = self.text.holding(_Span(at, at + 1))
-            if not here:
+        spans = self.text.spans
+        place = self.span.start
+        while place < self.span.end:
+            place += self.text.flat[place] == " "
+            chunks = self.text.holding(_Span(place, place + 1))
+            if not chunks:
                 return []
-            at = min(self.span.end, max(spans[each.chunk_id].end for each in here))
-            whole = [each for each in here if spans[each.chunk_id].end >= at]
-            parts.append(sorted(whole, key=lambda each: -fuzz.ratio(old.text, each.text)))
+            place = min(self.span.end, max(spans[chunk.chunk_id].end for chunk in chunks))
+            whole = [chunk for chunk in chunks if spans[chunk.chunk_id].end >= place]
+            parts.append(sorted(whole, key=lambda chunk: -fuzz.ratio(old.text, chunk.text)))
         return parts
 
 
@@ -244,132 +265,143 @@ class _Carrying:
     """Carries the samples of a run over to a corpus."""
 
     def __init__(self, run: Run, corpus: Corpus) -> None:
-        self._chunks, self._old, self._new = run.chunks, _texts(run.corpus), _texts(corpus)
+        self._chunks = run.chunks
+        self._old = _texts(run.corpus)
+        self._new = _texts(corpus)
         self._by_path = {text.document.path: text for text in self._new.values()}
 
     def carry(self, sample: Sample) -> Sample | str:
         """Return a sample on the new chunks, or why it is lost."""
         contexts = [chunk.chunk_id for chunk in sample.contexts]
-        old = sample.retrieval_gt or [(name,) for name in contexts]
-        own = [next((name for name in group if name in contexts), group[0]) for group in old]
-        spare = {
-            name: self._alternatives(sample, {*group} - {name})
-            for name, group in zip(own, old, strict=True)
-        }
-        made: dict[frozenset[str], list[Chunk]] = {}
+        alternatives: dict[str, dict[str, Chunk]] = {}
+        for group in sample.retrieval_gt or [(name,) for name in contexts]:
+            first = next((name for name in group if name in contexts), group[0])
+            alternatives[first] = self._alternatives(sample, {*group} - {first})
+        groups: dict[frozenset[str], list[Chunk]] = {}
         statuses, before, now = [], [], []
-        for place, needed in self._evidence(sample, own, evidence_of(sample)):
-            found, parts = self._found(sample, place, needed)
-            if isinstance(found, str):
-                return found
-            before.append(place.words)
-            now.append(found.words)
-            serving = set.intersection(*({*spare[name]} for name in needed))
-            for chunks in parts:
-                statuses.append(_status(self._chunks[needed[0]], chunks[0]))
-                ids = frozenset(chunk.chunk_id for chunk in chunks)
-                made.setdefault(
-                    ids, chunks + [spare[needed[0]][name] for name in sorted(serving - ids)]
-                )
+        for old, holders in self._evidence(sample, alternatives):
+            chunk = self._chunks[holders[0]]
+            new = self._find(sample, old, chunk)
+            if isinstance(new, str):
+                return new
+            before.append(old.words)
+            now.append(new.words)
+            shared = set.intersection(*({*alternatives[name]} for name in holders))
+            for chunks in new.parts(chunk):
+                statuses.append(_status(chunk, chunks[0]))
+                ids = frozenset(part.chunk_id for part in chunks)
+                others = [alternatives[holders[0]][name] for name in sorted(shared - ids)]
+                groups.setdefault(ids, chunks + others)
         # A chunk that serves one group also serves those that hold it and others.
-        groups = [chunks for ids, chunks in made.items() if not any(other < ids for other in made)]
-        more = len(groups) - len({*own})
-        status = (
-            "split"
-            if more > 0
-            else "merged"
-            if more < 0
-            else max(statuses, key=list(STATUSES).index)
-        )
-        facts = {name: fact for name, fact in sample.metadata.items() if name != "evidence_before"}
-        changes = {} if now == before else {"evidence": now, "evidence_before": before}
-        first = {chunks[0].chunk_id: chunks[0] for chunks in groups}
-        new = tuple(tuple(chunk.chunk_id for chunk in chunks) for chunks in groups)
-        return sample.model_copy(
-            update={
-                "contexts": tuple(first.values()),
-                "retrieval_gt": new if sample.retrieval_gt else (),
-                "metadata": {**facts, **changes, "aligned": status},
-            }
-        )
+        least = [groups[ids] for ids in groups if not any(other < ids for other in groups)]
+        status = max(statuses, key=list(STATUSES).index)
+        if len(least) != len(alternatives):
+            status = "split" if len(least) > len(alternatives) else "merged"
+        return _with_groups(sample, least, status, before, now)
 
     def _alternatives(self, sample: Sample, names: Iterable[str]) -> dict[str, Chunk]:
         """Return the new chunks that hold, each alone, what old ones say about a question."""
-        found = [
-            self._found(sample, *each)[1]
-            for name in names
-            for each in self._evidence(sample, [name], [])
-        ]
-        return {chunk.chunk_id: chunk for parts in found if len(parts) == 1 for chunk in parts[0]}
+        alternatives: dict[str, Chunk] = {}
+        for name in names:
+            chunk = self._chunks[name]
+            new = self._find(sample, self._statement(sample, chunk), chunk)
+            parts = [] if isinstance(new, str) else new.parts(chunk)
+            if len(parts) == 1:
+                alternatives |= {part.chunk_id: part for part in parts[0]}
+        return alternatives
 
-    def _evidence(
-        self, sample: Sample, names: Sequence[str], pieces: Iterable[str]
-    ) -> Iterable[tuple[_Place, Sequence[str]]]:
-        """Return where evidence stands, and which chunks hold it; one without any has what states
-        the answer.
+    def _evidence(self, sample: Sample, names: Iterable[str]) -> Iterable[tuple[_Place, list[str]]]:
+        """Return where the evidence of a sample stands, and which chunks hold it; of a chunk
+        without any, where it states the answer.
         """
         homes = {name: self._old[self._chunks[name].doc_id] for name in names}
-        places: dict[_Place, list[str]] = {}
+        evidence: dict[_Place, list[str]] = {}
+        for piece in evidence_of(sample):
+            for place in _places(" ".join(piece.split()), homes):
+                if holders := _holders(place, homes):
+                    evidence[place] = holders
+                    break
+        held = {*chain(*evidence.values())}
+        for name in homes:
+            if name not in held:
+                place = self._statement(sample, self._chunks[name])
+                evidence[place] = _holders(place, homes)
+        return evidence.items()
 
-        def holding(place: _Place) -> list[str]:
-            return [
-                name
-                for name, text in homes.items()
-                if text is place.text and text.spans[name].overlaps(place.span)
-            ]
+    def _statement(self, sample: Sample, chunk: Chunk) -> _Place:
+        """Return where an old chunk states the answer; all of it, if it does nowhere."""
+        text = self._old[chunk.doc_id]
+        span = text.spans[chunk.chunk_id]
+        places = text.find(_stating(sample, chunk), *span)
+        return places[0] if places else _Place(text, span)
 
-        for words in (" ".join(piece.split()) for piece in pieces):
-            exact = (each for text in homes.values() for each in text.find(words))
-            near = (
-                each
-                for name, text in homes.items()
-                for each in text.find_similar(words, *text.spans[name])
-            )
-            if place := next(filter(holding, chain(exact, near)), None):
-                places[place] = holding(place)
-        held = {*chain(*places.values())}
-        for name, text in homes.items():
-            if name in held:
-                continue
-            span = text.spans[name]
-            place = next(
-                iter(text.find(_statement(sample, self._chunks[name]), *span)), _Place(text, span)
-            )
-            places[place] = holding(place)
-        return places.items()
-
-    def _found(
-        self, sample: Sample, old: _Place, needed: Sequence[str]
-    ) -> tuple[_Place | str, Sequence[list[Chunk]]]:
-        """Return where evidence stands now, with the chunks that hold each part of it; or why
-        nowhere.
-        """
-        content = LANGUAGES[sample.language].content_words
-        named = {*content(sample.question)} & {*content(old.around)}
-        mate, reason = self._by_path.get(old.text.document.path), "its evidence is gone"
+    def _find(self, sample: Sample, old: _Place, chunk: Chunk) -> _Place | str:
+        """Return where evidence of an old chunk stands now, or why nowhere."""
+        mate = self._by_path.get(old.text.document.path)
+        reason = "its evidence is gone"
         for texts in ([mate] if mate else [], self._new.values()):
-            fits = []
-            for text in texts:
-                places = text.find(old.words)
-                is_known = text is mate and len(places) >= len(old.text.find(old.words))
-                for place in (
-                    places
-                    if is_known
-                    else [each for each in places if named <= {*content(each.around)}]
-                ):
-                    ratio = fuzz.ratio(old.around, place.around)
-                    if ratio >= _MIN_RATIO or len(old.words) >= TELLING:
-                        fits.append((ratio, -abs(place.span.start - old.span.start), place))
-            for *_, place in sorted(fits, key=lambda each: each[:2], reverse=True):
-                if parts := place.parts(self._chunks[needed[0]]):
-                    return place, parts
+            for place in self._same_words(sample, old, texts):
+                if place.parts(chunk):
+                    return place
                 reason = "its evidence is in no chunk: too short, or a copy"
         for place in mate.find_similar(old.words)[:1] if mate else ():
-            parts = place.parts(self._chunks[needed[0]])
-            if parts and _still_answers(sample, old.words, place.words):
-                return place, parts
+            if place.parts(chunk) and _still_answers(sample, old.words, place.words):
+                return place
             reason = f"its evidence has changed: {place.words}"
-        return reason, []
+        return reason
+
+    def _same_words(self, sample: Sample, old: _Place, texts: Iterable[_Text]) -> list[_Place]:
+        """Return the places of the same words, those in the most similar context first."""
+        content = LANGUAGES[sample.language].content_words
+        named = {*content(sample.question)} & {*content(old.around)}
+        mate = self._by_path.get(old.text.document.path)
+        ranked = []
+        for text in texts:
+            places = text.find(old.words)
+            is_known = text is mate and len(places) >= len(old.text.find(old.words))
+            for place in places:
+                ratio = fuzz.ratio(old.around, place.around)
+                is_telling = ratio >= _MIN_RATIO or len(old.words) >= TELLING
+                if is_telling and (is_known or named <= {*content(place.around)}):
+                    distance = abs(place.span.start - old.span.start)
+                    ranked.append((-ratio, distance, place))
+        ranked.sort(key=lambda row: row[:2])
+        return [place for *_, place in ranked]
+
+
+def _places(words: str, homes: Mapping[str, _Text]) -> Iterator[_Place]:
+    """Yield the places of words in the documents of chunks, then of similar words in the chunks."""
+    for text in homes.values():
+        yield from text.find(words)
+    for name, text in homes.items():
+        yield from text.find_similar(words, *text.spans[name])
+
+
+def _holders(place: _Place, homes: Mapping[str, _Text]) -> list[str]:
+    """Return which of some chunks, given with their documents, hold some of a place."""
+    return [
+        name
+        for name, text in homes.items()
+        if text is place.text and text.spans[name].overlaps(place.span)
+    ]
+
+
+def _with_groups(
+    sample: Sample, groups: Sequence[list[Chunk]], status: str, before: list[str], now: list[str]
+) -> Sample:
+    """Return a sample with new ground truth, and with its evidence, if that has changed."""
+    metadata = {name: fact for name, fact in sample.metadata.items() if name != "evidence_before"}
+    if now != before:
+        metadata |= {"evidence": now, "evidence_before": before}
+    ids = tuple(tuple(chunk.chunk_id for chunk in group) for group in groups)
+    contexts = {group[0].chunk_id: group[0] for group in groups}
+    return sample.model_copy(
+        update={
+            "contexts": tuple(contexts.values()),
+            "retrieval_gt": ids if sample.retrieval_gt else (),
+            "metadata": {**metadata, "aligned": status},
+        }
+    )
 
 
 def _texts(corpus: Corpus) -> dict[str, _Text]:
@@ -387,19 +419,19 @@ def _status(old: Chunk, new: Chunk) -> str:
     return "merged" if len(new.text) > len(old.text) else "cut"
 
 
-def _statement(sample: Sample, chunk: Chunk) -> str:
+def _stating(sample: Sample, chunk: Chunk) -> str:
     """Return the sentence of a chunk that states the answer, with most of the question's words;
     empty if none does.
     """
     language = LANGUAGES[sample.language]
-    answer, question = (
-        set(language.content_words(text)) for text in (sample.answer, sample.question)
-    )
-    words = {
-        each: set(language.content_words(each)) for each in language.sentences(plain(chunk.text))
+    answer = {*language.content_words(sample.answer)}
+    question = {*language.content_words(sample.question)}
+    sentences = {
+        sentence: {*language.content_words(sentence)}
+        for sentence in language.sentences(plain(chunk.text))
     }
-    stating = [each for each in words if answer and answer <= words[each]]
-    return max(stating, key=lambda each: len(words[each] & question), default="")
+    stating = [sentence for sentence in sentences if answer and answer <= sentences[sentence]]
+    return max(stating, key=lambda sentence: len(sentences[sentence] & question), default="")
 
 
 def _still_answers(sample: Sample, before: str, now: str) -> bool:
@@ -407,12 +439,9 @@ def _still_answers(sample: Sample, before: str, now: str) -> bool:
     in it changed.
     """
     content = LANGUAGES[sample.language].content_words
-    old, asked, answer = ({*content(text)} for text in (before, sample.question, sample.answer))
+    old = {*content(before)}
+    answer = old & {*content(sample.answer)}
+    question = old & {*content(sample.question)}
     is_alike = numbers(before) == numbers(now) and negations(before) == negations(now)
     goes_on = before[-1] != now[-1]  # and may say something else
-    return (
-        is_alike
-        and not goes_on
-        and bool(answer & old)
-        and (asked | answer) & old <= {*content(now)}
-    )
+    return is_alike and not goes_on and bool(answer) and answer | question <= {*content(now)}

@@ -62,50 +62,41 @@ def with_keywords(
     """
     *own, last = inspect.signature(function).parameters.values()
     options: type[Options] = last.annotation
-    kinds = get_type_hints(options)  # without what validates them
-    declared = options.model_fields.items()
-    fields: dict[str, Any] = {
-        name: field for name, field in declared if isinstance(field.json_schema_extra, dict)
-    }
-    rest = [
-        name
-        for name in fields
-        if name not in positional and not fields[name].json_schema_extra["command_only"]
-    ]
-    shown = [
-        _parameter(name, fields[name], kinds[name], name in positional)
-        for name in (*positional, *rest)
-    ]
-    signature = inspect.Signature(sorted([*own, *shown], key=lambda parameter: parameter.kind))
+    fields: dict[str, Any] = dict(options.model_fields)
+    shown = {name: field.json_schema_extra for name, field in fields.items()}
+    keywords = [name for name, extra in shown.items() if extra and not extra["command_only"]]
+    names = tuple(dict.fromkeys((*positional, *keywords)))
+    types = get_type_hints(options)  # without what validates them
+    taken = [_parameter(name, fields[name], types[name], name in positional) for name in names]
+    parameters = sorted([*own, *taken], key=lambda parameter: parameter.kind)
+    signature = inspect.Signature(parameters)
 
     @for_python
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        known = {name: value for name, value in kwargs.items() if name in signature.parameters}
-        given = signature.bind(*args, **known).arguments | {
-            name: kwargs[name] for name in kwargs.keys() - known.keys()
-        }
-        values = {each.name: given.pop(each.name) for each in own if each.name in given}
-        parsed = options.parse({name: _as_option(options, name, given[name]) for name in given})
-        return function(**values, **{last.name: parsed})
+        unknown = {name: kwargs.pop(name) for name in kwargs.keys() - signature.parameters.keys()}
+        arguments = signature.bind(*args, **kwargs).arguments | unknown  # which options refuse
+        first = {one.name: arguments.pop(one.name) for one in own if one.name in arguments}
+        values = {name: _as_option(options, name, value) for name, value in arguments.items()}
+        return function(**first, **{last.name: options.parse(values)})
 
     called.__signature__ = signature  # type: ignore[attr-defined]
-    lines = ["    Args:"]
-    for name, field in ((each.name, fields[each.name]) for each in shown):
-        default = field.json_schema_extra["shown"] or (
-            "" if field.default in (None, "", (), {}) else field.default
-        )
-        text = f"{name}: {field.description}" + (
-            "" if field.is_required() or not default else f" Default: {default}."
-        )
-        lines.append(
-            fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12)
-        )
-    before, raises, after = str(function.__doc__).partition("Raises:")
-    called.__doc__ = "\n".join(
-        [before.rstrip(), "", *lines, *(["", f"    {raises}{after}"] if raises else [])]
-    )
+    summary, raises, errors = str(function.__doc__).partition("Raises:")
+    lines = [summary.rstrip(), "", "    Args:"]
+    lines += [_described(name, fields[name]) for name in names]
+    if raises:
+        lines += ["", f"    {raises}{errors}"]
+    called.__doc__ = "\n".join(lines)
     return called
+
+
+def _described(name: str, field: Any) -> str:
+    """Return the lines on a parameter in the documentation of its function."""
+    text = f"{name}: {field.description}"
+    default = field.json_schema_extra["shown"] or field.default
+    if default and not field.is_required():
+        text += f" Default: {default}."
+    return fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12)
 
 
 def _parameter(name: str, field: Any, kind: Any, positional: bool) -> inspect.Parameter:
@@ -120,24 +111,20 @@ def _as_option(options: type[Options], name: str, value: Any) -> Any:
     """Return an argument as the model takes it: a run is its folder, and one value may stand for
     several.
     """
-    types = (
-        set(value_types(options.model_fields[name].annotation))
-        if name in options.model_fields
-        else set()
-    )
+    field = options.model_fields.get(name)
+    types = set(value_types(field.annotation)) if field else set()
     if tuple in types:
-        items = (
-            [value] if isinstance(value, str | Path) or hasattr(value, "folder") else list(value)
-        )
-        return tuple(_path(each) if Path in types else each for each in items)
+        is_one = isinstance(value, str | Path) or hasattr(value, "folder")
+        items = [value] if is_one else value
+        return tuple(_path(item) if Path in types else item for item in items)
     return _path(value) if Path in types and value is not None else value
 
 
 def _path(value: Any) -> Any:
     if not getattr(value, "is_saved", True):
         raise InputError(
-            f"the samples of {value.folder} that were filtered are not saved; call its save(FOLDER)"
-            " first"
+            f"the samples of {value.folder} that were filtered are not saved;"
+            " call its save(FOLDER) first"
         )
     value = getattr(value, "folder", value)
     return expanded(value) if isinstance(value, str | Path) else value

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from groundset.retrieval import embed
 from groundset.retrieval.embed import Embedder
 
 _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
-_AS_JSON = ("headings", "pages", "captions", "metadata")  # columns whose values have no fixed form
+_AS_JSON = {"headings", "pages", "captions", "metadata"}  # columns whose values have no fixed form
 _MAX_ROW = 128 << 20  # bytes of a document as JSON, whose text is limited when it is read
 _BEFORE = 300  # characters
 _NAMED_FILES = 5
@@ -35,12 +35,10 @@ class Corpus:
 
     documents: dict[str, Document]
     chunks: list[Chunk]
-    skipped: list[SkippedFile] = field(
-        default_factory=list
-    )  # the files that could not be read, and why
-    dropped: Counter[str] = field(
-        default_factory=Counter
-    )  # how many chunks were dropped, by reason
+    # The files that could not be read, and why.
+    skipped: list[SkippedFile] = field(default_factory=list)
+    # How many chunks were dropped, by reason.
+    dropped: Counter[str] = field(default_factory=Counter)
 
     def before(self, chunk: Chunk) -> str:
         """Return the end of the document's text before a chunk, as prompts show it."""
@@ -64,16 +62,14 @@ class Corpus:
         def rank(name: str) -> bytes:
             return hashlib.sha256(f"{seed}\0{name}".encode()).digest()
 
-        members: defaultdict[str, list[tuple[bytes, int]]] = defaultdict(list)
-        for index, chunk in enumerate(self.chunks):
-            members[chunk.doc_id].append((rank(chunk.chunk_id), index))
-        rounds = (enumerate(sorted(drawn)) for drawn in members.values())
-        rows = [
-            (n, rank(name), index)
-            for name, each in zip(members, rounds, strict=True)
-            for n, (_, index) in each
-        ]
-        return [index for *_, index in sorted(rows)]
+        shuffled = sorted((rank(chunk.chunk_id), index) for index, chunk in enumerate(self.chunks))
+        drawn: Counter[str] = Counter()  # chunks of each document so far
+        rounds = []
+        for _, index in shuffled:
+            name = self.chunks[index].doc_id
+            rounds.append((drawn[name], rank(name), index))
+            drawn[name] += 1
+        return [index for *_, index in sorted(rounds)]
 
     def write(self, folder: Path) -> None:
         """Write the corpus into the folder of a run.
@@ -84,18 +80,13 @@ class Corpus:
         from pyarrow import Table, parquet
 
         (folder / _FOLDER).mkdir(exist_ok=True)
-        for name, rows in ((_DOCUMENTS, self.documents.values()), (_CHUNKS, self.chunks)):
-            columns = [row.model_dump(mode="json") for row in rows]
-            for row in columns:
-                row.update(
-                    {
-                        key: json.dumps(row[key], ensure_ascii=False)
-                        for key in _AS_JSON
-                        if key in row
-                    }
-                )
+        for name, items in ((_DOCUMENTS, self.documents.values()), (_CHUNKS, self.chunks)):
+            rows = [item.model_dump(mode="json") for item in items]
+            for row in rows:
+                for key in row.keys() & _AS_JSON:
+                    row[key] = json.dumps(row[key], ensure_ascii=False)
             with whole_file(folder / _FOLDER / name, follow=False) as aside:
-                parquet.write_table(Table.from_pylist(columns), aside, compression="zstd")
+                parquet.write_table(Table.from_pylist(rows), aside, compression="zstd")
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -104,21 +95,18 @@ class Corpus:
         Raises:
             RunError: it is missing or damaged; the message names the file.
         """
-        documents = {
-            document.doc_id: document
-            for document in _stored(folder / _FOLDER / _DOCUMENTS, Document)
-        }
-        return cls(documents, list(_stored(folder / _FOLDER / _CHUNKS, Chunk)))
+        documents = _stored(folder / _FOLDER / _DOCUMENTS, Document)
+        chunks = _stored(folder / _FOLDER / _CHUNKS, Chunk)
+        return cls({document.doc_id: document for document in documents}, list(chunks))
 
 
 def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
     from groundset.rows import parquet_rows
 
     try:
-        for where, fields in parquet_rows(file, longest=_MAX_ROW, kind=RunError):
+        for where, row in parquet_rows(file, longest=_MAX_ROW, kind=RunError):
             values = {
-                key: json.loads(value) if key in _AS_JSON else value
-                for key, value in fields.items()
+                key: json.loads(value) if key in _AS_JSON else value for key, value in row.items()
             }
             try:
                 yield kind.model_validate(values)
@@ -133,13 +121,11 @@ def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
 def read_corpus(
     options: CorpusOptions,
     *,
-    notify: Callable[
-        [str], None
-    ],  # gets a line for each file that is skipped or lacks something; if verbose, more
+    # gets a line for each file that is skipped or lacks something; if verbose, more
+    notify: Callable[[str], None],
     engine: str = "local",  # where files are read: ``local``, ``ray`` or ``ray=ADDRESS``
-    embedder: (
-        Embedder | None
-    ) = None,  # of the chunkers ``semantic`` and ``token``; by default that of the options
+    # of the chunkers ``semantic`` and ``token``; by default that of the options
+    embedder: Embedder | None = None,
     on_file: Callable[[], object] = lambda: None,  # is called after each file
 ) -> Corpus:
     """Read documents and cut them into chunks, and read the user's own chunks.
@@ -156,29 +142,45 @@ def read_corpus(
         raise InputError("no documents: name files or folders, or --chunks FILE")
     corpus = Corpus({}, [])
     if options.documents:
-        _read_documents(corpus, options, notify, engine, embedder, on_file)
+        _read_documents(
+            corpus, options, notify, engine, _chunking_embedder(options, embedder), on_file
+        )
         copies = find_copies(corpus.chunks)
         corpus.dropped["copies"] = len(copies)
         corpus.chunks = [chunk for chunk in corpus.chunks if chunk.chunk_id not in copies]
     if options.chunks is not None:
-        documents, chunks = read_own_chunks(options.chunks)
-        ids = {*corpus.documents, *(chunk.chunk_id for chunk in corpus.chunks)}
-        for name in (
-            *(document.doc_id for document in documents),
-            *(chunk.chunk_id for chunk in chunks),
-        ):
-            if name in ids:
-                raise InputError(
-                    f"--chunks {options.chunks}: the id {name!r} is also in DOCS; rename it"
-                )
-        copies = find_copies(chunks)
-        corpus.documents |= {document.doc_id: document for document in documents}
-        for chunk in chunks:
-            mark = {"copy_of": copies[chunk.chunk_id]} if chunk.chunk_id in copies else {}
-            corpus.chunks.append(chunk.model_copy(update={"metadata": chunk.metadata | mark}))
+        _add_own_chunks(corpus, options.chunks)
     if not corpus.chunks:
         raise InputError(_why_empty(corpus))
     return corpus
+
+
+def _add_own_chunks(corpus: Corpus, file: Path) -> None:
+    from groundset.corpus.chunks import find_copies
+
+    documents, chunks = read_own_chunks(file)
+    taken = {*corpus.documents, *(chunk.chunk_id for chunk in corpus.chunks)}
+    for name in (
+        *(document.doc_id for document in documents),
+        *(chunk.chunk_id for chunk in chunks),
+    ):
+        if name in taken:
+            raise InputError(f"--chunks {file}: the id {name!r} is also in DOCS; rename it")
+    corpus.documents |= {document.doc_id: document for document in documents}
+    copies = find_copies(chunks)
+    for chunk in chunks:
+        if chunk.chunk_id in copies:
+            metadata = {**chunk.metadata, "copy_of": copies[chunk.chunk_id]}
+            chunk = chunk.model_copy(update={"metadata": metadata})
+        corpus.chunks.append(chunk)
+
+
+def _chunking_embedder(options: CorpusOptions, embedder: Embedder | None) -> Embedder | None:
+    if options.chunker not in ("semantic", "token"):
+        return None  # others can work in other processes
+    if embedder is None:
+        return embed.open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
+    return embedder
 
 
 def _read_documents(
@@ -189,46 +191,37 @@ def _read_documents(
     embedder: Embedder | None,
     on_file: Callable[[], object],
 ) -> None:
-    if options.chunker not in (
-        "semantic",
-        "token",
-    ):  # others need no embedder, and can work in other processes
-        embedder = None
-    elif embedder is None:
-        embedder = embed.open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
-    files, skipped = find_documents(options.documents, options.exclude)
-    seen: dict[bytes, str] = {}
-    for found, read in zip(
-        files, read_files(files, None if embedder else options, engine), strict=True
-    ):
+    files, corpus.skipped = find_documents(options.documents, options.exclude)
+    contents = read_files(files, None if embedder else options, engine)
+    first_paths: dict[bytes, str] = {}  # by a hash of the text
+    for (file, path), content in zip(files, contents, strict=True):
         on_file()
-        reason, document, own, short = read.reason, read.document, read.chunks, read.short
-        if reason == MISSING and engine != "local" and found.file.exists():
+        document, reason = content.document, content.reason
+        if reason == MISSING and engine != "local" and file.exists():
             raise InputError(
-                f"{found.file}: not found by a node of the cluster; use a folder that all share"
+                f"{file}: not found by a node of the cluster; use a folder that all share"
             )
         if document is not None:
-            same = hashlib.sha256(" ".join(document.text.split()).encode()).digest()
-            first = seen.setdefault(same, found.path)
-            reason = "" if first == found.path else f"same text as {first}"
+            text = " ".join(document.text.split())
+            first = first_paths.setdefault(hashlib.sha256(text.encode()).digest(), path)
+            reason = "" if first == path else f"same text as {first}"
         if reason or document is None:
-            skipped.append(SkippedFile(found.path, reason))
+            corpus.skipped.append(SkippedFile(path, reason))
             continue
-        if read.note:
-            notify(f"{found.path}: {read.note}")
-        if own is None:
+        chunks, short = content.chunks, content.short
+        if chunks is None:
             from groundset.corpus.chunks import chunk_document
 
-            own, short = chunk_document(document, options, embedder)
+            chunks, short = chunk_document(document, options, embedder)
         corpus.documents[document.doc_id] = document
-        corpus.chunks += own
+        corpus.chunks += chunks
         corpus.dropped["too short"] += len(short)
-        too_short = (f"too short: {shorten(text, _SHOWN, placeholder=' …')}" for text in short)
-        for line in [*read.left_out, *too_short] if options.verbose else ():
-            notify(f"{found.path}: {line}")
-    corpus.skipped = skipped
-    for each in skipped:
-        notify(f"skipped {each.path}: {each.reason}")
+        dropped = (f"too short: {shorten(text, _SHOWN, placeholder=' …')}" for text in short)
+        details = [*content.left_out, *dropped] if options.verbose else []
+        for line in filter(None, [content.note, *details]):
+            notify(f"{path}: {line}")
+    for path, reason in corpus.skipped:
+        notify(f"skipped {path}: {reason}")
 
 
 def _why_empty(corpus: Corpus) -> str:
@@ -236,9 +229,11 @@ def _why_empty(corpus: Corpus) -> str:
         return f"no chunk is left: {corpus.dropped['too short']} are too short; see --min-length"
     if not corpus.skipped:
         return (
-            "no documents found: the folders are empty, or all is excluded; name files, or other"
-            " folders"
+            "no documents found: the folders are empty, or all is excluded;"
+            " name files, or other folders"
         )
-    reasons = "; ".join(f"{path}: {reason}" for path, reason in corpus.skipped[:_NAMED_FILES])
+    reasons = [f"{path}: {reason}" for path, reason in corpus.skipped[:_NAMED_FILES]]
     more = len(corpus.skipped) - _NAMED_FILES
-    return f"no document could be read: {reasons}{f'; and {more} more files' if more > 0 else ''}"
+    if more > 0:
+        reasons.append(f"and {more} more files")
+    return f"no document could be read: {'; '.join(reasons)}"

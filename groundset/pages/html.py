@@ -7,9 +7,9 @@ import base64
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,12 +22,13 @@ from groundset.programs.types import Sample
 
 _FOLDER = Path(__file__).parent / "templates"
 _Span = tuple[int, int]
-_MAX_TEXT, _MAX_WORDS = (
-    50_000,
-    5_000,
-)  # characters that are read of a passage and of words; time is their product
+# Characters that are read of a passage and of words; time is their product.
+_MAX_TEXT, _MAX_WORDS = 50_000, 5_000
 _AROUND = 200  # characters of an excerpt on both sides of what is marked
-_WORD, _BETWEEN, _BEFORE, _BEHIND = re.compile(r"[^\W_]+"), r"[\W_]+", r"(?<![^\W_])", r"(?![^\W_])"
+_WORD = re.compile(r"[^\W_]+")
+_BETWEEN = r"[\W_]+"
+_BEFORE = r"(?<![^\W_])"
+_BEHIND = r"(?![^\W_])"
 
 
 def render(template: str, **values: Any) -> str:
@@ -43,11 +44,11 @@ def asset(name: str) -> Markup:
 
 def policy(style: str, script: str | None = None) -> str:
     """Return the content security policy of a page whose only style and script are ours."""
-    allowed = (
-        f"default-src 'none'; img-src data:; style-src {_digest(style)}; base-uri 'none';"
-        " form-action 'self'"
+    scripts = f"; script-src {_digest(script)}" if script else ""
+    return (
+        f"default-src 'none'; img-src data:; style-src {_digest(style)};"
+        f" base-uri 'none'; form-action 'self'{scripts}"
     )
-    return allowed + (f"; script-src {_digest(script)}" if script else "")
 
 
 @cache
@@ -70,11 +71,8 @@ def _digest(name: str) -> str:
 
 
 def _visible(value: Any) -> Any:
-    return (
-        value
-        if isinstance(value, Markup) or not isinstance(value, str)
-        else printable(value, lines=True)
-    )
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return printable(value, lines=True) if is_text else value
 
 
 class Piece(NamedTuple):
@@ -88,13 +86,10 @@ def evidence_of(sample: Sample) -> list[str]:
     """Return the words of the passages that the answer rests on; imported samples may have any
     value there.
     """
-    found = sample.metadata.get("evidence")
-    return [
-        str(part)
-        for part in (
-            [found] if isinstance(found, str) else found if isinstance(found, list) else []
-        )
-    ]
+    evidence = sample.metadata.get("evidence")
+    if isinstance(evidence, str):
+        return [evidence]
+    return list(map(str, evidence)) if isinstance(evidence, list) else []
 
 
 def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:
@@ -104,19 +99,20 @@ def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:
     The answer is marked within the evidence, or anywhere if no evidence contains it.
     """
     whole = (0, len(text))
-    resting = [span for words in evidence if (span := _find(text, words, whole))]
-    answers = [span for within in resting if (span := _find(text, answer, within))]
+    supports = [span for words in evidence if (span := _find(text, words, whole))]
+    answers = [span for support in supports if (span := _find(text, answer, support))]
     if not answers and (span := _find(text, answer, whole)):
         answers = [span]
-    edges = sorted({*whole, *(edge for span in (*resting, *answers) for edge in span)})
-    layers = (("evidence", resting), ("answer", answers))
-    return [
-        Piece(
-            text[start:end],
-            " ".join(name for name, spans in layers if any(a <= start < b for a, b in spans)),
-        )
-        for start, end in pairwise(edges)
-    ]
+    pieces = []
+    for start, end in pairwise(sorted({*chain(whole, *supports, *answers)})):
+        css = ["evidence"] if _covers(supports, start) else []
+        css += ["answer"] if _covers(answers, start) else []
+        pieces.append(Piece(text[start:end], " ".join(css)))
+    return pieces
+
+
+def _covers(spans: Iterable[_Span], place: int) -> bool:
+    return any(start <= place < end for start, end in spans)
 
 
 def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
@@ -138,12 +134,19 @@ def _find(text: str, words: str, within: _Span) -> _Span | None:
     parts = _WORD.findall(words[:_MAX_WORDS])
     if not parts:
         return None
-    before, behind = (
-        unicodedata.category(letter) != "Lo" for letter in (parts[0][0], parts[-1][-1])
-    )
-    pattern = _BEFORE * before + _BETWEEN.join(map(re.escape, parts)) + _BEHIND * behind
-    found = re.compile(pattern, re.IGNORECASE).search(text, within[0], min(within[1], _MAX_TEXT))
-    return found.span() if found else None
+    pattern = _BETWEEN.join(map(re.escape, parts))
+    if _is_spaced(parts[0][0]):
+        pattern = _BEFORE + pattern
+    if _is_spaced(parts[-1][-1]):
+        pattern += _BEHIND
+    start, end = within
+    match = re.compile(pattern, re.IGNORECASE).search(text, start, min(end, _MAX_TEXT))
+    return match and match.span()
+
+
+def _is_spaced(letter: str) -> bool:
+    """Return whether a letter is of a script that separates words by spaces."""
+    return unicodedata.category(letter) != "Lo"
 
 
 def _head(text: str) -> str:

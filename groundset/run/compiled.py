@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dspy
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from groundset.files import data_path
 from groundset.models.catalogue import file_sha256
@@ -32,22 +32,18 @@ _LIMITS = frozenset(
 )
 
 
-class _Field(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Field(BaseModel, extra="forbid"):
     prefix: str
     description: str
 
 
-class _Signature(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Signature(BaseModel, extra="forbid"):
     instructions: str
     fields: list[_Field]
 
 
-class State(BaseModel):
+class State(BaseModel, extra="forbid"):
     """The state of a predictor, as DSPy saves it; its language model is ignored."""
-
-    model_config = ConfigDict(extra="forbid")
 
     signature: _Signature
     demos: list[dict[str, Any]] = []
@@ -83,15 +79,12 @@ class Compiled(NamedTuple):
     @property
     def digest(self) -> str:
         """Return a hash of all that affects a run."""
-        values = {
-            step: state.model_dump(exclude={"lm", "traces", "train"})
-            for step, state in self.states.items()
-        }
-        heads = {step: heads.model_dump(mode="json") for step, heads in self.heads.items()}
-        weights = {step: file_sha256(file) for step, file in self.adapters.items()}
-        return hashlib.sha256(
-            json.dumps([values, heads, weights], sort_keys=True).encode()
-        ).hexdigest()
+        ignored = {"lm", "traces", "train"}
+        states = {name: state.model_dump(exclude=ignored) for name, state in self.states.items()}
+        heads = {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
+        weights = {name: file_sha256(file) for name, file in self.adapters.items()}
+        content = json.dumps([states, heads, weights], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""
@@ -114,22 +107,21 @@ def load_compiled(
     Raises:
         StateError: a file cannot be used, or does not exist; the message names it and why.
     """
-    root, own = data_path("compiled"), own or read_own(which)
+    own = own or read_own(which)
+    root = data_path("compiled")
+    heads = _read_heads(root) | own.heads
+    if which == NONE:
+        return own._replace(heads=heads)
     states: dict[str, State] = {}
     adapters: dict[str, Path] = {}
-    for judges, name in ((False, model), (True, critic or model)) if which != NONE else ():
-        where = root / name.replace("/", "-")
-        states |= {
-            name: state
-            for name, state in read_states(where).items()
-            if STEPS[name].judges == judges
-        }
-        adapters |= {
-            each.stem: each
-            for each in sorted(where.glob("*.gguf"))
-            if STEPS[each.stem].judges == judges
-        }
-    return Compiled(states | own.states, adapters | own.adapters, _read_heads(root) | own.heads)
+    for name, spec in STEPS.items():
+        lm_name = critic if critic and spec.judges else model
+        folder = root / lm_name.replace("/", "-")
+        weights = folder / f"{name}.gguf"
+        states |= read_states(folder / f"{name}.json")
+        if weights.exists():
+            adapters[name] = weights
+    return Compiled(states | own.states, adapters | own.adapters, heads)
 
 
 def read_own(which: str, tracking: str | None = None) -> Compiled:
@@ -144,28 +136,26 @@ def read_own(which: str, tracking: str | None = None) -> Compiled:
         return Compiled({}, {}, {})
     if which.startswith(REGISTRY):
         store = Tracking(tracking)
-        found: dict[str, State] = {}
+        states: dict[str, State] = {}
         for prompt in which.split(","):
-            _check(f"--compiled {prompt}", store.registered(prompt), found)
-        return Compiled(found, {}, {})
+            _add_states(states, f"--compiled {prompt}", store.registered(prompt))
+        return Compiled(states, {}, {})
     where = Path(which).expanduser()
     if not where.exists():
         raise StateError(
-            f"--compiled {which}: there is no such folder or file, and it is neither shipped nor"
-            " none"
+            f"--compiled {which}: there is no such folder or file,"
+            " and it is neither shipped nor none"
         )
+    states = read_states(where)
     # A program that was saved whole has the states of all its steps; those as they come change
     # nothing.
-    states = {
-        name: state for name, state in read_states(where).items() if state != _unchanged(name)
-    }
-    return Compiled(
-        states, {file.stem: file for file in sorted(where.glob("*.gguf"))}, _read_heads(where)
-    )
+    changed = {name: state for name, state in states.items() if state != _unchanged(name)}
+    weights = {file.stem: file for file in sorted(where.glob("*.gguf"))}
+    return Compiled(changed, weights, _read_heads(where))
 
 
-def _read_heads(where: Path) -> dict[str, StepHeads]:
-    files = {step: where / "head" / f"{step}.json" for step in HEAD_STEPS}
+def _read_heads(folder: Path) -> dict[str, StepHeads]:
+    files = {step: folder / "head" / f"{step}.json" for step in HEAD_STEPS}
     return {step: load_heads(file) for step, file in files.items() if file.exists()}
 
 
@@ -175,27 +165,30 @@ def read_states(where: Path) -> dict[str, State]:
     Raises:
         StateError: one cannot be read, is no state of its step, or two are of one step.
     """
-    found: dict[str, State] = {}
-    for file in (
-        sorted(where.glob("*.json")) if where.is_dir() else [where] if where.exists() else []
-    ):
-        _check(str(file), _saved(file), found, file.stem)
-    return found
+    states: dict[str, State] = {}
+    if not where.exists():
+        return states
+    for file in sorted(where.glob("*.json")) if where.is_dir() else [where]:
+        _add_states(states, str(file), _saved(file), file.stem)
+    return states
 
 
-def _check(
-    where: str, saved: Mapping[str, Any], found: dict[str, State], otherwise: str = ""
+def _add_states(
+    states: dict[str, State], where: str, saved: Mapping[str, Any], default: str = ""
 ) -> None:
-    """Add states to those found; ``otherwise`` is the step of those whose predictor is not called
-    like one.
+    """Check states and add them by step; ``default`` is the step of those whose predictor is not
+    called like one.
     """
     for name, value in saved.items():
-        known = name.rpartition(".")[2] if name.rpartition(".")[2] in STEPS else otherwise
-        if known not in STEPS:
+        last = name.rpartition(".")[2]
+        step_name = last if last in STEPS else default
+        if step_name not in STEPS:
             raise StateError(f"{where}: there is no step {name}; there are {', '.join(STEPS)}")
-        state = _state(where, known, value)
-        if found.setdefault(known, state) != state:
-            raise StateError(f"{where}: holds another state of the step {known} than one before it")
+        state = _state(where, step_name, value)
+        if states.setdefault(step_name, state) != state:
+            raise StateError(
+                f"{where}: holds another state of the step {step_name} than one before it"
+            )
 
 
 def _unchanged(name: str) -> State:
@@ -217,8 +210,8 @@ def _saved(file: Path) -> Mapping[str, Any]:
     value = json_of(file, small_text(file, _MOST, StateError), StateError)
     if not isinstance(value, dict):
         raise StateError(f"{file}: not a state that DSPy saves")
-    value = {name: each for name, each in value.items() if name != "metadata"}
-    return {file.stem: value} if "signature" in value else value
+    states = {name: state for name, state in value.items() if name != "metadata"}
+    return {file.stem: states} if "signature" in states else states
 
 
 def _state(file: str, name: str, value: Any) -> State:
@@ -234,13 +227,11 @@ def _state(file: str, name: str, value: Any) -> State:
     if others := sorted(state.config.keys() - _LIMITS):
         raise StateError(f"{file}: a state cannot set {others[0]} of a call")
     signature = STEPS[name].signature
-    known, saved = (
-        list(map(_prefix, signature.fields.values())),
-        [field.prefix for field in state.signature.fields],
-    )
     count = len(signature.input_fields)
+    known = [_prefix(field) for field in signature.fields.values()]
+    saved = [field.prefix for field in state.signature.fields]
     outputs = set(saved[count:])
-    is_known = saved[:count] == known[:count] and outputs and outputs <= {*known[count:]}
+    is_known = saved[:count] == known[:count] and outputs and outputs <= set(known[count:])
     if not is_known or len(saved) > count + len(outputs):
         raise StateError(
             f"{file}: its fields are not those of the step {name} ({', '.join(signature.fields)})"

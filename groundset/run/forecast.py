@@ -69,7 +69,8 @@ def forecast(options: CommandOptions) -> int:
     """
     own, questions = own_files(options)
     made = len(Run(options.out)) if options.out and holds_run(options.out) else 0
-    size, name = size_of(options.lm), parse_spec(options.lm).name
+    size = size_of(options.lm)
+    name = parse_spec(options.lm).name
     compiled = load_compiled(options.compiled, name, own=own)
     guided = size["guided"] if options.guided is None else options.guided
     if options.questions:
@@ -78,71 +79,80 @@ def forecast(options: CommandOptions) -> int:
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(options, notify=say, engine=options.engine, on_file=progress.advance)
-        dropped = ", ".join(
-            f"{count} {reason}" for reason, count in corpus.dropped.items() if count
-        )
+        documents = counted(len(corpus.documents), "document")
+        chunks = counted(len(corpus.chunks), "chunk")
+        dropped = [f"{count} {reason}" for reason, count in corpus.dropped.items() if count]
         say(
-            f"{counted(len(corpus.documents), 'document')} with"
-            f" {counted(len(corpus.chunks), 'chunk')}, {len(corpus.skipped)} skipped; chunks"
-            f" dropped: {dropped or 'none'}."
+            f"{documents} with {chunks}, {len(corpus.skipped)} skipped;"
+            f" chunks dropped: {', '.join(dropped) or 'none'}."
         )
         progress.phase("Judging chunks")
-        for line in _lines(options, corpus, compiled, questions, made):
+        if options.questions:
+            lines = _given_lines(options, questions, made)
+        else:
+            lines = _lines(options, corpus, compiled, made)
+        for line in lines:
             say(line)
     return 0
 
 
-def _lines(
-    options: CommandOptions, corpus: Corpus, compiled: Compiled, questions: Iterable[str], made: int
-) -> Iterator[str]:
+def _given_lines(options: CommandOptions, questions: Iterable[str], made: int) -> Iterator[str]:
+    """Yield how many questions of the user will be answered, and what that takes."""
+    own = sum(no_question(text) is None for text in questions)
+    yield (
+        f"{counted(own, 'different question')} in {options.questions};"
+        " near duplicates are asked once."
+    )
+    left = max(0, min(options.size or own, own) - made)
+    yield from _costs(options, left, left, _GIVEN, made)
+
+
+def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: int) -> Iterator[str]:
     """Yield what will be asked, and what that takes."""
-    if options.questions:
-        own = sum(no_question(text) is None for text in questions)
-        yield (
-            f"{counted(own, 'different question')} in {options.questions}; near duplicates are"
-            " asked once."
-        )
-        left = max(0, min(options.size or own, own) - made)
-        yield from _costs(options, left, left, _GIVEN, made)
-        return
     asked = askable(corpus, corpus.order(options.seed), options)
-    left = paid = max(0, (options.size or options.row.size or len(asked)) - made)
+    left = max(0, (options.size or options.row.size or len(asked)) - made)
     usable, share, line = _usable(asked, options, corpus, compiled)
     yield line
     texts = [plain(chunk.text) for chunk in usable]
-    read = zip(texts, [chunk.topic for chunk in usable], map(corpus.after, usable), strict=True)
-    stated = round(
-        share * len({question for each in read for question, _ in stated_questions(*each)})
-    )
+    questions = {
+        question
+        for text, chunk in zip(texts, usable, strict=True)
+        for question, _ in stated_questions(text, chunk.topic, corpus.after(chunk))
+    }
+    stated = round(share * len(questions))
     if stated and SIMPLE in options.mix:
         yield (
-            f"The documents state and answer {counted(stated, 'question')} themselves, which are"
-            " taken first."
+            f"The documents state and answer {counted(stated, 'question')} themselves,"
+            " which are taken first."
         )
-    if options.guided:
-        facts = round(share * sum(language_of(text) == ENGLISH.code for text in texts) / _FACTS)
-        most = max(0, stated + facts - made)
-        few = (
-            f": expect about {most} of {left}; a larger --lm or more documents help"
-            if most < left
-            else ""
-        )
-        yield (
-            f"A guided model asks simple questions; about {facts} chunks carry an easy English"
-            f" fact{few}."
-        )
-        left = min(left, most)
-        paid = max(0, left - max(0, stated - made))
-    else:
-        counts = {name: sum(map(row.applies, texts)) for name, row in EVOLUTIONS.items()}
-        forms = (
-            f"{name} {wanted}"
-            f" ({'pairs: a search tells' if name == MULTI else f'{shown} chunks carry it'})"
-            for name, wanted in quotas(left, options.mix).items()
-            if (shown := round(share * counts.get(name, len(usable)))) or wanted
-        )
-        yield f"Forms of question: {', '.join(forms)}."
-    yield from _costs(options, left, paid, _GUIDED if options.guided else _FREE, made)
+    if not options.guided:
+        yield _forms_line(options, left, texts, share)
+        yield from _costs(options, left, left, _FREE, made)
+        return
+    english = [text for text in texts if language_of(text) == ENGLISH.code]
+    facts = round(share * len(english) / _FACTS)
+    most = max(0, stated + facts - made)
+    few = f": expect about {most} of {left}; a larger --lm or more documents help"
+    yield (
+        "A guided model asks simple questions;"
+        f" about {facts} chunks carry an easy English fact{few if most < left else ''}."
+    )
+    left = min(left, most)
+    paid = max(0, left - max(0, stated - made))
+    yield from _costs(options, left, paid, _GUIDED, made)
+
+
+def _forms_line(options: CommandOptions, size: int, texts: list[str], share: float) -> str:
+    """Return how many samples of each form are wanted, and how many chunks carry it."""
+    forms = []
+    for name, wanted in quotas(size, options.mix).items():
+        evolution = EVOLUTIONS.get(name)
+        carrying = sum(map(evolution.applies, texts)) if evolution else len(texts)
+        chunks = round(share * carrying)
+        note = "pairs: a search tells" if name == MULTI else f"{chunks} chunks carry it"
+        if chunks or wanted:
+            forms.append(f"{name} {wanted} ({note})")
+    return f"Forms of question: {', '.join(forms)}."
 
 
 def _usable(
@@ -159,48 +169,38 @@ def _usable(
     if not (is_cached(entry) if entry else Path(options.embedder).expanduser().is_dir()):
         pull = f"groundset models pull {options.embedder}"
         return asked, 1.0, f"Which chunks are used is not known without the embedder: {pull}."
-    embedder, drawn = (
-        open_embedder(options.embedder),
-        Corpus(corpus.documents, asked[:_MOST_JUDGED]),
-    )
-    batches = prepare_batches(
-        drawn, embedder, HeadJudge("chunk", compiled.heads["chunk"], embedder)
-    )
+    embedder = open_embedder(options.embedder)
+    judge = HeadJudge("chunk", compiled.heads["chunk"], embedder)
+    drawn = Corpus(corpus.documents, asked[:_MOST_JUDGED])
+    batches = prepare_batches(drawn, embedder, judge)
     verdicts = [verdict for batch in batches for verdict in batch.verdicts]
-    refused = Counter(verdict.reason for verdict in verdicts if not verdict.good)
     usable = [chunk for chunk, verdict in zip(drawn.chunks, verdicts, strict=True) if verdict.good]
-    why = (
-        f" (refused: {', '.join(f'{reason} {count}' for reason, count in refused.most_common())})"
-        if refused
-        else ""
+    refused = Counter(verdict.reason for verdict in verdicts if not verdict.good)
+    reasons = ", ".join(f"{reason} {count}" for reason, count in refused.most_common())
+    line = (
+        f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read"
+        f"{f' (refused: {reasons})' if reasons else ''}."
     )
-    line = f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read{why}."
     return usable, len(asked) / max(1, len(verdicts)), line
 
 
 def _costs(options: CommandOptions, size: int, paid: int, cost: _Cost, made: int) -> Iterator[str]:
     """Yield what samples take, of which some are paid for."""
-    calls, prompt, generated = (
-        round(paid * cost.calls),
-        paid * cost.prompt_tokens,
-        paid * cost.generated_tokens,
-    )
-    price = (
-        (prompt * prices(options.price)[0] + generated * prices(options.price)[1]) / 1e6
-        if options.price
-        else None
-    )
+    prompt = paid * cost.prompt_tokens
+    generated = paid * cost.generated_tokens
+    price = ""
+    if options.price:
+        prompt_price, generated_price = prices(options.price)
+        price = f", price {(prompt * prompt_price + generated * generated_price) / 1e6:,.2f}"
     seconds = paid * cost.seconds
     time = duration(seconds) if seconds else f"that of the calls, {options.workers} at once"
+    beside = f" beside {made} made" if made else ""
     yield (
-        f"{counted(size, 'sample')}{f' beside {made} made' if made else ''}: about"
-        f" {counted(calls, 'call')}, "
-        f"{prompt:,} prompt tokens and {generated:,} generated ones"
-        f"{'' if price is None else f', price {price:,.2f}'}; "
-        f"time: {time}."
+        f"{counted(size, 'sample')}{beside}: about {counted(round(paid * cost.calls), 'call')},"
+        f" {prompt:,} prompt tokens and {generated:,} generated ones{price}; time: {time}."
     )
     yield (
-        f"Measured with {cost.source} (benchmarks/README.md); other models and documents may take"
-        " twice as much."
+        f"Measured with {cost.source} (benchmarks/README.md);"
+        " other models and documents may take twice as much."
     )
     yield "Nothing was written."

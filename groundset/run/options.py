@@ -23,6 +23,7 @@ from groundset.run.run import Run
 _SHARE = 0.2  # of the mix, for a style that --personas or --like add
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
 _GUIDED_RANK = 5
+_UNGUIDED = "take a larger --lm, or --no-guided"
 _DEAREST = 1e9  # price of a million tokens
 _MAX_WORKERS = 256
 _LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
@@ -42,31 +43,29 @@ _RECIPES_OF = {  # of options of some recipes only
 _FREE = ("about", "kinds", "personas", "like", "panel", "answers", "language")
 # What two calls on one folder may differ in; documents and models are compared by their content.
 _NOT_COMPARED = {
-    *(
-        "documents",
-        "chunks",
-        "out",
-        "size",
-        "lm",
-        "critic_lm",
-        "embedder",
-        "compiled",
-        "workers",
-        "timeout",
-        "retries",
-    ),
-    *(
-        "budget_calls",
-        "budget_tokens",
-        "price",
-        "engine",
-        "track",
-        "track_texts",
-        "tracking",
-        "verbose",
-        "quiet",
-    ),
-    *("exclude", "questions", "trace"),
+    "documents",
+    "chunks",
+    "exclude",
+    "questions",
+    "out",
+    "size",
+    "lm",
+    "critic_lm",
+    "embedder",
+    "compiled",
+    "workers",
+    "timeout",
+    "retries",
+    "budget_calls",
+    "budget_tokens",
+    "price",
+    "engine",
+    "track",
+    "track_texts",
+    "tracking",
+    "trace",
+    "verbose",
+    "quiet",
 }
 
 
@@ -94,26 +93,25 @@ def parse_mix(value: Any) -> Any:
 
 def _read_texts(value: Any) -> Any:
     """Return texts, also those in .txt files (one a line); other types are left to the field."""
-    given = [value] if isinstance(value, str | Path) else value
-    if not isinstance(given, list | tuple) or not all(
-        isinstance(each, str | Path) for each in given
-    ):
+    items = [value] if isinstance(value, str | Path) else value
+    if not isinstance(items, list | tuple):
+        return value
+    if not all(isinstance(item, str | Path) for item in items):
         return value
     texts = [
-        small_text(Path(each).expanduser(), MAX_ROW) if str(each).endswith(".txt") else each
-        for each in given
+        small_text(Path(item).expanduser(), MAX_ROW) if str(item).endswith(".txt") else str(item)
+        for item in items
     ]
-    lines = (" ".join(line.split()) for text in texts for line in str(text).split("\n"))
-    found = tuple(dict.fromkeys(filter(None, lines)))
-    if len(found) > _MOST_LINES or any(
-        len(text) > _LONGEST or _CONTROL.search(text) for text in found
-    ):
+    lines = (" ".join(line.split()) for text in texts for line in text.split("\n"))
+    unique = tuple(dict.fromkeys(filter(None, lines)))
+    is_wrong = any(len(line) > _LONGEST or _CONTROL.search(line) for line in unique)
+    if is_wrong or len(unique) > _MOST_LINES:
         raise ValueError(
             f"give at most {_MOST_LINES:,} lines of plain text of at most {_LONGEST} characters"
         )
-    if given and not found:
+    if items and not unique:
         raise ValueError("is empty; write one text a line")
-    return found
+    return unique
 
 
 def prices(text: str) -> tuple[float, float]:
@@ -288,24 +286,26 @@ class GenerateOptions(CorpusOptions):
     @field_validator("mix", "kinds")
     @classmethod
     def _known_names(cls, value: dict[str, float], info: Any) -> dict[str, float]:
-        known = {**EVOLUTIONS, **STYLES} if info.field_name == "mix" else KINDS
+        is_mix = info.field_name == "mix"
+        known = {**EVOLUTIONS, **STYLES} if is_mix else KINDS
         if unknown := [name for name in value if name not in known]:
             raise ValueError(f"there is no {unknown[0]}; there are {', '.join(known)}")
-        weights = (value if info.field_name == "mix" else {**KINDS, **value}) if value else {"": 1}
-        if not all(0 <= weight < math.inf for weight in weights.values()) or not sum(
-            weights.values()
-        ):
+        weights = (value if is_mix else {**KINDS, **value}).values()
+        are_weights = all(0 <= weight < math.inf for weight in weights) and any(weights)
+        if value and not are_weights:
             raise ValueError("weights must be 0 or more, and one of them above 0")
         return value
 
     @field_validator("recipe", "language", "price")
     @classmethod
     def _known(cls, value: str | None, info: Any) -> str | None:
+        if value is None:
+            return None
         if info.field_name == "recipe" and value not in RECIPES:
             raise ValueError(f"choose one of {', '.join(RECIPES)}")
-        if info.field_name == "language" and value is not None and name_of(value) == value:
+        if info.field_name == "language" and name_of(value) == value:
             raise ValueError("no known ISO 639-1 code, in small letters, such as de, fr or es")
-        if info.field_name == "price" and value is not None:
+        if info.field_name == "price":
             prices(value)
         return value
 
@@ -314,28 +314,25 @@ class GenerateOptions(CorpusOptions):
     def _of_questions(cls, values: dict[str, Any]) -> dict[str, Any]:
         if not values.get("questions"):
             return values
-        judges = (
-            values.get("critic_lm") or values.get("lm") or JUDGE_LM
-        )  # nothing is written: one model is enough
-        return {"recipe": GIVEN, **values, "lm": judges, "critic_lm": None}
+        # Nothing is written: one model is enough.
+        judge = values.get("critic_lm") or values.get("lm") or JUDGE_LM
+        return {"recipe": GIVEN, **values, "lm": judge, "critic_lm": None}
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        if (self.recipe == GIVEN) != (self.questions is not None):
-            wanted = (
-                "name the file of your questions"
-                if self.recipe == GIVEN
-                else "leave out one of both"
-            )
+        recipe = self.recipe
+        if recipe == GIVEN and self.questions is None:
             raise ValueError(
-                f"--recipe {self.recipe} {'with' if self.questions else 'without'} --questions:"
-                f" {wanted}"
+                f"--recipe {recipe} without --questions: name the file of your questions"
             )
+        if recipe != GIVEN and self.questions is not None:
+            raise ValueError(f"--recipe {recipe} with --questions: leave out one of both")
         for name in self.model_fields_set & _RECIPES_OF.keys():
-            if self.recipe not in (known := _RECIPES_OF[name]):
+            recipes = _RECIPES_OF[name]
+            if recipe not in recipes:
                 spelled = option_name(type(self), name)
                 raise ValueError(
-                    f"{spelled} is not for the recipe {self.recipe}, but for {', '.join(known)}"
+                    f"{spelled} is not for the recipe {recipe}, but for {', '.join(recipes)}"
                 )
         if self.max_chunks < self.min_chunks:
             raise ValueError(
@@ -358,49 +355,49 @@ class GenerateOptions(CorpusOptions):
             InputError: a guided model cannot do what an option wants, or options do not go
                 together.
         """
-        spelled = {name: option_name(type(self), name) for name in self.model_fields_set}
-        refused = [spelled[name] for name in _FREE if name in spelled]
-        refused += [f"--recipe {self.recipe}"] if self.recipe in ("multi", PROFILED) else []
-        refused += ["--critic lm"] if self.critic == "lm" else []
-        if guided and refused:
-            raise InputError(
-                f"{refused[0]}: a guided model cannot; take a larger --lm, or --no-guided"
-            )
-        known = (SIMPLE,) if guided else self.row.forms
-        if others := [name for name, weight in self.mix.items() if weight and name not in known]:
-            why = (
-                "a guided model; take a larger --lm, or --no-guided"
-                if guided
-                else f"--recipe {self.recipe}"
-            )
-            raise InputError(f"--mix {others[0]}: there is only {', '.join(known)} for {why}")
-        used = {
-            name: _SHARE for name, texts in ((PERSONA, self.personas), (LIKE, self.like)) if texts
-        }
-        is_direct = guided or (small and SIMPLE in self.row.mix)
-        mix = self.mix or {**({SIMPLE: 1} if is_direct else self.row.mix), **used}
-        for name, spelling in ((PERSONA, "--personas"), (LIKE, "--like")):
-            if name in used and not mix.get(name):
-                raise InputError(
-                    f"{spelling}: add {name}=WEIGHT to --mix, or leave one of both out"
-                )
-        if mix.get(LIKE) and not self.like:
-            raise InputError("--mix like: name a file of your own queries with --like")
+        if guided:
+            self._check_guided()
         rank = _GUIDED_RANK if guided and self.recipe != "roundtrip" else 0
+        mix = self._resolved_mix(guided, small)
+        forms = (*EVOLUTIONS, *STYLES, PROFILED)
         return self.model_copy(
             update={
                 "guided": guided,
-                "mix": {
-                    name: float(mix[name])
-                    for name in (*EVOLUTIONS, *STYLES, PROFILED)
-                    if mix.get(name)
-                },
+                "mix": {name: float(mix[name]) for name in forms if mix.get(name)},
                 "kinds": {**KINDS, **self.kinds},
                 "critic": self.critic or ("head" if guided else "lm"),
                 "max_rank": rank if self.max_rank is None else self.max_rank,
                 "merge": self.row.merge if self.merge is None else self.merge,
             }
         )
+
+    def _check_guided(self) -> None:
+        refused = [option_name(type(self), name) for name in _FREE if name in self.model_fields_set]
+        if self.recipe in ("multi", PROFILED):
+            refused.append(f"--recipe {self.recipe}")
+        if self.critic == "lm":
+            refused.append("--critic lm")
+        if refused:
+            raise InputError(f"{refused[0]}: a guided model cannot; {_UNGUIDED}")
+
+    def _resolved_mix(self, guided: bool, small: bool) -> dict[str, float]:
+        forms = (SIMPLE,) if guided else self.row.forms
+        if others := [name for name, weight in self.mix.items() if weight and name not in forms]:
+            reason = f"a guided model; {_UNGUIDED}" if guided else f"--recipe {self.recipe}"
+            raise InputError(f"--mix {others[0]}: there is only {', '.join(forms)} for {reason}")
+        is_direct = guided or (small and SIMPLE in self.row.mix)
+        mix = dict(self.mix or ({SIMPLE: 1.0} if is_direct else self.row.mix))
+        for style, texts in ((PERSONA, self.personas), (LIKE, self.like)):
+            if texts and not self.mix:
+                mix[style] = _SHARE
+            if texts and not mix.get(style):
+                spelled = "--personas" if style == PERSONA else "--like"
+                raise InputError(
+                    f"{spelled}: add {style}=WEIGHT to --mix, or leave one of both out"
+                )
+        if mix.get(LIKE) and not self.like:
+            raise InputError("--mix like: name a file of your own queries with --like")
+        return mix
 
     def compared(self) -> dict[str, Any]:
         """Return the options that must be the same for a run to go on."""
@@ -478,13 +475,13 @@ def make(options: PythonOptions) -> Run:
     from groundset.run.generate import make_run
 
     if options.texts and options.chunks:
-        rows = [{"text": each} if isinstance(each, str) else each for each in options.texts]
-        names = [
-            hashlib.sha256(repr(sorted(row.items())).encode("utf-8", "replace")).hexdigest()[:16]
-            for row in rows
-        ]
-        named = (
-            {"chunk_id": name, "doc_id": name, **row} for name, row in zip(names, rows, strict=True)
-        )
-        write_rows(options.chunks, named)
+        rows = [{"text": text} if isinstance(text, str) else text for text in options.texts]
+        write_rows(options.chunks, map(_named, rows))
     return make_run(GenerateOptions(**options.model_dump(exclude={"texts"}, exclude_unset=True)))
+
+
+def _named(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a passage with ids made of its content, if it has none."""
+    content = repr(sorted(row.items())).encode("utf-8", "replace")
+    name = hashlib.sha256(content).hexdigest()[:16]
+    return {"chunk_id": name, "doc_id": name, **row}

@@ -65,17 +65,15 @@ _COLUMNS = (
 )
 # What a saved run takes from the record of the run that it came from.
 _SETTINGS = (
-    *(
-        "configuration",
-        "models",
-        "compiled",
-        "documents",
-        "chunks",
-        "skipped",
-        "thresholds",
-        "versions",
-        "source",
-    ),
+    "configuration",
+    "models",
+    "compiled",
+    "documents",
+    "chunks",
+    "skipped",
+    "thresholds",
+    "versions",
+    "source",
 )
 
 
@@ -91,7 +89,8 @@ class Run(Sequence[Sample]):
 
     def __init__(self, folder: Path, **parts: Any) -> None:
         """Refer to the run in a folder; ``parts`` replace what would be read from it."""
-        self.folder, self.is_saved = folder, not parts
+        self.folder = folder
+        self.is_saved = not parts
         self.__dict__.update(parts)
 
     @cached_property
@@ -172,19 +171,14 @@ class Run(Sequence[Sample]):
         :meth:`save`.
         """
         samples = tuple(sample for sample in self.samples if predicate(sample))
-        parts = {
-            name: value
-            for name, value in self.__dict__.items()
-            if name in ("corpus", "chunks", "vectors")
-        }
-        record = self.record | counts(samples, self.rejects)
+        shared = {"corpus", "chunks", "vectors"} & self.__dict__.keys()  # if they were read
         return Run(
             self.folder,
             samples=samples,
             rejects=self.rejects,
             reviews=self.reviews,
-            record=record,
-            **parts,
+            record=self.record | counts(samples, self.rejects),
+            **{name: self.__dict__[name] for name in shared},
         )
 
     def save(self, out: str | Path) -> "Run":
@@ -193,7 +187,8 @@ class Run(Sequence[Sample]):
         Raises:
             InputError: the folder is not empty, or cannot be written.
         """
-        ids, has_vectors = {sample.id for sample in self.samples}, (self.folder / VECTORS).exists()
+        ids = {sample.id for sample in self.samples}
+        has_vectors = (self.folder / VECTORS).exists()
         return save_run(
             Path(out),
             samples=self.samples,
@@ -201,7 +196,7 @@ class Run(Sequence[Sample]):
             chunks=self.chunks.values(),
             vectors=self.vectors if has_vectors else None,
             rejects=self.rejects,
-            record={"source": str(self.folder.name), **self.record},
+            record={"source": self.folder.name, **self.record},
             reviews=[review for review in self.reviews if review.sample_id in ids],
         )
 
@@ -225,13 +220,12 @@ class Run(Sequence[Sample]):
 
     def _repr_html_(self) -> str:
         """Return the first samples as a table for notebooks."""
-        cells = ((each.question, each.answer, each.evolution) for each in self.samples[:_SHOWN])
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells
-        )
+        rows = ["<tr><th>Question</th><th>Answer</th><th>Evolution</th></tr>"]
+        for sample in self.samples[:_SHOWN]:
+            texts = map(html.escape, (sample.question, sample.answer, sample.evolution))
+            rows.append(f"<tr><td>{'</td><td>'.join(texts)}</td></tr>")
         more = f"<p>{len(self) - _SHOWN} more.</p>" if len(self) > _SHOWN else ""
-        head = "<tr><th>Question</th><th>Answer</th><th>Evolution</th></tr>"
-        return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{head}{rows}</table>{more}"
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{''.join(rows)}</table>{more}"
 
     def _read(self, part: Callable[[Store], _Value]) -> _Value:
         with Store.read(self.folder) as store:
@@ -260,7 +254,7 @@ def open_run(folder: str | Path) -> Run:
 def save_run(
     out: Path,
     *,
-    samples: Iterable[Sample],
+    samples: Sequence[Sample],
     documents: Iterable[Document],
     chunks: Iterable[Chunk],
     vectors: np.ndarray | None,
@@ -281,8 +275,7 @@ def save_run(
         InputError: the folder is not empty, or cannot be written.
     """
     check_new(out)
-    samples = list(samples)
-    corpus = Corpus(documents={each.doc_id: each for each in documents}, chunks=list(chunks))
+    corpus = Corpus({document.doc_id: document for document in documents}, list(chunks))
     settings = {name: record[name] for name in _SETTINGS if name in record}
     sizes = {"documents": len(corpus.documents), "chunks": len(corpus.chunks)}
     meta = {"status": "complete", "asked": len(samples), "record": settings | sizes, **meta}
@@ -373,85 +366,85 @@ def show(options: ShowOptions) -> None:
     if options.step and not options.rejects:
         raise InputError("--step: only with --rejects")
     run = open_run(options.run)
-    samples = [each for each in run.samples if each.id.startswith(options.id or "")][
-        : options.limit
-    ]
-    if options.id and not samples:
-        raise InputError(
-            f"--id {options.id}: no sample of {options.run} has an id that begins with this"
-        )
-    steps = {reject.step for reject in run.rejects}
-    if unknown := [step for step in options.step if step not in steps]:
-        known = ", ".join(sorted(steps)) or "none"
-        raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
-    rejects = [each for each in run.rejects if each.step in (options.step or steps)][
-        : options.limit
-    ]
-    if options.as_json:
-        what, rows = "samples", list(map(sample_row, samples))
-        if options.rejects:
-            chunks = [run.chunks.get(each.chunk_id) for each in rejects]
-            passages = [plain(chunk.text) if chunk else "" for chunk in chunks]
-            found = zip(rejects, passages, strict=True)
-            what, rows = (
-                "rejects",
-                [{**each.model_dump(mode="json"), "passage": passage} for each, passage in found],
-            )
-        say_lines(json_text({"run": str(run.folder), what: rows}, indent=2))
-        return
     console = Console(highlight=False, emoji=False)
-    for reject in rejects if options.rejects else ():
-        _print_reject(
-            console, reject, run.chunks.get(reject.chunk_id), run.record.get("thresholds") or {}
-        )
-    for sample in () if options.rejects else samples:
-        _print_sample(console, sample, trail=options.trail)
-    if not options.id:
+    if options.rejects:
+        _show_rejects(console, run, options)
+    else:
+        _show_samples(console, run, options)
+    if not (options.id or options.as_json):
         for line in account(run):
             say(line)
 
 
+def _show_samples(console: Console, run: Run, options: ShowOptions) -> None:
+    samples = [sample for sample in run.samples if sample.id.startswith(options.id or "")]
+    if options.id and not samples:
+        raise InputError(
+            f"--id {options.id}: no sample of {options.run} has an id that begins with this"
+        )
+    samples = samples[: options.limit]
+    if options.as_json:
+        _say_json(run, "samples", map(sample_row, samples))
+        return
+    for sample in samples:
+        _print_sample(console, sample, trail=options.trail)
+
+
+def _show_rejects(console: Console, run: Run, options: ShowOptions) -> None:
+    steps = {reject.step for reject in run.rejects}
+    if unknown := [step for step in options.step if step not in steps]:
+        known = ", ".join(sorted(steps)) or "none"
+        raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
+    rejects = [reject for reject in run.rejects if reject.step in (options.step or steps)]
+    rejects = rejects[: options.limit]
+    if options.as_json:
+        _say_json(run, "rejects", (_reject_row(run, reject) for reject in rejects))
+        return
+    for reject in rejects:
+        _print_reject(console, run, reject)
+
+
+def _reject_row(run: Run, reject: Reject) -> dict[str, Any]:
+    chunk = run.chunks.get(reject.chunk_id)
+    return {**reject.model_dump(mode="json"), "passage": plain(chunk.text) if chunk else ""}
+
+
+def _say_json(run: Run, kind: str, rows: Iterable[dict[str, Any]]) -> None:
+    say_lines(json_text({"run": str(run.folder), kind: list(rows)}, indent=2))
+
+
 def _print_sample(console: Console, sample: Sample, *, trail: bool) -> None:
     rank = sample.retrieval.rank
-    found = (
-        "no chunk answers it"
-        if not sample.retrieval_gt
-        else f"rank {rank}"
-        if rank
-        else "not found again"
-    )
+    search = f"rank {rank}" if rank else "not found again"
+    if not sample.retrieval_gt:
+        search = "no chunk answers it"
     score = "" if sample.probability is None else f", {sample.probability:.2f}"
-    console.rule(
-        f"[bold]{_safe(sample.id)}[/bold]  {_safe(sample.evolution)}, {found}{score}", align="left"
-    )
+    title = f"[bold]{_safe(sample.id)}[/bold]  {_safe(sample.evolution)}, {search}{score}"
+    console.rule(title, align="left")
     console.print(f"[bold]{_safe(sample.question)}[/bold]\n{_safe(sample.answer)}")
     _print_chunks(console, sample.contexts)
     for record in sample.trail if trail else ():
-        console.print(
-            f"[bold]{_safe(record.step)}[/bold]"
-            f" {_safe(json.dumps(record.output, ensure_ascii=False))}"
-        )
+        output = json.dumps(record.output, ensure_ascii=False)
+        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(output)}")
     console.print()
 
 
-def _print_reject(
-    console: Console, reject: Reject, chunk: Chunk | None, thresholds: Mapping[str, float]
-) -> None:
-    least = f" of at least {thresholds[reject.step]:.2f}" if reject.step in thresholds else ""
+def _print_reject(console: Console, run: Run, reject: Reject) -> None:
+    threshold = (run.record.get("thresholds") or {}).get(reject.step)
+    least = "" if threshold is None else f" of at least {threshold:.2f}"
     score = "" if reject.probability is None else f" ({reject.probability:.2f}{least})"
     console.print(f"[bold]{_safe(reject.step)}[/bold]  {_safe(reject.reason)}{score}")
     if reject.question:
         console.print(Padding(_safe(reject.question), (0, 0, 0, 2)))
-    if chunk is not None:
+    if chunk := run.chunks.get(reject.chunk_id):
         _print_chunks(console, [chunk])
     console.print()
 
 
 def _print_chunks(console: Console, chunks: Sequence[Chunk]) -> None:
     for chunk in chunks:
-        console.print(
-            Padding(f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})", (0, 0, 0, 2))
-        )
+        title = f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})"
+        console.print(Padding(title, (0, 0, 0, 2)))
         console.print(Padding(_safe(plain(chunk.text), lines=True), (0, 0, 0, 4)))
 
 

@@ -17,7 +17,7 @@ import dspy
 from dspy.teleprompt import Teleprompter
 from dspy.teleprompt.gepa import InstructionProposer
 from dspy.utils.callback import BaseCallback
-from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
+from dspy.utils.exceptions import AdapterParseError, LMInvalidRequestError
 
 from groundset.optimizers.tasks import Task
 from groundset.programs.adapter import PLAIN_TEXT
@@ -212,6 +212,10 @@ def compile_program(
         raise CompileError(
             "the model cannot write instructions; name a larger one with --prompt-lm"
         ) from error
+    except LMInvalidRequestError as error:  # likewise
+        raise CompileError(
+            f"no instructions were written: {error}; name another model with --prompt-lm"
+        ) from error
     if compiled is None:
         chosen = record.best(task.devset)
     else:
@@ -321,10 +325,8 @@ class _Record(BaseCallback):
         self._progress()
 
     def on_lm_end(self, exception: BaseException | None = None, **_: Any) -> None:
-        """End the compile if the model fails; a prompt that is too long only costs its row."""
-        if isinstance(exception, Exception) and not isinstance(
-            exception, ContextWindowExceededError
-        ):
+        """End the compile if the model fails; a prompt that is refused only costs its row."""
+        if isinstance(exception, Exception) and not isinstance(exception, LMInvalidRequestError):
             raise _StoppedError from exception
 
     def metric(self, metric: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,6 +20,7 @@ from typing import Any, Protocol, Self
 from dspy import lm15
 from dspy._vendor.lm15.serde import request_to_dict
 from dspy.utils.callback import BaseCallback
+from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalidRequestError
 
 from groundset.models.llama import LlamaModel
 from groundset.models.server import Server
@@ -29,7 +30,9 @@ from groundset.programs.errors import ModelError
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CANDIDATES = 1_000  # of one call, at most
 _MAX_TOKENS = 10**9  # of one call; sums of what a server makes up could not be stored
+_FAILURES_IN_A_ROW = 5  # of requests, which end the command
 _COUNTS = ("prompt_tokens", "cached_tokens", "generated_tokens")
+_TOO_LONG = (ContextWindowExceededError, lm15.ContextLengthError)
 _variants: ContextVar[Iterator[int] | None] = ContextVar("_variants", default=None)
 
 
@@ -47,6 +50,10 @@ class MemoryJournal(dict[str, str]):
     """Keep finished calls in memory, for work without a run folder."""
 
     put = dict.__setitem__
+
+
+class FailingModelError(ModelError, LMError):
+    """A model answers no request; DSPy passes it on as it is."""
 
 
 class Engine:
@@ -71,6 +78,7 @@ class Engine:
         self._adapters = dict(adapters or {})
         self._lock = threading.Lock()
         self._running: dict[str, Future[str]] = {}
+        self._failures = 0  # since the last answer
         self._usage: dict[str, float] = dict.fromkeys(("calls", "replayed", *_COUNTS, "seconds"), 0)
 
     def usage(self) -> dict[str, float]:
@@ -84,7 +92,11 @@ class Engine:
             return dict(self._usage)
 
     def complete(self, request: lm15.Request) -> lm15.Response:
-        """Answer one request, from the journal if possible."""
+        """Answer one request, from the journal if possible.
+
+        Raises:
+            FailingModelError: several requests in a row failed.
+        """
         if self._model is None:
             raise ModelError(
                 f"the model {self._spec} of a saved program is not open; open it and set it: "
@@ -101,6 +113,7 @@ class Engine:
             stored = running.result() if stored is None else stored
             with self._lock:
                 self._usage["replayed"] += 1
+        self._failures = 0
         return _response(stored, request.model)
 
     def _call(
@@ -113,6 +126,7 @@ class Engine:
             waited_for.set_result(stored)
         except BaseException as error:
             waited_for.set_exception(error)
+            self._check_failure(error)
             raise
         finally:
             with self._lock:
@@ -123,6 +137,16 @@ class Engine:
             for name in (*_COUNTS, "seconds"):
                 self._usage[name] += counts[name]
         return stored
+
+    def _check_failure(self, error: BaseException) -> None:
+        """Raise ``FailingModelError`` if not only this request fails."""
+        is_of_request = isinstance(error, LMInvalidRequestError | lm15.InvalidRequestError)
+        if is_of_request and not isinstance(error, _TOO_LONG):
+            self._failures += 1
+            if self._failures >= _FAILURES_IN_A_ROW:
+                raise FailingModelError(
+                    f"{_FAILURES_IN_A_ROW} requests in a row failed: {error}"
+                ) from error
 
     def _keyed(self, request: lm15.Request) -> tuple[lm15.Request, str]:
         """Return a request, with another seed for another candidate, and the hash of all that its

@@ -10,7 +10,7 @@ import dspy
 import mlflow
 import pytest
 from labelled import KEPT, REFUSED, question, questions, write
-from model_server import ModelServer, serving
+from model_server import ModelServer, serving, wrote
 
 import groundset
 from groundset import cli, compiling, labelling
@@ -142,6 +142,20 @@ def test_what_is_not_better_is_not_written(
     assert Path("out/judge.json").read_bytes() == before
     assert compiled(server, seed=1, keep=True).files == [Path("out/judge.json")]
     assert Path("out/judge.json").read_bytes() != before
+
+
+def test_a_prompt_that_is_never_answered_costs_its_row_only(labels: Path) -> None:
+    rows = [row | {"passage": row["passage"] + row["id"]} for row in questions()]
+    write(labels, rows)
+
+    def filtering(body: dict[str, Any]) -> Any:
+        shown = body["messages"][-1]["content"]
+        return {**wrote(""), "choices": []} if "long.q100" in shown else judging(body)
+
+    with serving(filtering) as server:
+        report = compiled(server)
+    assert report.ending == "complete"
+    assert report.figures["after_dev"] == pytest.approx(11 / 12)
 
 
 def test_what_is_worse_on_test_rows_is_not_written(server: ModelServer, labels: Path) -> None:

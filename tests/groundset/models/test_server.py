@@ -13,6 +13,7 @@ from dspy.utils.exceptions import LMInvalidRequestError
 from model_server import Answer, ModelServer, serving, wrote
 
 from groundset.models.open import open_model
+from groundset.models.journal import FailingModelError
 from groundset.models.server import NoAnswerError
 from groundset.programs.errors import AnswerError, InputError, UnreachableModelError
 
@@ -275,6 +276,42 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(LMInvalidRequestError) as refused:  # only this request is
         ask(after_check((400, ERROR)))
     assert refused.value.__cause__ is not refused.value  # the run follows the causes to their end
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({**wrote("x"), "choices": []}, r"did not answer this prompt \(perhaps filtered"),
+        ({**wrote("x"), "choices": None}, r"did not answer this prompt \(perhaps filtered"),
+        ({**wrote("x"), "choices": [{"index": 0, "message": None}]}, r"\(perhaps filtered"),
+        ({**wrote("x"), "choices": [{"finish_reason": "content_filter"}]}, r"\(content_filter\)"),
+        (wrote(None, finish="content_filter"), r"did not answer this prompt \(content_filter\)"),
+        (wrote("A qu", finish="content_filter: SAFETY"), r"\(content_filter: SAFETY\)"),
+        (wrote("", finish="error"), r"did not answer this prompt \(error\)"),
+        (wrote(None, refusal="Of storms I say nothing."), r"\(Of storms I say nothing\.\)"),
+        ({"error": {"message": "upstream failed", "code": 502}}, "answers 502: upstream failed"),
+        ({"error": "overloaded", "choices": []}, "answers 500: overloaded"),
+        ({"hello": 1}, "does not answer like a model server"),
+        ((500, {"error": {"message": "unexpected end"}}), "answers 500: unexpected end"),
+        ((504, ERROR), "answers 504: no"),
+        ((403, {"error": {"message": "flagged"}}), "answers 403: flagged"),
+        ((400, {"error": {"code": "content_filter", "message": "policy"}}), "answers 400: policy"),
+    ],
+)
+def test_one_prompt_that_is_never_answered(answer: Answer, reason: str) -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        return answer if "storm" in body["messages"][-1]["content"] else "A quay."
+
+    with serving(reply) as server, open_model(server.spec, retries=0) as model:
+        for number in range(4):
+            with pytest.raises(LMInvalidRequestError, match=rf"^127\.0\.0\.1:\d+ .*{reason}"):
+                model.lm(f"What is a storm ({number})?")
+        assert model.lm("What is a quay?") == ["A quay."]
+        for number in range(4):  # four failures and an answer are no failure of the model
+            with pytest.raises(LMInvalidRequestError):
+                model.lm(f"What is a storm ({number})?")
+        with pytest.raises(FailingModelError, match=f"5 requests in a row failed: .*{reason}"):
+            model.lm("What is a storm?")
 
 
 def test_a_slow_server() -> None:

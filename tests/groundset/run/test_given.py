@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from scripted_run import Opened
 
+from groundset.models.server import UnansweredError
 from groundset.programs.errors import InputError, RunError
 from groundset.run.given import read_questions
 
@@ -58,6 +59,24 @@ def test_questions_get_answers_and_a_stopped_run_goes_on(
     file.write_text(ARDEN)
     with pytest.raises(RunError, match="was made of other --questions"):
         opened.run(**given, out=out, size=None)
+
+
+def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(
+    opened: Opened, chunks: Path, tmp_path: Path
+) -> None:
+    def filtered(prompt: str) -> str:
+        if "Nowhere" in prompt.rpartition("Question:")[2]:
+            raise UnansweredError("HOST did not answer this prompt")
+        return judge(prompt)
+
+    opened.script.answers["judge"] = filtered
+    file = tmp_path / "questions.txt"
+    file.write_text("\n".join((GOWER, NOWHERE, ARDEN)))
+    run = opened.run(chunks=chunks, questions=file, out=tmp_path / "run", size=None)
+    assert [each.question for each in run] == [GOWER, ARDEN]
+    (reject,) = run.rejects
+    assert (reject.step, reject.question) == ("failure", NOWHERE)
+    assert reject.reason.endswith("HOST did not answer this prompt")
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from labelled import write
-from model_server import serving
+from model_server import serving, wrote
 from scripted import ScriptedEngine, scripted_lm
 
 import groundset
 from groundset.models import open as opening
-from groundset.programs.errors import InputError
+from groundset.programs.errors import InputError, ModelError
 from groundset.run.judging import JudgeOptions, judge
 
 ROWS = [
@@ -127,6 +127,33 @@ def test_an_error_loses_no_finished_call(tmp_path: Path, monkeypatch: pytest.Mon
         judged = run_command("questions", file, tmp_path / "out", critic_lm=server.spec)
         assert ([row["verdict"] for row in judged], len(server.bodies)) == (["good"] * 4, 5)
     assert list((tmp_path / "cache" / "judged").iterdir()) == []
+
+
+def test_rows_that_a_server_never_answers_have_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "cache"))
+    asked = [f"When does ferry {n} leave?" for n in range(13)]
+    rows = [{"question": question, "passage": "At nine."} for question in asked]
+    last: list[Any] = [(401, {"error": {"message": "no"}}), GOOD]
+
+    def answer(body: dict[str, Any]) -> Any:
+        text = body["messages"][-1]["content"]
+        if asked[-1] in text:
+            return last.pop(0)
+        return {**wrote(""), "choices": []} if any(each in text for each in asked[::2]) else GOOD
+
+    with serving(answer) as server:
+        options = {"critic_lm": server.spec, "quiet": True}
+        with pytest.raises(InputError, match="needs an API key"):
+            groundset.judge("questions", rows, **options)
+        # Asked again, only what was not answered reaches the server: six rows, and the last one.
+        judged = groundset.judge("questions", rows, **options)
+        assert [row["verdict"] for row in judged] == [*[None, "good"] * 6, "good"]
+        assert "did not answer this prompt" in judged[0]["reason"]
+        with pytest.raises(ModelError, match="5 requests in a row failed") as caught:
+            groundset.judge("questions", rows[:-1:2], **options)
+        assert caught.value.exit_code == 1
 
 
 @pytest.mark.model

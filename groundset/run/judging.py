@@ -45,11 +45,11 @@ class JudgeOptions(CriticOptions):
     """Judge chunks or questions, each by itself.
 
     Adds `probability` (of being good), `verdict` (good or bad; null if a model gives no answer that
-    can be read), `reason` and `criteria` to each row; other keys are kept. A question without `passage`
-    is judged on its `contexts`, so FILE can be the samples.jsonl of a run. A language model reads
-    `topic` (or `title` and `headings`) and `before`, too, if a row has them; the fitted classifier
-    does not. After an error, the same command goes on: no finished call of --critic-lm is made
-    again.
+    can be read), `reason` and `criteria` to each row; other keys are kept. A question without
+    `passage` is judged on its `contexts`, so FILE can be the samples.jsonl of a run. A language
+    model reads `topic` (or `title` and `headings`) and `before`, too, if a row has them; the fitted
+    classifier does not. After an error, the same command goes on: no finished call of --critic-lm
+    is made again.
     """
 
     kind: Kind = option(

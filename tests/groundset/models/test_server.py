@@ -12,8 +12,8 @@ from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMInvalidRequestError
 from model_server import Answer, ModelServer, serving, wrote
 
-from groundset.models.open import open_model
 from groundset.models.journal import FailingModelError
+from groundset.models.open import open_model
 from groundset.models.server import NoAnswerError
 from groundset.programs.errors import AnswerError, InputError, UnreachableModelError
 

@@ -33,7 +33,7 @@ FUNCTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "align": ("groundset.aligning:carry_over", ("run", "documents")),
     "chunk": ("groundset.corpus.options:cut", ("documents",)),
     "compile": ("groundset.compiling:compile", ("steps",)),
-    "export": ("groundset.exports.formats:export_run", ("runs", "format", "out")),
+    "export": ("groundset.exports.export:export_run", ("runs", "format", "out")),
     "generate": ("groundset.run.options:make", ("documents",)),
     "import_files": ("groundset.exports.imports:import_files", ("files",)),
     "judge": ("groundset.run.judging:judge_rows", ()),

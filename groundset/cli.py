@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "show": ("groundset.run.run:show", "Show the samples or the rejects of a run."),
     "review": ("groundset.pages.review:review", "Review and label samples in a browser."),
     "report": ("groundset.pages.report:report", "Write an HTML report on a run."),
-    "export": ("groundset.exports.formats:export", "Write runs in the formats of other tools."),
+    "export": ("groundset.exports.export:export", "Write runs in the formats of other tools."),
     "push": ("groundset.exports.hub:push", "Publish a run on the Hugging Face Hub."),
     "import": (
         "groundset.exports.imports:import_set",

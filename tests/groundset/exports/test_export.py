@@ -10,8 +10,7 @@ from evaluation_sets import cut, document, evaluation_set, run_of, sample, saved
 
 import groundset
 from groundset import cli
-from groundset.exports import formats
-from groundset.exports.formats import Export
+from groundset.exports.formats import EXPORTS, Export
 from groundset.exports.sets import EvaluationSet, joined, split
 from groundset.files import write_text
 from groundset.programs.errors import InputError
@@ -179,9 +178,8 @@ def test_failed_export_changes_no_format(
     def full_disk(found: EvaluationSet, folder: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(
-        formats, "EXPORTS", {**formats.EXPORTS, "beir": Export({"a.json": None}, write=full_disk)}
-    )
+    more = {**EXPORTS, "beir": Export({"a.json": None}, write=full_disk)}
+    monkeypatch.setattr("groundset.exports.export.EXPORTS", more)
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
     with pytest.raises(InputError, match="No space left on device"):
         groundset.export(less, format="csv,adk,beir", out=out)

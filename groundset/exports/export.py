@@ -1,0 +1,105 @@
+"""`groundset export`: runs in the formats of other tools."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from groundset.exports.dataset import make_dataset
+from groundset.exports.formats import CORPUS, EXPORTS, MLFLOW
+from groundset.exports.sets import Shares, joined
+from groundset.files import check_own, whole_folder
+from groundset.options import Options, option
+from groundset.printing import say
+from groundset.programs.errors import InputError
+from groundset.run.run import open_run
+from groundset.tracking import location
+
+_SHOWN = ", ".join(f"{name} {row.about}".strip() for name, row in EXPORTS.items())
+_WITH_SPLITS = ", ".join(name for name, row in EXPORTS.items() if row.splits)
+
+
+class Exported(NamedTuple):
+    """Numbers of exported questions and chunks, 0 if no format includes the corpus; and the folder
+    they are in.
+    """
+
+    questions: int
+    chunks: int
+    folder: Path
+
+
+class ExportOptions(Options):
+    """Write runs in the formats of other tools.
+
+    Exports the samples as questions and all chunks as the corpus; several runs are joined. Samples
+    that a reviewer refused are left out. Files of an earlier export are replaced; a folder with
+    other files, or with some that were changed since, is refused.
+    """
+
+    runs: tuple[Path, ...] = option(..., "The folders of runs.", metavar="RUN...", argument=True)
+    format: str = option(
+        ...,
+        f"What to write: {_SHOWN}. Several, separated by commas, get a folder each.",
+        metavar="NAME,...",
+    )
+    out: Path = option(..., "The folder for the files.", metavar="DIR")
+    splits: Shares | None = option(
+        None,
+        "Shares of splits, such as train=0.8,test=0.2; a document is never in two."
+        f" For {_WITH_SPLITS}.",
+        metavar="NAME=SHARE,...",
+    )
+    signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
+    tracking: str | None = option(
+        None, "With mlflow: the store.", metavar="URI", shown="MLFLOW_TRACKING_URI, or your own"
+    )
+    track_texts: bool = option(
+        False, "With mlflow: send questions, answers and passages to a tracking server."
+    )
+
+
+def export(options: ExportOptions) -> None:
+    """Export runs and print how much was written."""
+    exported = export_run(options)
+    chunks = f" and {exported.chunks} chunks" if exported.chunks else ""
+    say(f"{exported.questions} questions{chunks}: {options.out}")
+    if MLFLOW in options.format:
+        say(f"MLflow dataset {options.out.name}: {location(options.tracking)}")
+
+
+def export_run(options: ExportOptions) -> Exported:
+    """Write runs in the formats of other tools, as `groundset export` does.
+
+    ``out`` does not change until all formats are complete.
+
+    Raises:
+        InputError: a format or a run does not exist, no chosen format has splits, no sample is
+            left, or the folder cannot be written; nothing was written.
+        TrackingError: the store of an evaluation dataset failed; nothing was written.
+    """
+    names = list(dict.fromkeys(name.strip() for name in options.format.split(",")))
+    for name in names:
+        if name not in EXPORTS:
+            raise InputError(f"--format {name}: no such format; choose one of {', '.join(EXPORTS)}")
+    if options.splits and not any(EXPORTS[name].splits for name in names):
+        raise InputError(f"--splits: only for {_WITH_SPLITS}; omit it or add such a format")
+    if (options.tracking or options.track_texts) and MLFLOW not in names:
+        raise InputError(
+            f"--tracking and --track-texts: only for {MLFLOW}; omit them or add this format"
+        )
+    folders = {name: options.out if len(names) == 1 else options.out / name for name in names}
+    for name, folder in folders.items():
+        check_own(folder, EXPORTS[name].own)
+    runs = [open_run(folder) for folder in options.runs]
+    content = joined(runs, signed=options.signed, shares=options.splits)
+    with ExitStack() as stack:
+        for name, folder in folders.items():
+            row = EXPORTS[name]
+            whole = whole_folder(folder, last=next(iter(row.files)), own=row.own)
+            row.write_to(stack.enter_context(whole), content)
+        if MLFLOW in names:
+            make_dataset(
+                content, options.out.name, options.tracking, track_texts=options.track_texts
+            )
+    has_corpus = any(file.startswith(CORPUS) for name in names for file in EXPORTS[name].files)
+    return Exported(len(content.samples), len(content.chunks) if has_corpus else 0, options.out)

@@ -31,9 +31,8 @@ from groundset.programs.words import Language
 
 Judge = Callable[..., dspy.Prediction]
 _GOOD_ENOUGH = 0.5  # score from which what was written may be a demo
-_NEARLY = (
-    0.25  # most of a refused question, so that candidates differ even if few questions are accepted
-)
+# Most of a refused question, so that candidates differ even if few questions are accepted.
+_NEARLY = 0.25
 _REFUSED = 0.25  # of a program that refuses: better than a bad question, worse than a good one
 _UNCOPIED = 0.5  # factor for words that are right but not those of the passage
 _NUMBERED = re.compile(r"\n\n(?=\[\d+\] )")
@@ -54,9 +53,7 @@ class Metric:
 
     name: str  # the step, or ``program``
     score: Callable[[dspy.Example, Any, Judge | None], Score]
-    judge: Judge | None = (
-        None  # decides about questions that were written; None if checks by code are enough
-    )
+    judge: Judge | None = None  # of questions that were written; None if code can tell
 
     def __call__(
         self,
@@ -88,73 +85,56 @@ def _decision(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return 1 if the verdict is right, for the right reason; two thirds for another one, 0 if it
     is wrong.
     """
-    decision = verdict(prediction)
-    if decision.good != example.good:
-        said = (
-            "It is good"
-            if example.good
-            else f"It is bad (not {str(example.fault).replace('_', '-')})"
-        )
-        return Score(0.0, f"{said}: {example.get('reason', '')}")
-    if example.good or not bool(prediction[example.fault]):
-        value, feedback = 1.0, ""
-    else:
-        value, feedback = (
-            2 / 3,
-            f"It is bad for another reason: not {example.fault}: {example.get('reason', '')}",
-        )
-    found, expected = prediction.get("answer"), example.get("answer")
-    if (
-        example.good
-        and found
-        and expected
-        and (alike := _alike(expected, found, _language(example))) < 1
-    ):
-        value, feedback = (2 + alike) / 3, f"Its answer is {expected!r}, not {found!r}."
-    return Score(value, feedback)
+    reason = example.get("reason", "")
+    is_right = verdict(prediction).good == example.good
+    if not example.good:
+        fault = str(example.fault).replace("_", "-")
+        if not is_right:
+            return Score(0.0, f"It is bad (not {fault}): {reason}")
+        if prediction[example.fault]:
+            return Score(2 / 3, f"It is bad for another reason: not {fault}: {reason}")
+        return Score(1.0)
+    if not is_right:
+        return Score(0.0, f"It is good: {reason}")
+    answer, expected = prediction.get("answer"), example.get("answer")
+    alike = _alike(expected, answer, _language(example)) if answer and expected else 1.0
+    feedback = f"Its answer is {expected!r}, not {answer!r}." if alike < 1 else ""
+    return Score((2 + alike) / 3, feedback)
 
 
-def _alike(expected: str, found: str, language: Language) -> float:
+def _alike(expected: str, answer: str, language: Language) -> float:
     """Return 1 for the same answer and 0 for another one; where words do not tell, the share of
     common words.
     """
-    same = agree(expected, found, language.code)
-    return agreement(found, expected) if same is None else float(same)
+    same = agree(expected, answer, language.code)
+    return agreement(answer, expected) if same is None else float(same)
 
 
 def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    question, answer = tidy_question(prediction.question), " ".join(str(prediction.answer).split())
+    question = tidy_question(prediction.question)
+    answer = " ".join(str(prediction.answer).split())
     if is_none(question):
-        return Score(
-            0.0, f"The passage is worth a question, such as: {example.get('question', '')}"
-        )
+        gold = example.get("question", "")
+        return Score(0.0, f"The passage is worth a question, such as: {gold}")
     passages = _NUMBERED.split(example.passages) if "passages" in example else [example.passage]
     code = language_of(passages[0])
-    if fault := written_fault(question, answer, LANGUAGES[code]) or language_fault(
-        question, answer, code
-    ):
+    fault = written_fault(question, answer, LANGUAGES[code])
+    if fault := fault or language_fault(question, answer, code):
         return Score(0.0, _sentence(fault))
     quotes = located(passages, prediction.evidence)
     if quotes is None:
-        return Score(
-            0.0, f"Its evidence is not in the passage word for word: {prediction.evidence!r:.200}"
-        )
-    if (
-        "kind" in prediction
-        and "passages" in example
-        and len({place for place, _ in quotes}) < len(passages)
-    ):
-        return Score(
-            _NEARLY, "Its evidence is not from every passage, so one of them is not needed."
-        )
-    if bool(example.get("options")) != bool(prediction.get("options")):
-        return Score(
-            0.0, "It needs options." if example.get("options") else "It must have no options."
-        )
+        evidence = f"{prediction.evidence!r:.200}"
+        return Score(0.0, f"Its evidence is not in the passage word for word: {evidence}")
+    combines = "kind" in prediction and "passages" in example
+    if combines and len({place for place, _ in quotes}) < len(passages):
+        feedback = "Its evidence is not from every passage, so one of them is not needed."
+        return Score(_NEARLY, feedback)
+    has_options = bool(prediction.get("options"))
+    if has_options != bool(example.get("options")):
+        return Score(0.0, "It must have no options." if has_options else "It needs options.")
+    unanswerable = example.get("form") == UNANSWERABLE
     passage = "\n\n".join(passages)
-    return _judged(
-        example, question, answer, passage, judge, unanswerable=example.get("form") == UNANSWERABLE
-    )
+    return _judged(example, question, answer, passage, judge, unanswerable=unanswerable)
 
 
 def _judged(
@@ -171,29 +151,19 @@ def _judged(
     """
     if judge is None:
         return Score(1.0)
-    given = {
-        "topic": example.get("topic") or "",
-        "before": example.get("before") or "",
-        "passage": passage,
-    }
+    topic, before = example.get("topic") or "", example.get("before") or ""
     try:
-        judged = judge(**given, question=question)
+        judged = judge(topic=topic, before=before, passage=passage, question=question)
     except AdapterParseError:
         return Score(0.0, "The judge's decision cannot be read.")
     decision = verdict(judged, unanswerable=unanswerable)
     probability = decision.probability if decision.probability is not None else float(decision.good)
-    found = str(judged.get("answer") or "")
-    if (
-        decision.good
-        and found
-        and not unanswerable
-        and not _alike(answer, found, LANGUAGES[language_of(passage)])
-    ):
-        return Score(
-            _NEARLY * probability, f"The passage answers it with {found!r}, not {answer!r}."
-        )
     if not decision.good:
         return Score(_NEARLY * probability, f"A judge refuses {question!r}: {decision.reason}.")
+    stated = "" if unanswerable else str(judged.get("answer") or "")
+    if stated and not _alike(answer, stated, LANGUAGES[language_of(passage)]):
+        feedback = f"The passage answers it with {stated!r}, not {answer!r}."
+        return Score(_NEARLY * probability, feedback)
     return Score((1 + probability) / 2)
 
 
@@ -207,20 +177,17 @@ def _fact(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
 
 
 def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    question, answer = (
-        tidy_question(prediction.new_question),
-        " ".join(str(prediction.new_answer).split()),
-    )
+    question = tidy_question(prediction.new_question)
+    answer = " ".join(str(prediction.new_answer).split())
     language, style = _language(example), STYLES.get(example.get("style", ""))
     expected = example.get("new_answer") or ""
     if question.casefold() == example.question.casefold():
         return Score(0.0, "It repeats the question without the change.")
-    if style is not None:
-        fault = wording_fault(
-            style, example.question, question, expected, language, example.get("examples") or []
-        )
-    else:
+    if style is None:
         fault = written_fault(question, expected or answer or NOT_STATED, language)
+    else:
+        models = example.get("examples") or []
+        fault = wording_fault(style, example.question, question, expected, language, models)
     if fault:
         return Score(0.0, _sentence(fault))
     if example.get("style") == "follow_up":
@@ -239,14 +206,11 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
 def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the agreement with the gold answer, halved if its words are not the passage's."""
     language, answer = _language(example), " ".join(str(prediction.answer).split())
-    stated = language.is_stated(answer) and answer.casefold() != NOT_STATED
+    is_stated = language.is_stated(answer) and answer.casefold() != NOT_STATED
     if example.answer == NOT_STATED:
-        return (
-            Score(0.0, f"The passage does not say it, yet the answer is {answer!r}.")
-            if stated
-            else Score(1.0)
-        )
-    if not stated:
+        feedback = f"The passage does not say it, yet the answer is {answer!r}."
+        return Score(0.0, feedback) if is_stated else Score(1.0)
+    if not is_stated:
         return Score(0.0, f"The passage answers it: {example.answer!r}.")
     value = _alike(example.answer, answer, language)
     feedback = "" if value == 1 else f"The answer is {example.answer!r}, not {answer!r}."
@@ -263,75 +227,70 @@ def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     stated = [phrase for phrase in written if has_words(example.passage, phrase)]
     wanted = min(max(len(written), _PHRASES.start), _PHRASES.stop - 1)
     lost = [phrase for phrase in written if phrase not in stated]
-    feedback = [f"Not in the passage word for word: {'; '.join(lost)}."] if lost else []
-    feedback += (
-        [f"It names {len(written)} phrases; three to five are wanted."]
-        if len(written) not in _PHRASES
-        else []
-    )
+    feedback = []
+    if lost:
+        feedback.append(f"Not in the passage word for word: {'; '.join(lost)}.")
+    if len(written) not in _PHRASES:
+        feedback.append(f"It names {len(written)} phrases; three to five are wanted.")
     return Score(len(stated) / max(len(written), wanted), " ".join(feedback))
 
 
 def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the share of wanted clues that are one question each, with a statement as example."""
-    language, values, feedback = _language(example), [], []
-    for each in prediction.clues[: example.count]:
-        fault = written_fault(tidy_question(each.clue), NOT_STATED, language)
-        fault = (
-            "its example is no statement"
-            if not fault and (not each.example or "?" in each.example)
-            else fault
-        )
-        fault = (
-            "it does not name its subject"
-            if not fault and language.refers_to_text(each.clue)
-            else fault
-        )
-        values.append(not fault)
-        feedback += [f"{each.clue!r}: {fault}."] if fault else []
-    if len(values) < example.count:
-        feedback.append(f"It wrote {len(values)} of {example.count} clues.")
-    return Score(sum(values) / example.count, " ".join(feedback))
+    language, feedback = _language(example), []
+    clues = prediction.clues[: example.count]
+    for written in clues:
+        fault = written_fault(tidy_question(written.clue), NOT_STATED, language)
+        if not fault and (not written.example or "?" in written.example):
+            fault = "its example is no statement"
+        if not fault and language.refers_to_text(written.clue):
+            fault = "it does not name its subject"
+        if fault:
+            feedback.append(f"{written.clue!r}: {fault}.")
+    right = len(clues) - len(feedback)
+    if len(clues) < example.count:
+        feedback.append(f"It wrote {len(clues)} of {example.count} clues.")
+    return Score(right / example.count, " ".join(feedback))
 
 
 def _distilled(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the mean of the F1 of the needed passages and of the verdict whether something is
     missing.
     """
-    written, wanted = set(prediction.needed), set(example.needed)
-    right = 2 * len(written & wanted) / (len(written) + len(wanted)) if written | wanted else 1.0
-    lacks, should = (
-        str(text).strip(" .").casefold() not in ("", "nothing", "none")
-        for text in (prediction.missing, example.missing)
-    )
-    feedback = [f"Not needed: {sorted(written - wanted)}."] if written - wanted else []
-    feedback += [f"Needed, too: {sorted(wanted - written)}."] if wanted - written else []
-    feedback += [f"Missing is: {example.missing}."] if lacks != should else []
-    return Score((right + (lacks == should)) / 2, " ".join(feedback))
+    chosen, needed = set(prediction.needed), set(example.needed)
+    right = 2 * len(chosen & needed) / (len(chosen) + len(needed)) if chosen | needed else 1.0
+    is_same = _is_nothing(prediction.missing) == _is_nothing(example.missing)
+    feedback = []
+    if surplus := sorted(chosen - needed):
+        feedback.append(f"Not needed: {surplus}.")
+    if lost := sorted(needed - chosen):
+        feedback.append(f"Needed, too: {lost}.")
+    if not is_same:
+        feedback.append(f"Missing is: {example.missing}.")
+    return Score((right + is_same) / 2, " ".join(feedback))
+
+
+def _is_nothing(text: Any) -> bool:
+    return str(text).strip(" .").casefold() in ("", "nothing", "none")
 
 
 def _suggested(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the share of the wanted profiles that can be read: every dimension with one of its
     values.
     """
-    names = [name for name in example.form.replace(": …", "").split(" | ") if name]
-    values = {
-        line[2:].partition(":")[0].casefold()
-        for line in example.dimensions.splitlines()
-        if line[:2] == "- "
-    }
+    names = [name for name in example.form.casefold().replace(": …", "").split(" | ") if name]
+    lines = example.dimensions.casefold().splitlines()
+    values = {line[2:].partition(":")[0] for line in lines if line.startswith("- ")}
     readable = set()
     for line in str(prediction.profiles).splitlines():
-        parts = dict(part.split(":", 1) for part in line.split("|") if ":" in part)
-        found = {
-            name.strip(" -*").casefold(): value.strip(" .*").casefold()
-            for name, value in parts.items()
-        }
-        if [*found] == [name.casefold() for name in names] and set(found.values()) <= values:
+        parts = [part.split(":", 1) for part in line.casefold().split("|") if ":" in part]
+        profile = {name.strip(" -*"): value.strip(" .*") for name, value in parts}
+        if [*profile] == names and set(profile.values()) <= values:
             readable.add(line.strip())
-    value = min(1.0, len(readable) / example.count)
+    if len(readable) >= example.count:
+        return Score(1.0)
     missing = f"{len(readable)} of {example.count} lines hold a whole profile of known values."
-    return Score(value, "" if value == 1 else f"{missing} The form is: {example.form}")
+    return Score(len(readable) / example.count, f"{missing} The form is: {example.form}")
 
 
 def _program(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
@@ -340,8 +299,8 @@ def _program(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
     """
     if not prediction.question:
         reasons = [
-            f"{each.step} refused {each.question or 'the passage'!r}: {each.reason}."
-            for each in prediction.rejects
+            f"{reject.step} refused {reject.question or 'the passage'!r}: {reject.reason}."
+            for reject in prediction.rejects
         ]
         return Score(_REFUSED, " ".join(reasons) or "It made no question.")
     passages: Sequence[str] = example.get("passages") or [example.passage]

@@ -95,7 +95,29 @@ def examples(step: str, rows: Iterable[Row]) -> list[dspy.Example]:
     Raises:
         KeyError: there is no such step.
     """
-    rows, (kinds, build) = list(rows), _EXAMPLES[step]
+    kinds, build = _EXAMPLES[step]
+    inputs = STEPS[step].signature.input_fields
+    rows = list(rows)
+    known = _known(rows)
+    made = []
+    for row in rows:
+        kind = row.step if isinstance(row, GoldRow) else type(row)
+        if kind not in kinds:
+            continue
+        facts = {
+            "id": row.id,
+            "split": row.split,
+            "document": row.sources[0],
+            "language": row.language,
+            "group": str(kind),
+        }
+        for values in build(row, known):
+            given = [name for name in inputs if name in values]
+            made.append(dspy.Example(**{**facts, **values}).with_inputs(*given))
+    return made
+
+
+def _known(rows: Iterable[Row]) -> _Known:
     known = _Known({}, {}, {}, defaultdict(list))
     for row in rows:
         if isinstance(row, ChunkLabel):
@@ -104,22 +126,9 @@ def examples(step: str, rows: Iterable[Row]) -> list[dspy.Example]:
             known.spoilt[row.id] = row
         elif isinstance(row, GoldRow):
             known.answers[row.id + _TWIN] = getattr(row, "answer", "")
-            known.clues[row.chunk if row.step == "clues" else ""].append(row)
-    signature, found = STEPS[step].signature, []
-    for row in rows:
-        kind = row.step if isinstance(row, GoldRow) else type(row)
-        for values in build(row, known) if kind in kinds else ():
-            facts = {
-                "id": row.id,
-                "split": row.split,
-                "document": row.sources[0],
-                "language": row.language,
-            }
-            inputs = [name for name in signature.input_fields if name in values]
-            found.append(
-                dspy.Example(**{**facts, "group": str(kind), **values}).with_inputs(*inputs)
-            )
-    return found
+            if row.step == "clues":
+                known.clues[row.chunk].append(row)
+    return known
 
 
 def spread(rows: Sequence[dspy.Example], *, seed: int = 0) -> list[dspy.Example]:
@@ -160,9 +169,11 @@ def _passages(row: Any, topics: Sequence[str], known: _Known) -> str:
     """Return the chunks of a row as a prompt shows them; empty if one is unknown."""
     if len(topics) != len(row.chunks) or any(chunk not in known.texts for chunk in row.chunks):
         return ""
-    texts = (_plain(known.texts[chunk]) for chunk in row.chunks)
     return numbered(
-        [Passage(text, _topic(topic)) for text, topic in zip(texts, topics, strict=True)]
+        [
+            Passage(_plain(known.texts[chunk]), _topic(topic))
+            for chunk, topic in zip(row.chunks, topics, strict=True)
+        ]
     )
 
 
@@ -173,14 +184,14 @@ def _passage(row: Any, known: _Known) -> str:
 def _labelled(row: Any, parts: Sequence[str]) -> dict[str, Any]:
     """Return the decisions of a label."""
     fault = FAULTS.get(row.reason, "")
-    confidence = _SURE if row.good else _UNSURE
-    reason = row.explanation or _REFUSED.get(row.reason, _KEPT)
-    facts = {"reason": reason, "good": row.good, "fault": fault, "group": row.reason}
     return {
         "topic": _topic(row.topic),
-        **facts,
+        "reason": row.explanation or _REFUSED.get(row.reason, _KEPT),
+        "good": row.good,
+        "fault": fault,
+        "group": row.reason,
         **{name: name != fault for name in parts},
-        "confidence": confidence,
+        "confidence": _SURE if row.good else _UNSURE,
     }
 
 
@@ -195,13 +206,15 @@ def _chunk(row: Any, _: _Known) -> list[dict[str, Any]]:
 def _judge(row: Any, known: _Known) -> list[dict[str, Any]]:
     values = {"passage": _plain(row.passage), "question": row.question}
     values |= _labelled(row, ("independent", "clear", "answerable"))
-    right = row.answer is not None and row.answer.label == "correct"
-    if row.good and row.answer is not None and not right:
+    is_right = row.answer is not None and row.answer.label == "correct"
+    if row.good and row.answer is not None and not is_right:
         values["reason"] = _KEPT  # the explanation is about the answer
     if values["fault"] == "answerable":
         values["answer"] = NOT_STATED
-    elif right or row.id in known.answers:
-        values["answer"] = row.answer.text if right else known.answers[row.id]
+    elif is_right:
+        values["answer"] = row.answer.text
+    elif row.id in known.answers:
+        values["answer"] = known.answers[row.id]
     return [values]
 
 
@@ -221,62 +234,69 @@ def _ask(row: Any, known: _Known) -> list[dict[str, Any]]:
     """
     passage = _plain(row.passage) if row.step in ("ask", UNANSWERABLE) else _passage(row, known)
     form = row.step if row.step in EVOLUTIONS else SIMPLE
-    question = row.question if form in (SIMPLE, UNANSWERABLE) else getattr(row, f"{form}_question")
-    facts: dict[str, Any] = {"form": form, "kind": "fact", "question": question}
-    if form == SIMPLE:
-        facts["kind"] = _KINDS.get(row.kind, row.kind)
+    kind = _KINDS.get(row.kind, row.kind) if form == SIMPLE else "fact"
+    written = {"form": form, "kind": kind}
     if form == UNANSWERABLE:
-        facts["answer"] = row.missing
+        written |= {"question": row.question, "answer": row.missing}
+        evidence = []
     else:
-        evidence = (
-            (row.evidence,)
-            if row.step == "ask"
-            else (row.fact,)
-            if row.step == "question"
-            else row.facts
-        )
-        facts |= {"answer": row.answer, "evidence": [_plain(piece) for piece in evidence]}
-    if facts["kind"] not in KINDS or any(
-        piece not in passage for piece in facts.get("evidence", ())
-    ):
+        question = row.question if form == SIMPLE else getattr(row, f"{form}_question")
+        evidence = [_plain(text) for text in _evidence(row)]
+        written |= {"question": question, "answer": row.answer, "evidence": evidence}
+    if kind not in KINDS or any(text not in passage for text in evidence):
         return []
-    asked = {
+    given = {
         "topic": _topic(row.topic),
         "passage": passage,
         "forms": [f"{form}: {EVOLUTIONS[form].form}"],
+        "kinds": ", ".join(dict.fromkeys((kind, *KINDS))),
+        "answers": LENGTHS[getattr(row, "answers", "short")],
     }
     if row.step == "ask" and row.before:
-        asked["before"] = row.before
-    asked["kinds"] = ", ".join([facts["kind"], *(kind for kind in KINDS if kind != facts["kind"])])
-    return [{**asked, "answers": LENGTHS[getattr(row, "answers", "short")], **facts}]
+        given["before"] = row.before
+    return [given | written]
+
+
+def _evidence(row: Any) -> Sequence[str]:
+    if row.step == "ask":
+        return (row.evidence,)
+    return (row.fact,) if row.step == "question" else row.facts
 
 
 def _combine(row: Any, known: _Known) -> list[dict[str, Any]]:
     topics = row.topic.split("|")
-    shown = _passages(row, topics * len(row.chunks) if len(topics) == 1 else topics, known)
-    if not shown or any(_plain(fact) not in " ".join(shown.split()) for fact in row.facts):
+    if len(topics) == 1:
+        topics *= len(row.chunks)
+    passages = _passages(row, topics, known)
+    text = " ".join(passages.split())
+    if not text or any(_plain(fact) not in text for fact in row.facts):
         return []
-    written = {
-        "kind": row.kind,
-        "question": row.question,
-        "answer": row.answer,
-        "evidence": list(row.facts),
-    }
-    return [{"passages": shown, "answers": LENGTHS["short"], **written, "group": row.kind}]
+    return [
+        {
+            "passages": passages,
+            "answers": LENGTHS["short"],
+            "kind": row.kind,
+            "question": row.question,
+            "answer": row.answer,
+            "evidence": list(row.facts),
+            "group": row.kind,
+        }
+    ]
 
 
 def _fact(row: Any, known: _Known) -> list[dict[str, Any]]:
-    values = {
-        "topic": _topic(row.topic),
-        "fact": row.fact,
-        "answer": row.answer,
-        "question": row.question,
-    }
-    return (
-        []
-        if row.kind == "yes_no"
-        else [{**values, "passage": _passage(row, known) or row.fact, "group": row.kind}]
-    )
+    if row.kind == "yes_no":
+        return []
+    return [
+        {
+            "topic": _topic(row.topic),
+            "fact": row.fact,
+            "answer": row.answer,
+            "question": row.question,
+            "passage": _passage(row, known) or row.fact,
+            "group": row.kind,
+        }
+    ]
 
 
 def _compare(row: Any, _: _Known) -> list[dict[str, Any]]:
@@ -286,28 +306,23 @@ def _compare(row: Any, _: _Known) -> list[dict[str, Any]]:
 
 
 def _review(row: Any, known: _Known) -> list[dict[str, Any]]:
+    values = {"question": row.question}
     if row.step == "relevance":
-        good, values = row.relevant, {"criterion": RELEVANT, "passage": _passage(row, known)}
+        good = row.relevant
+        values |= {"criterion": RELEVANT, "passage": _passage(row, known)}
     elif row.step == "fits":
-        shown = _passages(row, row.topics, known)
-        good, values = (
-            row.fits,
-            {"criterion": f"{FITS}{row.profile}", "passage": shown, "answer": row.answer},
-        )
+        good = row.fits
+        values |= {"criterion": f"{FITS}{row.profile}", "answer": row.answer}
+        values["passage"] = _passages(row, row.topics, known)
     else:
-        good, values = (
-            row.approved,
-            {"criterion": VIEWPOINTS[row.viewpoint], "passage": row.passage},
-        )
+        good = row.approved
+        values |= {"criterion": VIEWPOINTS[row.viewpoint], "passage": row.passage}
         values |= {"answer": row.answer, "opinions": row.opinions}
-    reason = getattr(row, "explanation", "") or _REASONS.get(
-        getattr(row, "kind", ""), "it is not met"
-    )
-    return (
-        [_decided(good, "approved", **values, question=row.question, reason=reason)]
-        if values["passage"]
-        else []
-    )
+    if not values["passage"]:
+        return []
+    reason = _REASONS.get(getattr(row, "kind", ""), "it is not met")
+    values["reason"] = getattr(row, "explanation", "") or reason
+    return [_decided(good, "approved", **values)]
 
 
 def _revise(row: Any, known: _Known) -> list[dict[str, Any]]:
@@ -318,31 +333,22 @@ def _revise(row: Any, known: _Known) -> list[dict[str, Any]]:
     if getattr(row, "answer", ""):  # else the row does not tell; the change does not concern it
         values |= {"answer": row.answer, "new_answer": row.answer}
     if row.step == "rewrite":
-        values |= {
-            "change": MEND.format(fault=row.feedback.rstrip(".")),
-            "new_question": row.better_question,
-        }
+        values["change"] = MEND.format(fault=row.feedback.rstrip("."))
+        values["new_question"] = row.better_question
     elif row.step == "compress":
         values |= {"change": _SHORTER, "new_question": row.short_question}
     elif row.step == "split":
-        values |= {"change": MEND.format(fault=_SEVERAL), "new_question": row.questions[0]}
+        values["change"] = MEND.format(fault=_SEVERAL)
+        values["new_question"] = row.questions[0]
     elif row.step == "reword":
-        change = STYLES[row.kind].change.replace("{persona}", row.persona)
-        values |= {
-            "change": change,
-            "examples": list(row.examples),
-            "new_question": row.wording,
-            "style": row.kind,
-        }
+        values["change"] = STYLES[row.kind].change.replace("{persona}", row.persona)
+        values |= {"examples": list(row.examples), "new_question": row.wording, "style": row.kind}
     else:
         conversation = f"User: {row.question} Assistant: {row.answer}"
-        values |= {
-            "question": row.stand_alone_question,
-            "answer": row.new_answer,
-            "new_answer": row.new_answer,
-        }
-        values |= {"new_question": row.follow_up, "passage": _plain(row.passage)}
         values["change"] = FOLLOW_UP.format(conversation=conversation)
+        values |= {"question": row.stand_alone_question, "passage": _plain(row.passage)}
+        values |= {"answer": row.new_answer, "new_answer": row.new_answer}
+        values["new_question"] = row.follow_up
     return [values]
 
 
@@ -350,17 +356,12 @@ def _answer(row: Any, _: _Known) -> list[dict[str, Any]]:
     """Return a question with its answer, one in six "not stated": compiled on more, a model refused
     good questions.
     """
-    if isinstance(row, QuestionLabel):
-        right = row.good and row.answer is not None and row.answer.label == "correct"
-        answer = (
-            row.answer.text
-            if right and row.answer
-            else NOT_STATED
-            if row.reason == "unanswerable"
-            else ""
-        )
-    else:
+    if isinstance(row, GoldRow):
         answer = "" if row.kind == "yes_no" else row.answer
+    elif row.good and row.answer is not None and row.answer.label == "correct":
+        answer = row.answer.text
+    else:
+        answer = NOT_STATED if row.reason == "unanswerable" else ""
     group = NOT_STATED if answer == NOT_STATED else f"{isinstance(row, GoldRow)} {row.language}"
     asked = {"topic": _topic(row.topic), "passage": _plain(row.passage), "question": row.question}
     return [{**asked, "answer": answer, "group": group}] if answer else []
@@ -368,51 +369,59 @@ def _answer(row: Any, _: _Known) -> list[dict[str, Any]]:
 
 def _clues(row: Any, known: _Known) -> list[dict[str, Any]]:
     """Return all clues of a chunk, at its first row."""
-    found = known.clues[row.chunk]
-    clues = [
-        {"clue": each.clue, "example": each.example, "description": each.description}
-        for each in found
-    ]
-    values = {
-        "topic": _topic(row.topic),
-        "passage": _passage(row, known),
-        "count": len(found),
-        "clues": clues,
-    }
-    return [values] if row is found[0] and values["passage"] else []
+    rows, passage = known.clues[row.chunk], _passage(row, known)
+    if row is not rows[0] or not passage:
+        return []
+    names = ("clue", "example", "description")
+    clues = [{name: getattr(clue, name) for name in names} for clue in rows]
+    return [{"topic": _topic(row.topic), "passage": passage, "count": len(clues), "clues": clues}]
 
 
 def _distil(row: Any, known: _Known) -> list[dict[str, Any]]:
+    passages = _passages(row, row.topics, known)
+    if not passages:
+        return []
     needed = [number for number, chunk in enumerate(row.chunks, 1) if chunk in row.needed]
-    asked = {"question": row.question, "passages": _passages(row, row.topics, known)}
-    return (
-        [{**asked, "needed": needed, "missing": row.missing or "nothing"}]
-        if asked["passages"]
-        else []
-    )
+    missing = row.missing or "nothing"
+    return [{"question": row.question, "passages": passages, "needed": needed, "missing": missing}]
 
 
 def _profiles(row: Any, known: _Known) -> list[dict[str, Any]]:
+    passages = _passages(row, row.topics, known)
+    if not passages:
+        return []
     table = ProfileTable.model_validate(row.dimensions)
-    asked = {"dimensions": table.as_text(), "form": table.form(), "count": len(row.profiles)}
-    asked |= {"question": row.question, "passages": _passages(row, row.topics, known)}
-    lines = (
+    lines = [
         " | ".join(f"{name}: {value}" for name, value in profile.items())
         for profile in row.profiles
-    )
-    return [{**asked, "profiles": "\n".join(lines)}] if asked["passages"] else []
+    ]
+    return [
+        {
+            "dimensions": table.as_text(),
+            "form": table.form(),
+            "count": len(lines),
+            "question": row.question,
+            "passages": passages,
+            "profiles": "\n".join(lines),
+        }
+    ]
 
 
 def _ask_profiled(row: Any, known: _Known) -> list[dict[str, Any]]:
-    asked = {
-        "clue": row.clue,
-        "passages": _passages(row, row.topics, known),
-        "profile": row.profile,
-    }
-    written = {"question": row.question, "options": list(row.options), "answer": row.answer}
-    return (
-        [{**asked, **written, "evidence": row.evidence.split(" | ")}] if asked["passages"] else []
-    )
+    passages = _passages(row, row.topics, known)
+    if not passages:
+        return []
+    return [
+        {
+            "clue": row.clue,
+            "passages": passages,
+            "profile": row.profile,
+            "question": row.question,
+            "options": list(row.options),
+            "answer": row.answer,
+            "evidence": row.evidence.split(" | "),
+        }
+    ]
 
 
 def _sound(row: Any, known: _Known) -> list[dict[str, Any]]:
@@ -428,9 +437,9 @@ def _sound(row: Any, known: _Known) -> list[dict[str, Any]]:
     twin = known.spoilt.get(row.id + _TWIN)
     if twin is None or row.reply:
         return []
-    pair = ((row.id, row.question), (twin.id, twin.question))
     return [
-        _decided(name == row.id, "sound", **values, question=asked, id=name) for name, asked in pair
+        _decided(asked is row, "sound", **values, question=asked.question, id=asked.id)
+        for asked in (row, twin)
     ]
 
 

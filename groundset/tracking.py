@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 FOLDER, RUNS = "mlruns", "groundset-generate"
 VARIABLE = "MLFLOW_TRACKING_URI"
 _SQLITE = "sqlite:///"
-_ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]+:", re.IGNORECASE
-)  # two letters or more: not a Windows drive
+# Two letters or more: not a Windows drive.
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 _LONGEST = 500  # characters of a parameter
 _EXPERIMENTS = "_mlflow_experiment_ids"  # the tag that shows a prompt in an experiment's list
@@ -57,14 +56,8 @@ _USAGE = (
     "call_seconds",
     "seconds",
 )
-_PRIVATE = (
-    "documents",
-    "chunks",
-    "about",
-    "like",
-    "personas",
-    "profile_file",
-)  # what a server need not know of a run
+# What a server need not know of a run.
+_PRIVATE = ("documents", "chunks", "about", "like", "personas", "profile_file")
 
 
 class Location(NamedTuple):
@@ -97,22 +90,20 @@ def location(tracking: str | None = None) -> Location:
     if given and _ADDRESS.match(given):
         return _from_uri(given)
     home = os.environ.get("GROUNDSET_HOME")
-    own = (
-        Path(home).expanduser() / FOLDER
-        if home
-        else user_data_path("groundset", appauthor=False) / FOLDER
-    )
+    data = Path(home).expanduser() if home else user_data_path("groundset", appauthor=False)
+    folder = Path(given).expanduser() if given else data / FOLDER
     try:
-        is_mine = (
-            Path(FOLDER).is_dir()
-            and Path(FOLDER).stat().st_uid == getattr(os, "getuid", lambda: 0)()
-        )
-        folder = Path(given).expanduser() if given else Path(FOLDER) if is_mine else own
+        if not given and _is_mine(Path(FOLDER)):
+            folder = Path(FOLDER)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--tracking {given or own}: {error.strerror or error}") from error
+        raise InputError(f"--tracking {given or folder}: {error.strerror or error}") from error
     folder = folder.absolute()
     return Location(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
+
+
+def _is_mine(folder: Path) -> bool:
+    return folder.is_dir() and folder.stat().st_uid == getattr(os, "getuid", lambda: 0)()
 
 
 def _from_uri(uri: str) -> Location:
@@ -123,15 +114,10 @@ def _from_uri(uri: str) -> Location:
             f"--tracking or {VARIABLE}: {without_secrets(uri)} is not an address ({error})"
         ) from error
     if parts.scheme.partition("+")[0] in ("sqlite", "file") and parts.netloc in ("", "localhost"):
+        if not uri.startswith(_SQLITE):
+            return Location(uri)
         # MLflow would put the artifacts of a local database into the working directory.
-        return Location(
-            uri,
-            (
-                Path(uri.removeprefix(_SQLITE)).parent / "artifacts"
-                if uri.startswith(_SQLITE)
-                else None
-            ),
-        )
+        return Location(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts")
     return Location(uri, None, parts.netloc or without_secrets(uri))
 
 
@@ -148,9 +134,8 @@ class Tracking:
             TrackingError: the store cannot be opened.
         """
         self.where = location(tracking)
-        self.texts = (
-            texts or self.where.host is None
-        )  # whether those of documents, labels and samples are logged
+        # Whether those of documents, labels and samples are logged.
+        self.texts = texts or self.where.host is None
         for name, value in _PATIENCE.items():
             os.environ.setdefault(name, value)
         with self._guarded():
@@ -174,9 +159,8 @@ class Tracking:
             self._guarded(),
             self._running(RUNS, run.folder.name, {"key": key}) as (run_id, is_new),
         ):
-            self._log(
-                run_id, self._run_parameters(record) if is_new else {}, _run_metrics(run), len(run)
-            )
+            parameters = self._run_parameters(record) if is_new else {}
+            self._log(run_id, parameters, _run_metrics(run), len(run))
             if self.texts and len(run):
                 self._log_samples(run_id, run)
         return self._line(run_id)
@@ -191,41 +175,43 @@ class Tracking:
             TrackingError: the store failed.
         """
         experiment, name = f"groundset-{report.step}", f"{report.model} {report.optimizer}"
-        linked: list[dict[str, str]] = []
         status = "KILLED" if report.ending == "interrupted" else "FINISHED"
         with (
             self._guarded(),
             self._running(experiment, name, {"step": report.step}, status) as (run_id, _),
         ):
-            self._log(
-                run_id, self._parameters({**parameters, "model": report.model}), report.figures
-            )
-            with TemporaryDirectory() as folder:
-                for each in report.candidates:
-                    if scores := each.scores.values():
-                        self.client.log_metric(
-                            run_id, "candidate", sum(scores) / len(scores), step=each.number
-                        )
-                    if self.texts:
-                        file = Path(folder, f"{each.number:03}.json")
-                        write_text(file, json_text(asdict(each), indent=1))
-                        self.client.log_artifact(run_id, str(file), "candidates")
-            if self.texts:
-                for file in report.files:
-                    self.client.log_artifact(run_id, str(file))
-                model = re.sub(r"[^\w.-]+", "-", report.model)
-                compiled = (
-                    report.program.named_predictors() if report.files and report.program else ()
-                )
-                linked = [
-                    self._registered(f"groundset-{each.name}-{model}", each, name, run_id)
-                    for _, each in compiled
-                ]
-                # Not by the client, which looks for the run in the store of the notebook.
-                self.client.set_tag(run_id, _LINKED, json_text(linked))
-        return ", ".join(
-            [self._line(run_id), *(f"prompts:/{each['name']}/{each['version']}" for each in linked)]
-        )
+            settings = self._parameters({**parameters, "model": report.model})
+            self._log(run_id, settings, report.figures)
+            self._log_candidates(run_id, report)
+            prompts = self._log_states(run_id, report, name) if self.texts else []
+        versions = [f"prompts:/{prompt['name']}/{prompt['version']}" for prompt in prompts]
+        return ", ".join([self._line(run_id), *versions])
+
+    def _log_candidates(self, run_id: str, report: "Report") -> None:
+        with TemporaryDirectory() as folder:
+            for candidate in report.candidates:
+                number, scores = candidate.number, candidate.scores.values()
+                if scores:
+                    mean = sum(scores) / len(scores)
+                    self.client.log_metric(run_id, "candidate", mean, step=number)
+                if self.texts:
+                    file = Path(folder, f"{number:03}.json")
+                    write_text(file, json_text(asdict(candidate), indent=1))
+                    self.client.log_artifact(run_id, str(file), "candidates")
+
+    def _log_states(self, run_id: str, report: "Report", message: str) -> list[dict[str, str]]:
+        """Log what was written, and return what links its prompts to the compile."""
+        for file in report.files:
+            self.client.log_artifact(run_id, str(file))
+        model = re.sub(r"[^\w.-]+", "-", report.model)
+        is_written = report.files and report.program
+        links = [
+            self._registered(f"groundset-{step.name}-{model}", step, message, run_id)
+            for step in (report.program.predictors() if is_written else ())
+        ]
+        # Not by the client, which looks for the run in the store of the notebook.
+        self.client.set_tag(run_id, _LINKED, json_text(links))
+        return links
 
     def _registered(self, name: str, predictor: Any, message: str, run_id: str) -> dict[str, str]:
         """Register a version of a prompt, show it in its experiment, and return what links it to
@@ -234,18 +220,18 @@ class Tracking:
         inputs = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
         template = PLAIN_TEXT.format(predictor.signature, predictor.demos, inputs)
         state = {"dspy_state": {predictor.name: predictor.dump_state()}}
-        shown = {
-            "commit_message": message,
-            "tags": {"run_id": run_id},
-            "model_config": {"extra_params": state},
-        }
-        made = self.client.register_prompt(name, template, **shown)
-        known = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
-        experiments = dict.fromkeys(
-            [*filter(None, known), self.client.get_run(run_id).info.experiment_id]
-        )
+        version = self.client.register_prompt(
+            name,
+            template,
+            commit_message=message,
+            tags={"run_id": run_id},
+            model_config={"extra_params": state},
+        ).version
+        shown_in = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
+        experiment = self.client.get_run(run_id).info.experiment_id
+        experiments = dict.fromkeys([*filter(None, shown_in), experiment])
         self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(experiments)},")
-        return {"name": name, "version": str(made.version)}
+        return {"name": name, "version": str(version)}
 
     def registered(self, prompt: str) -> dict[str, Any]:
         """Return the states that :meth:`log_compile` kept with a prompt: ``prompts:/NAME@ALIAS``,
@@ -256,17 +242,17 @@ class Tracking:
             TrackingError: the store failed.
         """
         with self._guarded():
-            found = self.client.load_prompt(prompt, allow_missing=True, cache_ttl_seconds=0)
-        if found is None:
+            version = self.client.load_prompt(prompt, allow_missing=True, cache_ttl_seconds=0)
+        if version is None:
             raise StateError(
-                f"--compiled {prompt}: there is no such prompt in {self.where}; {VARIABLE} names a"
-                " store"
+                f"--compiled {prompt}: there is no such prompt in {self.where};"
+                f" {VARIABLE} names a store"
             )
-        states = ((found.model_config or {}).get("extra_params") or {}).get("dspy_state")
+        states = ((version.model_config or {}).get("extra_params") or {}).get("dspy_state")
         if not isinstance(states, dict):
             raise StateError(
-                f"--compiled {prompt}: has no state of DSPy, which `groundset compile` keeps with a"
-                " prompt"
+                f"--compiled {prompt}: has no state of DSPy,"
+                " which `groundset compile` keeps with a prompt"
             )
         return states
 
@@ -294,13 +280,14 @@ class Tracking:
             # name of the user.
             store, experiment = self.client._tracking_client.store, self._experiment(RUNS)
             known = self.client.search_datasets(filter_string=f'name = "{name}"', max_results=1)
-            made = known[0] if known else store.create_dataset(name, experiment_ids=[experiment])
-            self.client.set_dataset_tags(made.dataset_id, dict(tags))
-            store.upsert_dataset_records(made.dataset_id, list(records))
-            dataset = self.client.get_dataset(made.dataset_id)
+            first = known[0] if known else store.create_dataset(name, experiment_ids=[experiment])
+            key = first.dataset_id
+            self.client.set_dataset_tags(key, dict(tags))
+            store.upsert_dataset_records(key, list(records))
+            dataset = self.client.get_dataset(key)
             # What MLflow would ask the store of the notebook for later.
-            dataset._records, _ = store._load_dataset_records(made.dataset_id, max_results=None)
-            dataset.experiment_ids = store.get_dataset_experiment_ids(made.dataset_id)
+            dataset._records, _ = store._load_dataset_records(key, max_results=None)
+            dataset.experiment_ids = store.get_dataset_experiment_ids(key)
             return EvaluationDataset(dataset)
 
     def log_trace(self, spans: Sequence[dict[str, Any]], tags: Mapping[str, str]) -> None:
@@ -317,22 +304,16 @@ class Tracking:
             root, trace_id = spans[0], f"tr-{uuid.uuid4().hex}"
             start, end = root["start_time_unix_nano"] // 10**6, root["end_time_unix_nano"] // 10**6
             experiment, store = self._experiment(RUNS), self.client._tracking_client.store
-            info = TraceInfo(
-                trace_id,
-                TraceLocation.from_experiment_id(experiment),
-                start,
-                TraceState(root["status"]["code"]),
-            )
-            info.execution_duration, info.tags = (
-                end - start,
-                {"mlflow.traceName": root["name"], **tags},
-            )
+            place = TraceLocation.from_experiment_id(experiment)
+            info = TraceInfo(trace_id, place, start, TraceState(root["status"]["code"]))
+            info.execution_duration = end - start
+            info.tags = {"mlflow.traceName": root["name"], **tags}
             rows = []
             for span in spans:
-                kept = {"mlflow.traceRequestId": trace_id, **span["attributes"]}
+                attributes = {"mlflow.traceRequestId": trace_id, **span["attributes"]}
                 kept = {
-                    key: json_text(each)
-                    for key, each in kept.items()
+                    key: json_text(value)
+                    for key, value in attributes.items()
                     if self.texts or key not in _TEXTS
                 }
                 rows.append(Span.from_dict({**span, "trace_id": trace_id, "attributes": kept}))
@@ -348,17 +329,9 @@ class Tracking:
         from mlflow.entities import DatasetInput, InputTag
         from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
-        columns = [
-            "id",
-            "question",
-            "answer",
-            "contexts",
-            "chunk_ids",
-            "evolution",
-            "language",
-            "probability",
-        ]
-        table = run.to_pandas()[columns].astype({"contexts": str, "chunk_ids": str})
+        facts = ["evolution", "language", "probability"]
+        table = run.to_pandas()[["id", "question", "answer", "contexts", "chunk_ids", *facts]]
+        table = table.astype({"contexts": str, "chunk_ids": str})
         source = CodeDatasetSource({"groundset": "generate", "run": run.folder.name})
         dataset = mlflow.data.from_pandas(
             table, source=source, name=run.folder.name, targets="answer"
@@ -369,34 +342,28 @@ class Tracking:
             self.client.log_artifact(run_id, str(run.folder / name))
 
     def _run_parameters(self, record: Mapping[str, Any]) -> dict[str, str]:
+        hidden = _PRIVATE if self.where.host else ()
         settings = {
             name: value
             for name, value in record["configuration"].items()
-            if value not in (None, "", [], {})
+            if value not in (None, "", [], {}) and name not in hidden
         }
-        if self.where.host:
-            settings = {name: value for name, value in settings.items() if name not in _PRIVATE}
         for role, model in record.get("models", {}).items():
             settings |= {role: model["name"], f"{role}_sha256": model.get("sha256") or ""}
-        settings |= {
-            f"version.{name}": version for name, version in record.get("versions", {}).items()
-        }
-        return self._parameters(
-            {**settings, "compiled_steps": ", ".join(record.get("compiled", {}))}
-        )
+        for name, version in record.get("versions", {}).items():
+            settings[f"version.{name}"] = version
+        settings["compiled_steps"] = ", ".join(record.get("compiled", {}))
+        return self._parameters(settings)
 
     def _parameters(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return parameters as texts; a server gets only the last part of a path."""
-        texts = {
-            re.sub(r"[^\w.\- ]", "_", name): without_secrets(str(value))
-            for name, value in values.items()
-        }
-        if self.where.host:
-            texts = {
-                key: _PATH.sub(lambda path: PureWindowsPath(path[0]).name, text)
-                for key, text in texts.items()
-            }
-        return {name: encodable(text)[:_LONGEST] for name, text in texts.items()}
+        parameters = {}
+        for name, value in values.items():
+            text = without_secrets(str(value))
+            if self.where.host:
+                text = _PATH.sub(lambda path: PureWindowsPath(path[0]).name, text)
+            parameters[re.sub(r"[^\w.\- ]", "_", name)] = encodable(text)[:_LONGEST]
+        return parameters
 
     def _log(
         self,
@@ -426,37 +393,36 @@ class Tracking:
         from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
         from mlflow.tracking.context.registry import resolve_tags
 
-        experiment = self._experiment(name)
-        with_key = f"tags.key = '{tags.get('key', '')}'"
-        before = (
-            self.client.search_runs([experiment], with_key, max_results=1) if "key" in tags else []
-        )
+        experiment, before = self._experiment(name), []
+        if "key" in tags:
+            same = f"tags.key = '{tags['key']}'"
+            before = self.client.search_runs([experiment], same, max_results=1)
         # MLflow's tags about user and program are for local stores.
         all_tags = dict(tags) if self.where.host else resolve_tags(dict(tags))
-        made = before or [
+        (entity,) = before or [
             self.client.create_run(experiment, tags=all_tags, run_name=encodable(run))
         ]
-        run_id, ended = str(made[0].info.run_id), "FAILED"
+        run_id, ended = str(entity.info.run_id), "FAILED"
         try:
-            # MLflow keeps what it returns, so that a trigger in the database cannot change it
-            # later.
-            files = (
-                self.client._tracking_client._get_artifact_repo if self.where.artifacts else None
-            )
-            if files and not isinstance(files(run_id), LocalArtifactRepository):
-                raise TrackingError(
-                    f"{self.where} would send files elsewhere; name another store with --tracking"
-                )
+            if self.where.artifacts:
+                # MLflow keeps what it returns, so that a trigger in the database cannot change it
+                # later.
+                files = self.client._tracking_client._get_artifact_repo(run_id)
+                if not isinstance(files, LocalArtifactRepository):
+                    raise TrackingError(
+                        f"{self.where} would send files elsewhere;"
+                        " name another store with --tracking"
+                    )
             yield run_id, not before
             ended = status
         finally:
             self.client.set_terminated(run_id, ended)
 
     def _line(self, run_id: str) -> str:
-        kept = (
-            "" if self.texts else f" (figures only; --track-texts sends texts to {self.where.host})"
-        )
-        return f"MLflow run {run_id} in {self.where}{kept}"
+        line = f"MLflow run {run_id} in {self.where}"
+        if self.texts:
+            return line
+        return f"{line} (figures only; --track-texts sends texts to {self.where.host})"
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -467,9 +433,8 @@ class Tracking:
         from requests.exceptions import RequestException
         from sqlalchemy.exc import SQLAlchemyError
 
-        loggers = [
-            logging.getLogger(name) for name in ("mlflow", "alembic")
-        ]  # they log the creation of tables
+        # They log the creation of tables.
+        loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
         levels = [logger.level for logger in loggers]
         for logger in loggers:
             logger.setLevel(logging.ERROR)
@@ -492,18 +457,18 @@ class Tracking:
 def _run_metrics(run: "Run") -> dict[str, float]:
     """Return some twenty figures of a run."""
     record, samples = run.record, run.samples
-    metrics = {
-        name: float(record[name]) for name in (*_COUNTS, *_USAGE) if record.get(name) is not None
-    }
+    counts = {name: record.get(name) for name in (*_COUNTS, *_USAGE)}
+    metrics = {name: float(count) for name, count in counts.items() if count is not None}
     metrics["rejects"] = float(len(run.rejects))
     if samples:
-        metrics["calls_per_sample"] = metrics.get("calls", 0.0) / len(samples)
-        metrics["prompt_tokens_per_sample"] = metrics.get("prompt_tokens", 0.0) / len(samples)
-        metrics["found_first"] = sum(sample.retrieval.rank == 1 for sample in samples) / len(
-            samples
-        )
+        for name in ("calls", "prompt_tokens"):
+            metrics[f"{name}_per_sample"] = metrics.get(name, 0.0) / len(samples)
+        first = sum(sample.retrieval.rank == 1 for sample in samples)
+        metrics["found_first"] = first / len(samples)
         known = [sample.probability for sample in samples if sample.probability is not None]
-        metrics |= {"mean_probability": sum(known) / len(known)} if known else {}
-    for step, counts in record.get("counts", {}).items():
-        metrics |= {f"refused_by_{step}": float(counts["refused"])} if counts["refused"] else {}
+        if known:
+            metrics["mean_probability"] = sum(known) / len(known)
+    for step, decisions in record.get("counts", {}).items():
+        if decisions["refused"]:
+            metrics[f"refused_by_{step}"] = float(decisions["refused"])
     return metrics

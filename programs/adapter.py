@@ -21,9 +21,8 @@ _TO_COLON = re.compile(
     r"^(?:[^\w\n]|\d){0,20}[^\n:∶：꞉ː﹕։׃܃᛬⁝︓]{1,60}[:∶：꞉ː﹕։׃܃᛬⁝︓]", re.MULTILINE
 )
 _LOOKALIKES = str.maketrans("авеһнікмопрстухѕјԁαβεηικνορτυχ", "abehhikmonpctyxsjdabehiknoptux")
-_NO_LETTER = re.compile(
-    "[\\W\\d_ː\u115f\u1160]"
-)  # the last two are letters of Hangul that cannot be seen
+# The last two are letters of Hangul that cannot be seen.
+_NO_LETTER = re.compile("[\\W\\d_ː\u115f\u1160]")
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
 _QUOTES = "\"'“”„«»‘’`*"
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-"})
@@ -32,15 +31,16 @@ _SEPARATOR = " | "
 # What chat models put around what they were asked for: a greeting before, an offer after, a fence
 # around all.
 _GREETS = (
-    "sure|certainly|of course|absolutely|ok(?:ay)?|great question|klar|gerne?|natürlich|bien"
-    " sûr|claro|por supuesto"
+    "sure|certainly|of course|absolutely|ok(?:ay)?|great question|klar|gerne?|natürlich|bien sûr|"
+    "claro|por supuesto"
 )
 _ANNOUNCES = (
     r"(?:here|below|this) (?:is|are)|here(?:'s| you)|hier (?:ist|sind)|voici|aquí (?:está|tienes?)"
 )
 _TOLD = "question|answer|version|wording|frage|antwort|fassung|réponse|pregunta|respuesta"
 _GREETING = re.compile(
-    rf"\A\W*(?:(?:{_GREETS})(?:[!.]\**\s|,[^\n:?]{{0,120}}[:\n]|[^\S\n][^\n:?]{{0,120}}:\s*\n|\**\n)\s*(?=\S)|"
+    rf"\A\W*(?:(?:{_GREETS})"
+    r"(?:[!.]\**\s|,[^\n:?]{0,120}[:\n]|[^\S\n][^\n:?]{0,120}:\s*\n|\**\n)\s*(?=\S)|"
     rf"(?:{_ANNOUNCES})\b[^\n:?]{{0,120}}?(?:(?:{_TOLD})\s*:\**\s|:\**\s*\n)\s*(?=\S))+",
     re.IGNORECASE,
 )

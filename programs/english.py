@@ -36,9 +36,9 @@ _MAX_DEFINED_WORDS = 6
 _MAX_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
 _MONTH = f"(?:{ENGLISH.months})"
 _UNIT = (
-    r"(?:%|km|cm|mm|kg|per"
-    r" cent|percent|(?:milli|kilo|centi)?(?:met(?:re|er)s?|grams?|tonnes?|lit(?:re|er)s?)|tonnes|"
-    r"tons|miles|feet|years?|months?|weeks?|days?|hours?|minutes?|seconds?|million|billion|thousand|people|members|"
+    r"(?:%|km|cm|mm|kg|per cent|percent|"
+    r"(?:milli|kilo|centi)?(?:met(?:re|er)s?|grams?|tonnes?|lit(?:re|er)s?)|tonnes|tons|miles|feet|"
+    r"years?|months?|weeks?|days?|hours?|minutes?|seconds?|million|billion|thousand|people|members|"
     r"residents|employees|euros?|dollars?|pounds|votes)"
 )
 _SPANS = tuple(
@@ -125,8 +125,8 @@ def without_answer(question: str, answer: str) -> str:
     ):
         return question
     phrase = (
-        r",?\s+(?:in the"
-        rf" year|in|on|since|by|until|from|of)\s+{re.escape(answer)}(?!\w),?(?=\s|\?|$)"
+        r",?\s+(?:in the year|in|on|since|by|until|from|of)\s+"
+        rf"{re.escape(answer)}(?!\w),?(?=\s|\?|$)"
     )
     shorter = re.sub(phrase, "", question, count=1, flags=re.IGNORECASE)
     return shorter if len(tokens(shorter)) >= _QUESTION_WORDS.start else question

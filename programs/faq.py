@@ -14,8 +14,8 @@ _UNDERLINED = re.compile(
     r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE
 )  # a heading of reStructuredText
 _LINE = re.compile(
-    r"^((?:#{1,6} +|\*\*|\d+[.)] +|(?:Q|F|P|Question|Frage|Pregunta)\d* ?[:.]"
-    r" *)*)([\w¿\"“«][^|\n]+[?？])[*_ ]*$"
+    r"^((?:#{1,6} +|\*\*|\d+[.)] +|(?:Q|F|P|Question|Frage|Pregunta)\d* ?[:.] *)*)"
+    r"([\w¿\"“«][^|\n]+[?？])[*_ ]*$"
 )
 _HOW = re.compile(
     r"^(#{1,6} +)((?:How to|Wie man|Comment|Cómo) [^|\n?]+)$", re.IGNORECASE

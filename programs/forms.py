@@ -12,12 +12,12 @@ from groundset.programs.words import Language
 _CODE = re.compile(r"^(?:```|~~~)|(?:^ {4}\S.*\n){2}", re.MULTILINE)
 _ROW = re.compile(r"^\s*\|.+\|\s*$", re.MULTILINE)
 _FORMULA = re.compile(
-    r"\$[^$\n]{3,}\$|\\[(\[]|\\(?:frac|sum|int|sqrt|cdot|times)\b|\b\w+ ?="
-    r" ?[\w(][^=\n]{0,60}[+*/^×·−]"
+    r"\$[^$\n]{3,}\$|\\[(\[]|\\(?:frac|sum|int|sqrt|cdot|times)\b|"
+    r"\b\w+ ?= ?[\w(][^=\n]{0,60}[+*/^×·−]"
 )
 _CONDITION = re.compile(
-    r"\b(?:if|unless|when|where|until|while|after|before|provided|except|only|within|must|may|wenn|falls|sofern|außer|"
-    r"nur|bevor|si|sauf|lorsque|quand|avant|cuando|salvo|antes)\b",
+    r"\b(?:if|unless|when|where|until|while|after|before|provided|except|only|within|must|may|"
+    r"wenn|falls|sofern|außer|nur|bevor|si|sauf|lorsque|quand|avant|cuando|salvo|antes)\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[.!?](?:\s|$)|^\s*(?:[-*]|\d+[.)])\s", re.MULTILINE)

@@ -27,15 +27,13 @@ _AUXILIARY = (
     r"might)\b"
 )
 _WITHOUT_AUXILIARY = (
-    r"^(?:(?:on|in|at|by|since|until) (?:what|which) (?:\w+"
-    r" )?(?:date|year|day|month|night|time)|when|where|why) "
-    rf"(?!{_AUXILIARY})"
+    r"^(?:(?:on|in|at|by|since|until) (?:what|which) (?:\w+ )?"
+    rf"(?:date|year|day|month|night|time)|when|where|why) (?!{_AUXILIARY})"
 )
 _BROKEN_VERB = (
-    r"\b(?:did|does|do)\b[^,?]*\b(?:was|were|been|is|are|be"
-    r" \w+ed)\b|\bdid\b[^,?]{1,60}\b(?:\w+ed|began|took|went|"
-    r"made|won|wrote|led|left|became)\?$|\bdid\b[^,?]{1,80}\b(?:\w+ed|made|won|written|led|built|sold)"
-    r" by\b|"
+    r"\b(?:did|does|do)\b[^,?]*\b(?:was|were|been|is|are|be \w+ed)\b|"
+    r"\bdid\b[^,?]{1,60}\b(?:\w+ed|began|took|went|made|won|wrote|led|left|became)\?$|"
+    r"\bdid\b[^,?]{1,80}\b(?:\w+ed|made|won|written|led|built|sold) by\b|"
     r"^what (?:is|was|are|were) (?:the |an? )?[^?]*\b\w+ed (?:in|on|at|to|and)\b"
 )
 
@@ -52,39 +50,34 @@ ENGLISH = Language(
         " should may might must also only such other name called according used many much"
     ),
     dependent_start=at_start(
-        r"(?:it|its|he|his|she|her|they|their|them|this|these|those|that|such|there|here|both|another|"
-        r"the (?:former|latter|same|following|above)|however|moreover|furthermore|therefore|thus|"
-        r"also|but|and|or|so|"
-        r"then|instead|meanwhile|in addition|for example|as a result|at (?:that|this)"
-        r" time|afterwards?|later|"
-        r"similarly|likewise|consequently|nevertheless|otherwise|because of this|since"
-        r" then|we|i|you|our|my)\b"
+        r"(?:it|its|he|his|she|her|they|their|them|this|these|those|that|such|there|here|both|"
+        r"another|the (?:former|latter|same|following|above)|however|moreover|furthermore|"
+        r"therefore|thus|also|but|and|or|so|then|instead|meanwhile|in addition|for example|"
+        r"as a result|at (?:that|this) time|afterwards?|later|similarly|likewise|consequently|"
+        r"nevertheless|otherwise|because of this|since then|we|i|you|our|my)\b"
     ),
     loose_pronoun=whole_words(
         "he|she|they|it|his|her|hers|their|them|him|this|these|those|we|our|us|i|my|you|your"
     ),
     context_reference=whole_words(
-        r"(?:the|this|that|given|above|following|provided|first|second|last) (?:given |provided"
-        r" |above |following "
-        r"|same"
-        r" )?(?:passage|text|paragraph|article|excerpt|document|section|context|sentence|statement|"
-        r"fact|facts|"
-        r"author|writer|chapter|snippet|table|figure|list|question|extract|information|example|code)",
+        r"(?:the|this|that|given|above|following|provided|first|second|last) "
+        r"(?:given |provided |above |following |same )?"
+        r"(?:passage|text|paragraph|article|excerpt|document|section|context|sentence|statement|"
+        r"fact|facts|author|writer|chapter|snippet|table|figure|list|question|extract|information|"
+        r"example|code)",
         r"according to (?:the|this|it)\b(?! (?:law|rules?|constitution))",
         r"mentioned (?:above|below|here|in)",
-        r"(?:is|are|was|were|been|being|be) (?:mentioned|described|discussed|referred"
-        r" to|stated|listed|given|"
-        r"provided)",
+        r"(?:is|are|was|were|been|being|be) "
+        r"(?:mentioned|described|discussed|referred to|stated|listed|given|provided)",
         r"as (?:described|mentioned|stated|discussed|noted|shown|outlined|explained)",
         r"this (?:\w+ )?report",
         r"this (?:form|kind|type|sort|case|way)",
     ),
     broad_question=re.compile(
-        r"^(?:what|who|which) (?:is|are|was|were) (?:the )?(?:main |primary |overall"
-        r" )?(?:name|topic|subject|purpose|"
-        r"significance|importance|meaning|answer|question|fact|role|title|focus|theme|idea|point|difference)\b"
-        r"(?!.*\b(?:of|in|for|between)\b.*[A-Z0-9])|\bcorrect\b|\bwhat (?:happened|is"
-        r" (?:it|this|that))\b|"
+        r"^(?:what|who|which) (?:is|are|was|were) (?:the )?(?:main |primary |overall )?"
+        r"(?:name|topic|subject|purpose|significance|importance|meaning|answer|question|fact|role|"
+        r"title|focus|theme|idea|point|difference)\b(?!.*\b(?:of|in|for|between)\b.*[A-Z0-9])|"
+        r"\bcorrect\b|\bwhat (?:happened|is (?:it|this|that))\b|"
         r"^(?:what|who) (?:is|was|are|were) [\w’' -]{1,40}\?$",
         re.IGNORECASE,
     ),
@@ -92,16 +85,16 @@ ENGLISH = Language(
     second_question=re.compile(r"\band (?:what|who|when|where|why|how)\b"),
     alternative=whole_words("or"),
     boilerplate=page_furniture(
-        "privacy policy|terms of (?:use|service)|all rights reserved|subscribe|click here|sign"
-        " (?:in|up)|edit this page|skip to|table of contents|contents|see also|external"
-        " links|further reading|references|bibliography|notes"
+        "privacy policy|terms of (?:use|service)|all rights reserved|subscribe|click here|"
+        "sign (?:in|up)|edit this page|skip to|table of contents|contents|see also|external links|"
+        "further reading|references|bibliography|notes"
     ),
     citation=references("retrieved", "archived from", "accessed"),
     listings=word_list(
-        "references|reference|reference list|bibliography|works cited|literature"
-        " cited|citations|sources|notes|footnotes|endnotes|notes and references|references and"
-        " notes|further reading|external links|see also|contents|table of"
-        " contents|navigation|navigation menu",
+        "references|reference|reference list|bibliography|works cited|literature cited|citations|"
+        "sources|notes|footnotes|endnotes|notes and references|references and notes|"
+        "further reading|external links|see also|contents|table of contents|navigation|"
+        "navigation menu",
         "|",
     ),
     table_label=r"table|tab\.",
@@ -120,20 +113,21 @@ ENGLISH = Language(
         ),
         # Not "When the mill burned, who owned it?"
         "time": (
-            rf"\bwhen (?={_AUXILIARY})|\b(?:what|which)"
-            r" (?:year|date|day|month|decade|century|time)\b"
+            rf"\bwhen (?={_AUXILIARY})|"
+            r"\b(?:what|which) (?:year|date|day|month|decade|century|time)\b"
         ),
         "person": r"\b(?:who|whom|whose)\b",
         "place": r"\bwhere\b",
         "reason": r"\bwhy\b",
     },
     time_words=(
-        r"\d{1,2}(?:st|nd|rd|th)|century|spring|summer|autumn|winter|monday|tuesday|wednesday|thursday|friday|"
-        "saturday|sunday|day|days|night|morning|evening|week|weekly|annually|year|years|month|months"
+        r"\d{1,2}(?:st|nd|rd|th)|century|spring|summer|autumn|winter|monday|tuesday|wednesday|"
+        r"thursday|friday|saturday|sunday|day|days|night|morning|evening|week|weekly|annually|year|"
+        r"years|month|months"
     ),
     amount_words=(
-        "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half|"
-        "third|quarter|twice|once|every|daily|weekly|several"
+        "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|"
+        "million|billion|half|third|quarter|twice|once|every|daily|weekly|several"
     ),
 )
 
@@ -156,14 +150,13 @@ _GERMAN = Language(
         " dass dieser diese dieses viele viel"
     ),
     dependent_start=at_start(
-        r"(?:er|sie|es|dies\w*|jene\w*|sein\w*|ihr\w*|dort|damals|danach|daher|deshalb|dadurch|dabei|damit|"
-        r"jedoch|außerdem|auch|und|aber|oder|so|dann|beide|wir|ich|zudem|ferner)\b"
+        r"(?:er|sie|es|dies\w*|jene\w*|sein\w*|ihr\w*|dort|damals|danach|daher|deshalb|dadurch|"
+        r"dabei|damit|jedoch|außerdem|auch|und|aber|oder|so|dann|beide|wir|ich|zudem|ferner)\b"
     ),
     loose_pronoun=whole_words(r"er|sie|es|ihm|ihn|ihnen|dies\w*|jene\w*|wir|uns|ich"),
     context_reference=whole_words(
-        r"(?:dem|im|der|den|diesem|diese[rsn]?|laut)"
-        r" (?:text|abschnitt|artikel|textabschnitt|absatz|passage|dokument|"
-        r"aussage|satz)",
+        r"(?:dem|im|der|den|diesem|diese[rsn]?|laut) "
+        r"(?:text|abschnitt|artikel|textabschnitt|absatz|passage|dokument|aussage|satz)",
         r"genannt(?:e[nrs]?)? (?:wird|werden)",
     ),
     refusal=refusals("nicht (?:angegeben|genannt|erwähnt)"),
@@ -172,8 +165,9 @@ _GERMAN = Language(
     boilerplate=page_furniture("inhalt", "siehe auch", "einzelnachweise", "weblinks", "literatur"),
     citation=references("abgerufen am"),
     listings=word_list(
-        "literatur|literaturverzeichnis|quellen|quellenverzeichnis|einzelnachweise|fußnoten|anmerkungen|belege|weblinks|siehe"
-        " auch|weiterführende literatur|inhalt|inhaltsverzeichnis|navigationsmenü",
+        "literatur|literaturverzeichnis|quellen|quellenverzeichnis|einzelnachweise|fußnoten|"
+        "anmerkungen|belege|weblinks|siehe auch|weiterführende literatur|inhalt|"
+        "inhaltsverzeichnis|navigationsmenü",
         "|",
     ),
     table_label=r"tabelle|tab\.",
@@ -217,16 +211,16 @@ _FRENCH = Language(
         " pourquoi combien ce cette ces il elle ils elles son sa ses leur se s plus"
     ),
     dependent_start=at_start(
-        r"(?:il|elle|ils|elles|ce|cet|cette|ces|cela|son|sa|ses|leur|leurs|on|mais|et|donc|ainsi|cependant|"
-        r"toutefois|alors|puis|là)\b|c['’]"
+        r"(?:il|elle|ils|elles|ce|cet|cette|ces|cela|son|sa|ses|leur|leurs|on|mais|et|donc|ainsi|"
+        r"cependant|toutefois|alors|puis|là)\b|c['’]"
     ),
     loose_pronoun=whole_words("il|elle|ils|elles|ceci|cela|cette|ce|ces|nous|je"),
     context_reference=whole_words("(?:le|ce|du|au) (?:texte|passage|paragraphe|document)"),
     unanswered="Les documents ne le disent pas.",
     boilerplate=page_furniture("notes"),
     listings=word_list(
-        "références|notes et références|notes|bibliographie|sources|voir aussi|liens externes|pour"
-        " aller plus loin|articles connexes|sommaire|table des matières",
+        "références|notes et références|notes|bibliographie|sources|voir aussi|liens externes|"
+        "pour aller plus loin|articles connexes|sommaire|table des matières",
         "|",
     ),
     table_label=r"tableau",
@@ -269,8 +263,8 @@ _SPANISH = Language(
     context_reference=whole_words("(?:el|este|del|al) (?:texto|pasaje|párrafo|documento)"),
     unanswered="Los documentos no lo dicen.",
     listings=word_list(
-        "referencias|notas|notas y referencias|bibliografía|fuentes|véase también|enlaces externos|"
-        "lecturas recomendadas|índice|contenido",
+        "referencias|notas|notas y referencias|bibliografía|fuentes|véase también|"
+        "enlaces externos|lecturas recomendadas|índice|contenido",
         "|",
     ),
     table_label=r"tabla|cuadro",
@@ -306,22 +300,23 @@ _NORWEGIAN = ("nb", "nn", "no")
 _NAMES: dict[str, str] = dict(
     re.findall(
         r"(\w\w) ([^,]+)",
-        "af Afrikaans, am Amharic, an Aragonese, ar Arabic, as Assamese, az Azerbaijani, ba"
-        " Bashkir, be Belarusian, bg Bulgarian, bn Bengali, br Breton, bs Bosnian, ca Catalan, cs"
-        " Czech, cy Welsh, da Danish, de German, dz Dzongkha, el Greek, en English, eo Esperanto,"
-        " es Spanish, et Estonian, eu Basque, fa Persian, fi Finnish, fo Faroese, fr French, fy"
-        " Frisian, ga Irish, gd Scottish Gaelic, gl Galician, gu Gujarati, ha Hausa, he Hebrew, hi"
-        " Hindi, hr Croatian, ht Haitian Creole, hu Hungarian, hy Armenian, id Indonesian, ig Igbo,"
-        " is Icelandic, it Italian, ja Japanese, jv Javanese, ka Georgian, kk Kazakh, km Khmer, kn"
-        " Kannada, ko Korean, ku Kurdish, ky Kyrgyz, la Latin, lb Luxembourgish, lg Ganda, ln"
-        " Lingala, lo Lao, lt Lithuanian, lv Latvian, mg Malagasy, mk Macedonian, ml Malayalam, mn"
-        " Mongolian, mr Marathi, ms Malay, mt Maltese, my Burmese, ne Nepali, nl Dutch, nn Nynorsk,"
-        " no Norwegian, oc Occitan, om Oromo, or Odia, pa Punjabi, pl Polish, ps Pashto, pt"
-        " Portuguese, qu Quechua, ro Romanian, ru Russian, rw Kinyarwanda, sa Sanskrit, se Northern"
-        " Sami, si Sinhala, sk Slovak, sl Slovenian, sn Shona, so Somali, sq Albanian, sr Serbian,"
-        " st Sotho, sv Swedish, sw Swahili, ta Tamil, te Telugu, tg Tajik, th Thai, tk Turkmen, tl"
-        " Tagalog, tr Turkish, tt Tatar, ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese,"
-        " vo Volapük, wa Walloon, xh Xhosa, yo Yoruba, zh Chinese, zu Zulu",
+        "af Afrikaans, am Amharic, an Aragonese, ar Arabic, as Assamese, az Azerbaijani, "
+        "ba Bashkir, be Belarusian, bg Bulgarian, bn Bengali, br Breton, bs Bosnian, ca Catalan, "
+        "cs Czech, cy Welsh, da Danish, de German, dz Dzongkha, el Greek, en English, "
+        "eo Esperanto, es Spanish, et Estonian, eu Basque, fa Persian, fi Finnish, fo Faroese, "
+        "fr French, fy Frisian, ga Irish, gd Scottish Gaelic, gl Galician, gu Gujarati, ha Hausa, "
+        "he Hebrew, hi Hindi, hr Croatian, ht Haitian Creole, hu Hungarian, hy Armenian, "
+        "id Indonesian, ig Igbo, is Icelandic, it Italian, ja Japanese, jv Javanese, ka Georgian, "
+        "kk Kazakh, km Khmer, kn Kannada, ko Korean, ku Kurdish, ky Kyrgyz, la Latin, "
+        "lb Luxembourgish, lg Ganda, ln Lingala, lo Lao, lt Lithuanian, lv Latvian, mg Malagasy, "
+        "mk Macedonian, ml Malayalam, mn Mongolian, mr Marathi, ms Malay, mt Maltese, my Burmese, "
+        "ne Nepali, nl Dutch, nn Nynorsk, no Norwegian, oc Occitan, om Oromo, or Odia, "
+        "pa Punjabi, pl Polish, ps Pashto, pt Portuguese, qu Quechua, ro Romanian, ru Russian, "
+        "rw Kinyarwanda, sa Sanskrit, se Northern Sami, si Sinhala, sk Slovak, sl Slovenian, "
+        "sn Shona, so Somali, sq Albanian, sr Serbian, st Sotho, sv Swedish, sw Swahili, "
+        "ta Tamil, te Telugu, tg Tajik, th Thai, tk Turkmen, tl Tagalog, tr Turkish, tt Tatar, "
+        "ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, vo Volapük, wa Walloon, "
+        "xh Xhosa, yo Yoruba, zh Chinese, zu Zulu",
     )
 )
 

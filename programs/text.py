@@ -26,8 +26,8 @@ _LINK = (
     r"|(?<![\w\])])\[(?!\d+\])([^\[\]\n]{1,200})\]\[[^\[\]\n]{0,200}\]"
 )
 _TAGS = (  # of HTML; <name> and the like stand for what a reader has to fill in
-    "a|abbr|b|big|br|center|code|del|details|div|em|font|i|img|ins|kbd|li|mark|ol|p|pre|q|s|small|span|strong|sub|"
-    "summary|sup|table|tbody|td|th|thead|tr|tt|u|ul"
+    "a|abbr|b|big|br|center|code|del|details|div|em|font|i|img|ins|kbd|li|mark|ol|p|pre|q|s|small|"
+    "span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul"
 )
 _INLINE = r"((?:[^\n]|\n(?!\s*\n)){1,300}?)"  # text within a paragraph
 

@@ -28,16 +28,14 @@ ASKED = (
 # Words of web pages and bibliographies in any language.
 _ANY_BOILERPLATE = r"cookies?|copyright|©|newsletter|log ?in|disclaimer"
 _ANY_CITATION = (
-    r"doi|isbn|issn|pmid|pmc|arxiv|bibcode|s2cid|et al|vol\.|pp?\. ?\d|ed\.\)|eds\.|university"
-    r" press|journal of|"
-    r"proceedings|ibid|op\. cit"
+    r"doi|isbn|issn|pmid|pmc|arxiv|bibcode|s2cid|et al|vol\.|pp?\. ?\d|ed\.\)|eds\.|"
+    r"university press|journal of|proceedings|ibid|op\. cit"
 )
 # Phrases of models that find no answer; in English for any passage, because the instructions are
 # English.
 _ANY_REFUSAL = (
-    r"not (?:stated|mentioned|given|specified|provided|known|said|available)|unknown|no"
-    r" answer|n/?a|none|"
-    r"nothing (?:is|was) (?:said|stated)|the (?:passage|text|documents?) do(?:es)? not"
+    r"not (?:stated|mentioned|given|specified|provided|known|said|available)|unknown|no answer|"
+    r"n/?a|none|nothing (?:is|was) (?:said|stated)|the (?:passage|text|documents?) do(?:es)? not"
 )
 _ANY_TIME = r"\d{3,4}s?|\d{1,2}:\d\d|\d{1,2}"
 _SHORT_LINE = 0.6  # of the longest line

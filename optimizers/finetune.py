@@ -52,9 +52,8 @@ class Training:
 
     rank: int = 12  # of the factors; their product is scaled by ``alpha / rank``
     alpha: int = 24
-    layers: float = (
-        2 / 3
-    )  # of all that are trained, from the top: this share saves a third of the backward pass
+    # Of all that are trained, from the top: this share saves a third of the backward pass.
+    layers: float = 2 / 3
     rate: float = 3e-4  # the highest, after a linear warm-up and before a cosine decay
     epochs: int = 1
     batch: int = 16  # rows of a step
@@ -98,14 +97,12 @@ def turns_of(
 def finetune(
     weights: Path,  # a GGUF file
     train: Sequence[Turn],
-    measured: Sequence[
-        tuple[Turn, Turn]
-    ],  # held-out rows, each as it is served now and as the trained model sees it
+    # Held-out rows, each as it is served now and as the trained model sees it.
+    measured: Sequence[tuple[Turn, Turn]],
     folder: Path,  # for the checkpoint and ``adapter.gguf``
     options: Training,
-    progress: Callable[[int, int, float], object] = lambda *_: (
-        None
-    ),  # gets step, steps and loss in nats per token
+    # Gets step, steps and loss in nats per token.
+    progress: Callable[[int, int, float], object] = lambda *_: None,
 ) -> Trained:
     """Train an adapter for a base model, and measure it by the geometric mean of the completions'
     token probabilities.

@@ -30,10 +30,8 @@ FEWEST_ROWS = 10  # good and bad each
 _FEWEST_ACCEPTED = 10
 _FEWEST_GENERATED = 60
 _FOLDS = 5
-_STRENGTH, _VECTOR_STRENGTH = (
-    0.03,
-    1.0,
-)  # inverse strengths of the L2 penalties; vectors have length one
+# Inverse strengths of the L2 penalties; vectors have length one.
+_STRENGTH, _VECTOR_STRENGTH = 0.03, 1.0
 _FEWEST = 5  # documents that a word, and rows that an n-gram of shapes must occur in
 _SMALLEST_WEIGHT = 0.005
 _DRAWS = 1000

@@ -58,12 +58,8 @@ _STATED = {  # what must stand word for word where
     "question": ("answer", "fact"),
     "rewrite": ("answer", "fact"),
 }
-_HIDING = (
-    "ask",
-    "ask_profiled",
-    "question",
-    "reword",
-)  # steps whose questions must not contain their answer
+# Steps whose questions must not contain their answer.
+_HIDING = ("ask", "ask_profiled", "question", "reword")
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = tuple[Text, ...]
@@ -302,8 +298,8 @@ def _problems(row: Any) -> Iterator[str]:
     for name in _DECISIONS & fields.keys():
         if "kind" in fields and fields[name] != (not kind):
             yield (
-                f"kind says what is wrong: it must be empty if {name} is true and set if it is"
-                " false"
+                "kind says what is wrong:"
+                f" it must be empty if {name} is true and set if it is false"
             )
     pairs = [
         ("question", name) for name in fields if name.endswith("_question") or name == "wording"

@@ -67,9 +67,8 @@ def _mipro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
 
 
 def _gepa(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    proposer = InstructionProposer(
-        adapter=PLAIN_TEXT
-    )  # by default in JSON, which small models break
+    # By default in JSON, which small models break.
+    proposer = InstructionProposer(adapter=PLAIN_TEXT)
     proposer.propose.update_config(max_tokens=_INSTRUCTION)
     models = {
         "reflection_lm": given.prompt_lm,
@@ -87,9 +86,8 @@ def _gepa(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
 
 def _simba(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
     batch = min(_BATCH, len(given.task.trainset))
-    of_steps = given.calls - (DEMOS + 1) * len(
-        given.task.trainset
-    )  # at the end, the winners run on all train rows
+    # At the end, the winners run on all train rows.
+    of_steps = given.calls - (DEMOS + 1) * len(given.task.trainset)
     steps = max(1, of_steps // ((2 * DEMOS + 1) * batch))
     search = {"bsize": batch, "num_candidates": DEMOS, "max_steps": steps}
     models = {"prompt_model": given.prompt_lm, "num_threads": given.threads}
@@ -141,9 +139,8 @@ class Compiled(NamedTuple):
 
     program: dspy.Module  # the original one if the optimizer was ended before it compared any
     chosen: Candidate
-    candidates: list[
-        Candidate
-    ]  # all variants that were scored, the original first, and the chosen one
+    # All variants that were scored, the original first, and the chosen one.
+    candidates: list[Candidate]
     calls: int  # of the optimizer, those of the proposer and repeated ones included
     ending: Ending
 
@@ -221,9 +218,8 @@ def compile_program(
     else:
         state = state_of(compiled)
         for name, before in state_of(program).items() if steps > 1 else ():
-            state[name]["demos"] = (
-                state[name]["demos"] or before["demos"]
-            )  # of a step that no trace reached
+            # Of a step that no trace reached.
+            state[name]["demos"] = state[name]["demos"] or before["demos"]
         chosen = record.candidate(state)
     return Compiled(
         with_state(program, chosen.state), chosen, list(record.known.values()), record.calls, ending
@@ -311,9 +307,8 @@ class _Record(BaseCallback):
 
     def on_module_end(self, call_id: str, outputs: Any, **_: Any) -> None:
         state = self._running.pop(call_id, None)
-        prediction = (
-            outputs[0] if isinstance(outputs, tuple) else outputs
-        )  # GEPA returns a trace, too
+        # GEPA returns a trace, too.
+        prediction = outputs[0] if isinstance(outputs, tuple) else outputs
         if state is not None and isinstance(prediction, dspy.Prediction):
             prediction._state = state
 

@@ -21,13 +21,8 @@ PROGRAMS: dict[str, tuple[Callable[[], dspy.Module], bool]] = {
     "single": (OneChunk, False),
     "multi": (SeveralChunks, True),
 }
-_WRITE = (
-    "ask",
-    "combine",
-    "ask_profiled",
-    "fact",
-    "revise",
-)  # steps whose questions a judge decides about
+# Steps whose questions a judge decides about.
+_WRITE = ("ask", "combine", "ask_profiled", "fact", "revise")
 _FEWEST = 8  # complete examples; with fewer, examples without all outputs are trained on, too
 
 
@@ -39,9 +34,8 @@ class Task:
 
     name: str
     program: dspy.Module
-    trainset: list[
-        dspy.Example
-    ]  # what demos come from; as far as possible with all outputs of the step
+    # What demos come from; as far as possible with all outputs of the step.
+    trainset: list[dspy.Example]
     devset: list[dspy.Example]  # decides between candidates
     testset: list[dspy.Example]  # is reported, and never decides
     metric: Callable[..., Any]

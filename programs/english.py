@@ -426,9 +426,8 @@ def _question_words(span: Any, answer: str) -> str:
         return "How much"
     counted = re.fullmatch(r"(?:about |up to )?\d+(?:[.,]\d+)* ([^\W\d_]{3,})", answer)
     if counted and counted[1].casefold() not in _MULTIPLES:
-        return (
-            "" if span[-1].tag_ == "NN" and answer[0].isdigit() else f"How many {counted[1]}"
-        )  # "1947 cookbook"
+        # Not of a "1947 cookbook".
+        return "" if span[-1].tag_ == "NN" and answer[0].isdigit() else f"How many {counted[1]}"
     if not counted and re.match(r"(?:because|since)\b", answer):
         return "Why"
     counts = (

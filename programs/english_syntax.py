@@ -13,9 +13,8 @@ from groundset.programs.text import has_words, without_brackets
 from groundset.programs.text import tokens as split_words
 
 TIMES, PLACES = frozenset({"DATE", "TIME"}), frozenset({"GPE", "LOC", "FAC"})
-_NAMING = frozenset(
-    {"compound", "poss", "nmod", "appos", "amod", "nummod", "prep"}
-)  # modifiers that identify a noun
+# Modifiers that identify a noun.
+_NAMING = frozenset({"compound", "poss", "nmod", "appos", "amod", "nummod", "prep"})
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _ASIDES = frozenset({"relcl", "appos", "acl", "advcl", "prep"})
 _LEFT_OUT = frozenset(
@@ -78,9 +77,8 @@ def clauses(sentence: Any) -> Iterator[Clause]:
             return
         subject = subjects[0] if subjects else first
         first = first or subject
-        if (
-            subjects or verb.tag_ in _DO
-        ):  # "was sold and moved": verbs that share an auxiliary are skipped
+        # "was sold and moved": verbs that share an auxiliary are skipped.
+        if subjects or verb.tag_ in _DO:
             yield Clause(verb, subject)
         todo += [child for child in verb.children if child.dep_ == "conj"]
 
@@ -251,9 +249,8 @@ def text_of(tokens: Iterable[Any]) -> str:
     """Return tokens as text, without surrounding punctuation."""
     joined = " ".join("".join(token.text_with_ws for token in tokens).split())
     text = re.sub(r"\s+([,.;)]|[’'](?!\w)|[’']s\b)", r"\1", joined).strip(" ,;:.–—")
-    unclosed = text.count('"') % 2 and re.search(
-        r'(?:^|\s)"[^"]*$', text
-    )  # the closing quote is on another token
+    # The closing quote is on another token.
+    unclosed = text.count('"') % 2 and re.search(r'(?:^|\s)"[^"]*$', text)
     return f'{text}"' if unclosed else text
 
 

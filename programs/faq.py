@@ -10,16 +10,14 @@ from groundset.programs.languages import LANGUAGES, language_of
 STATED = "stated"  # the kind of such a question, which nobody chose
 _LENGTHS = range(4, 26)  # words of a question
 _ANSWER_WORDS = range(1, 121)  # longer texts answer more than was asked
-_UNDERLINED = re.compile(
-    r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE
-)  # a heading of reStructuredText
+# A heading of reStructuredText.
+_UNDERLINED = re.compile(r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE)
 _LINE = re.compile(
     r"^((?:#{1,6} +|\*\*|\d+[.)] +|(?:Q|F|P|Question|Frage|Pregunta)\d* ?[:.] *)*)"
     r"([\w¿\"“«][^|\n]+[?？])[*_ ]*$"
 )
-_HOW = re.compile(
-    r"^(#{1,6} +)((?:How to|Wie man|Comment|Cómo) [^|\n?]+)$", re.IGNORECASE
-)  # a heading that asks
+# A heading that asks.
+_HOW = re.compile(r"^(#{1,6} +)((?:How to|Wie man|Comment|Cómo) [^|\n?]+)$", re.IGNORECASE)
 _ANSWER = re.compile(r"^\W*(?:[AR]\d* ?:|(?:Answer|Antwort|Réponse|Respuesta) ?[:.])\W*")
 _LAST_SENTENCE = re.compile(r"[^.!?？]+[?？]$")
 _ASKS_TWO = re.compile(r"[?？].*[?？]$")

@@ -70,9 +70,8 @@ class HeadStep(NamedTuple):
     """What the heads of a step decide, and by which features of each row of inputs."""
 
     subject: str  # the judged input; its embedding and its shape are features, too
-    outputs: tuple[
-        str, ...
-    ]  # the first one is the verdict, the others, which may be missing, say why
+    # The first one is the verdict, the others, which may be missing, say why.
+    outputs: tuple[str, ...]
     refusal: str  # the reason where the verdict is no; by default, the output that is least likely
     features: Callable[[Sequence[Inputs], Encoder], list[Features]]
 
@@ -148,9 +147,8 @@ class LinearHead(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    weights: dict[
-        str, tuple[Weight, Mean, Deviation]
-    ]  # of each feature, with its mean and standard deviation
+    # Of each feature, with its mean and standard deviation.
+    weights: dict[str, tuple[Weight, Mean, Deviation]]
     bias: Weight  # the log-odds if all features have their mean
     embedding: tuple[
         Weight, ...
@@ -193,9 +191,8 @@ class StepHeads(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     step: str
-    embedder: Annotated[
-        str, Field(pattern="^[0-9a-f]{64}$")
-    ]  # SHA-256 of the weights that they were fitted with
+    # SHA-256 of the weights that they were fitted with.
+    embedder: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     threshold: Share  # rows with at least this probability are accepted
     heads: dict[str, LinearHead]
     record: dict[

@@ -19,8 +19,8 @@ AGREE = (
     " differs and neither lacks what the question asks for"
 )
 SAME_QUESTION = (
-    "both questions ask for exactly the same thing, under the same conditions; only the wording"
-    " differs"
+    "both questions ask for exactly the same thing, under the same conditions;"
+    " only the wording differs"
 )
 RESOLVES = (
     "the first text is a conversation, and whoever reads it takes its last message to ask exactly"
@@ -31,13 +31,13 @@ PREMISE = (
     " text, takes for granted; whether it answers the question is of no account"
 )
 STATES = (
-    "the second text, an answer to the question, states or plainly implies the first text, in"
-    " whatever words"
+    "the second text, an answer to the question,"
+    " states or plainly implies the first text, in whatever words"
 )
 # Criteria of the step `review`.
 RELEVANT = (
-    "the passage states something that belongs in an answer to the question, be it only a part"
-    " of it"
+    "the passage states something that belongs in an answer to the question,"
+    " be it only a part of it"
 )
 FITS = "question and answer are as every line of this profile says: "
 VIEWPOINTS = {
@@ -51,8 +51,8 @@ VIEWPOINTS = {
         " asks for one thing without giving the answer away, and the answer is worth knowing"
     ),
     "use": (
-        "practical use: somebody who works with such documents would ask this question, and the"
-        " answer helps them"
+        "practical use: somebody who works with such documents would ask this question,"
+        " and the answer helps them"
     ),
 }
 _LIKELY = 0.5

@@ -43,8 +43,8 @@ PROFILED = "profiled"
 def _check_name(name: str) -> str:
     if not name or name != name.strip() or _RESERVED & set(name):
         raise ValueError(
-            "a name must not be empty, begin or end with a space, nor contain a line break or one"
-            " of : | = ;"
+            "a name must not be empty, begin or end with a space,"
+            " nor contain a line break or one of : | = ;"
         )
     return name
 

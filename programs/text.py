@@ -15,9 +15,8 @@ MAX_READ = 50_000
 MAX_QUESTION = 5_000  # of a question; some patterns take quadratic time
 _CACHED_TEXTS = 1_024
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_BRACKETS = re.compile(
-    r"(?<!\s)\s*\([^()]*\)"
-)  # from the first of several spaces, or it takes quadratic time
+# From the first of several spaces, or it takes quadratic time.
+_BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")
 # The text of a link is limited, and its target ends where another one begins, or many brackets take
 # quadratic time.
 _TARGET = r"[^)\s\]]*(?:\](?!\()[^)\s\]]*)*"
@@ -49,9 +48,8 @@ _MARKED = (
     re.compile(rf"{_LINK}|\[\^?\d+\]|</?(?:{_TAGS})(?:\s[^<>\n]{{0,500}})?/?>"),
     *(_emphasis(char, times) for char in "*_" for times in (3, 2, 1)),
 )
-_KEPT_IN_CODE = {
-    ord(mark): 0xE000 + place for place, mark in enumerate("*_[]()<>")
-}  # as private characters
+# As private characters.
+_KEPT_IN_CODE = {ord(mark): 0xE000 + place for place, mark in enumerate("*_[]()<>")}
 _CODE_BLOCK = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _POSSESSIVE = re.compile(r"['’]s(?= )")
 

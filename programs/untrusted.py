@@ -23,11 +23,8 @@ MAX_NAME = 10_000  # characters of an id, a path or a title; the longest paths h
 # times as much memory.
 MAX_ROW = 8 << 20
 _BOM = b"\xef\xbb\xbf"
-_PIPES = (
-    "/dev/stdin",
-    "/dev/fd/",
-    "/proc/self/fd/",
-)  # pipes that the shell opened for this process
+# Pipes that the shell opened for this process.
+_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 # The messages of pydantic that are not plain.

@@ -17,13 +17,8 @@ from groundset.programs.text import tokens
 Pattern = re.Pattern[str]
 
 NEVER = re.compile(r"(?!)")
-ASKED = (
-    "amount",
-    "time",
-    "person",
-    "place",
-    "reason",
-)  # in order of precedence, for questions with several words
+# In order of precedence, for questions with several words.
+ASKED = ("amount", "time", "person", "place", "reason")
 
 # Words of web pages and bibliographies in any language.
 _ANY_BOILERPLATE = r"cookies?|copyright|©|newsletter|log ?in|disclaimer"
@@ -110,9 +105,8 @@ class Language:
         _BOILERPLATE  # of web pages, and headings of sections without running text
     )
     citation: Pattern = _CITATION  # bibliographic references
-    listings: frozenset[str] = (
-        frozenset()
-    )  # headings, in lower case, of sections with sources, links or contents
+    # Headings, in lower case, of sections with sources, links or contents.
+    listings: frozenset[str] = frozenset()
     table_label: str = (
         ""  # a regular expression of the words that begin a table's caption, before its number
     )

@@ -42,8 +42,8 @@ class JudgeQuestion(dspy.Signature):
     answerable: bool = dspy.OutputField(desc="does the passage answer it?")
     confidence: int = dspy.OutputField(
         desc=(
-            "how likely an editor keeps it, from 0 to 100: under 50 with any no, under 75 where it"
-            " is not put as people ask or hardly anybody would look it up"
+            "how likely an editor keeps it, from 0 to 100: under 50 with any no,"
+            " under 75 where it is not put as people ask or hardly anybody would look it up"
         )
     )
 

@@ -85,9 +85,8 @@ _LOCAL = re.compile(
     r"|^\.?[/\\~]|/(?=(?:home|users|root|mnt|media|volumes|private|tmp|var)/)).*",
     re.IGNORECASE | re.DOTALL,
 )
-_HOME = re.compile(
-    r"(?:home|users)[/\\][^/\\]*[/\\]*$", re.IGNORECASE
-)  # the name of a user is that of the folder
+# The name of a user is that of the folder.
+_HOME = re.compile(r"(?:home|users)[/\\][^/\\]*[/\\]*$", re.IGNORECASE)
 
 
 def public_record(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -191,8 +191,8 @@ def _write(found: EvaluationSet, options: PushOptions, folder: Path) -> None:
 def _check_card(content: bytes, where: str) -> None:
     if MARKER.encode() not in content:
         raise InputError(
-            f"{where} was not written by groundset; keep a copy of what you need, then use"
-            " --replace-card"
+            f"{where} was not written by groundset;"
+            " keep a copy of what you need, then use --replace-card"
         )
 
 
@@ -291,12 +291,12 @@ def _hub(repo: str) -> Iterator[Any]:
 _BY_STATUS = {
     401: "{host} refuses the token; set HF_TOKEN to one with write access, or run `hf auth login`",
     403: (
-        "the token has no write access to {repo}; set HF_TOKEN to another, or name a repository of"
-        " your own"
+        "the token has no write access to {repo};"
+        " set HF_TOKEN to another, or name a repository of your own"
     ),
     404: (
-        "{repo} does not exist on {host}, or the token has no access; check the spelling of the"
-        " owner"
+        "{repo} does not exist on {host}, or the token has no access;"
+        " check the spelling of the owner"
     ),
     412: "{repo} was changed during the push; run the command again",
     429: "{host}: too many requests; wait a few minutes and run the command again",
@@ -320,8 +320,8 @@ def _explained(error: BaseException, repo: str, host: str) -> str:
         return _explained(error.__cause__, repo, host)  # the client wraps errors of single files
     if isinstance(error, httpx.HTTPError | ConnectionError | TimeoutError):
         return (
-            f"{host} cannot be reached ({str(error) or type(error).__name__}); run the command"
-            " again later"
+            f"{host} cannot be reached ({str(error) or type(error).__name__});"
+            " run the command again later"
         )
     if isinstance(error, OSError):
         return f"cannot read or write a local file: {error}"

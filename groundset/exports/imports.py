@@ -168,9 +168,8 @@ class _ForeignSet:
         has_title = chunk.title or (own and facts.get("title") == "")
         about = {
             "doc_id": chunk.doc_id or (_digest(path) if path else chunk.chunk_id),
-            "title": (
-                chunk.title if has_title else PureWindowsPath(path).stem
-            ),  # knows both kinds of slashes
+            # Knows both kinds of slashes.
+            "title": chunk.title if has_title else PureWindowsPath(path).stem,
             "metadata": kept | {OFFSETS: facts.get(OFFSETS)},
         }
         if (

@@ -21,9 +21,8 @@ from groundset.programs.types import Chunk, Document, Sample
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run
 
-_NAME = re.compile(
-    r"(?!all\b)\w{1,60}", re.ASCII
-)  # `datasets` reads "all" as every split; some formats name files so
+# `datasets` reads "all" as every split; some formats name files so.
+_NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)
 
 
 class Splits(NamedTuple):
@@ -69,8 +68,8 @@ class EvaluationSet(NamedTuple):
         names = {str(each.get("embedder") or DEFAULT_EMBEDDER) for each in configurations}
         if len(names) > 1:
             raise InputError(
-                f"the runs have different embedders ({', '.join(sorted(names))}); name them one"
-                " by one"
+                f"the runs have different embedders ({', '.join(sorted(names))});"
+                " name them one by one"
             )
         return names.pop()
 
@@ -97,8 +96,8 @@ def joined(
         known, other = first.setdefault((kind, name), (content, run))
         if known != content:
             raise InputError(
-                f"{kind} {name} of {run.folder} is another one than in {other.folder}, so they"
-                " cannot be joined; export each run by itself"
+                f"{kind} {name} of {run.folder} is another one than in {other.folder},"
+                " so they cannot be joined; export each run by itself"
             )
         return other is run
 
@@ -177,8 +176,8 @@ def parse_shares(given: str | Mapping[str, float]) -> dict[str, float]:
         or not abs(sum(shares.values()) - 1) < 1e-6
     ):
         raise ValueError(
-            "write each split once with its share, such as train=0.8,test=0.2; they must add up"
-            " to 1"
+            "write each split once with its share, such as train=0.8,test=0.2;"
+            " they must add up to 1"
         )
     return shares
 

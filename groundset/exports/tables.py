@@ -137,9 +137,8 @@ def arrow_table(columns: Iterable[str], rows: Iterable[Row]) -> Any:
     listed = list(rows)
     names = [name for name in columns if name[-1] != "?" or any(name[:-1] in row for row in listed)]
     schema = pa.schema([(name.rstrip("?"), types.get(name.rstrip("?"), text)) for name in names])
-    return pa.Table.from_pylist(
-        listed, schema=schema
-    )  # Arrow ignores keys that are not in the schema
+    # Arrow ignores keys that are not in the schema.
+    return pa.Table.from_pylist(listed, schema=schema)
 
 
 def _write_dataset(folder: Path, tables: Mapping[str, Any]) -> None:

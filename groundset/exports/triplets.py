@@ -64,8 +64,8 @@ def write_triplets(found: EvaluationSet, folder: Path) -> None:
             splits = split(samples, found.chunks, {"train": 1.0})
     if unknown := sorted({*splits.samples.values()} - {*SPLITS}):
         raise InputError(
-            f"--splits {unknown[0]}: the format triplets has no such split; name"
-            f" {', '.join(SPLITS)}"
+            f"--splits {unknown[0]}: the format triplets has no such split;"
+            f" name {', '.join(SPLITS)}"
         )
     vectors = found.vectors()
     asked = embed.open_embedder(found.embedder()).encode([sample.question for sample in samples])

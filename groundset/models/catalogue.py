@@ -237,9 +237,8 @@ def file_sha256(path: Path) -> str:
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     if _stamp(path) == stamp:
-        with contextlib.suppress(
-            InputError
-        ):  # without a writable cache it is computed again next time
+        # Without a writable cache it is computed again next time.
+        with contextlib.suppress(InputError):
             write_text(
                 record, json.dumps({"path": os.fsdecode(path), "stamp": stamp, "sha256": digest})
             )

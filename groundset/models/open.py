@@ -212,8 +212,8 @@ def _base_url(url: str) -> str:
         raise wrong from None
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UnknownModelError(
-            f"the base URL of {parts.hostname} must not contain credentials or a query; set"
-            " GROUNDSET_API_KEY instead"
+            f"the base URL of {parts.hostname} must not contain credentials or a query;"
+            " set GROUNDSET_API_KEY instead"
         )
     if (
         parts.scheme not in ("http", "https")

@@ -172,9 +172,8 @@ class ControlTokens:
         response = complete(replace(request, system=system, messages=messages))
 
         def restored(text: str) -> str:
-            for escaped, token in reversed(
-                seen.items()
-            ):  # the last first, because one may be part of another
+            # The last first, because one may be part of another.
+            for escaped, token in reversed(seen.items()):
                 text = text.replace(escaped, token)
             return text
 

@@ -23,10 +23,8 @@ from groundset.stats import Estimate, Units, bootstrap_mean, equal_width, resamp
 _MOST = 10_000  # queries
 _FEWEST = 20  # questions of each side, for the classifier
 _TOP = 10  # results that retrievers may have in common
-_OPENINGS, _LONGEST_WORD = (
-    6,
-    24,
-)  # that are shown, and characters; scripts without spaces do not separate words
+# That are shown, and characters; scripts without spaces do not separate words.
+_OPENINGS, _LONGEST_WORD = 6, 24
 
 
 class _Side(NamedTuple):

@@ -213,9 +213,8 @@ def _reasons(rejects: Sequence[Reject]) -> list[Figures]:
     """Return the reasons, the most frequent first, each with its first example."""
     groups: dict[tuple[str, str], list[Reject]] = defaultdict(list)
     for reject in rejects:
-        groups[reject.step, reject.reason.split(":")[0]].append(
-            reject
-        )  # after a colon come details of one question
+        # After a colon come details of one question.
+        groups[reject.step, reject.reason.split(":")[0]].append(reject)
     fields = {"question", "reason", "chunk_id"}
     return [
         {
@@ -321,8 +320,8 @@ def compare(run: Run, against: Run) -> Figures:
     notes = [_documents_in_common(run, against)]
     if not same_search:
         notes.append(
-            "Ranks are not tested: chunks or embedders differ or are unknown, and ranks depend on"
-            " them."
+            "Ranks are not tested: chunks or embedders differ or are unknown,"
+            " and ranks depend on them."
         )
     return {
         "run": names[0],

@@ -234,8 +234,8 @@ def _guard(app: Flask, token: str) -> None:
             reason = "A request from another site was refused."
         elif not hmac.compare_digest(request.path.split("/")[1].encode(), token.encode()):
             reason = (
-                "Open the address printed by `groundset review`: it contains a token that changes"
-                " at every start."
+                "Open the address printed by `groundset review`:"
+                " it contains a token that changes at every start."
             )
         if reason:
             abort(make_response(f"{reason}\n", 403, {"Content-Type": "text/plain"}))

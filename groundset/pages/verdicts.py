@@ -41,9 +41,8 @@ REASONS = {
     ),
     "other": ("other", "Anything else: say it in the note. It becomes no label."),
 }
-Verdicts = Mapping[
-    str, Mapping[str, Review]
-]  # the last review of each reviewer, by sample and reviewer
+# The last review of each reviewer, by sample and reviewer.
+Verdicts = Mapping[str, Mapping[str, Review]]
 _WORDS: Mapping[str, Any] = {
     "signed": "signed",
     "good": "signed",
@@ -174,8 +173,8 @@ def verdicts_in(file: Path, run: Run, reviewer: str) -> list[Review]:
         )
     if not found:
         raise InputError(
-            f"--verdicts {file}: no row has a verdict; write {', '.join(_WORDS)} in a column"
-            " `verdict`"
+            f"--verdicts {file}: no row has a verdict;"
+            f" write {', '.join(_WORDS)} in a column `verdict`"
         )
     return list(found.values())
 

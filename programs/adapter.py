@@ -90,21 +90,16 @@ class PlainTextAdapter(dspy.Adapter):
     ) -> list[dict[str, Any]]:
         """Call the model and parse the completions; ``n`` in the options is their number."""
         if "adapter" not in lm_kwargs:
-            return list(
-                super().__call__(
-                    lm, {"max_tokens": _MAX_TOKENS, **lm_kwargs}, signature, demos, inputs
-                )
-            )
+            limited = {"max_tokens": _MAX_TOKENS, **lm_kwargs}
+            return list(super().__call__(lm, limited, signature, demos, inputs))
         # DSPy has no option for trained weights; a request of the engine's own has.
-        options = {
+        options = {"max_tokens": _MAX_TOKENS}
+        options |= {
             key: value for key, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None
         }
         system, *turns = self.format(signature, demos, inputs)
         config = Config(
-            **{
-                "max_tokens": _MAX_TOKENS,
-                **{key: options[key] for key in _REQUEST_KEYS & options.keys()},
-            },
+            **{key: options[key] for key in _REQUEST_KEYS & options.keys()},
             extensions={"adapter": options["adapter"]},
         )
         roles = {"user": Message.user, "assistant": Message.assistant}
@@ -112,13 +107,12 @@ class PlainTextAdapter(dspy.Adapter):
         request = Request(
             model=lm.model, messages=messages, system=system["content"] or None, config=config
         )
-        seeds = range(config.seed or 0, (config.seed or 0) + int(options.get("n") or 1))
-        requests = (
-            [replace(request, config=replace(config, seed=seed)) for seed in seeds]
-            if len(seeds) > 1
-            else [request]
-        )
-        return [self._read(signature, lm(each)) for each in requests]
+        requests, count = [request], int(options.get("n") or 1)
+        if count > 1:
+            first = config.seed or 0
+            seeds = range(first, first + count)
+            requests = [replace(request, config=replace(config, seed=seed)) for seed in seeds]
+        return [self._read(signature, lm(asked)) for asked in requests]
 
     def _read(self, signature: type[Signature], response: Response) -> dict[str, Any]:
         """Return the outputs in a response, and the probability of yes from log-probabilities."""
@@ -144,11 +138,8 @@ class PlainTextAdapter(dspy.Adapter):
             (name, field), *_ = fields.items()
             if record := _record_of(field.annotation):
                 return {name: self._records(record, text)}
-            pieces = {
-                name: re.sub(
-                    rf"^\W*{_label(name)}\s*:\**\s*", "", text, count=1, flags=re.IGNORECASE
-                )
-            }
+            label = re.compile(rf"^\W*{_label(name)}\s*:\**\s*", re.IGNORECASE)
+            pieces = {name: label.sub("", text, count=1)}
         else:
             pieces = self._labelled(list(fields), text)
         try:
@@ -167,29 +158,22 @@ class PlainTextAdapter(dspy.Adapter):
         """
         fields = signature.output_fields
         instructions = str(signature.instructions).strip()
-        if len(fields) == 1:
-            (field,) = fields.values()
-            if (record := _record_of(field.annotation)) is None:
-                form = _form(
-                    field.annotation, _description(field) if field.annotation is not str else ""
-                )
-                return (
-                    f"{instructions}\n\nWrite {form}, and nothing else." if form else instructions
-                )
-            lines = [f"{_label(name)}: …" for name in record.model_fields]
-            return "\n".join(
-                [
-                    instructions,
-                    "",
-                    "Write these lines for each, with an empty line between:",
-                    *lines,
-                ]
-            )
+        wanted = "Write these lines, and nothing else:"
         lines = [
             f"{_label(name)}: <{_form(field.annotation, _description(field))}>"
             for name, field in fields.items()
         ]
-        return "\n".join([instructions, "", "Write these lines, and nothing else:", *lines])
+        if len(fields) == 1:
+            (field,) = fields.values()
+            record = _record_of(field.annotation)
+            if record is None:
+                description = _description(field) if field.annotation is not str else ""
+                form = _form(field.annotation, description)
+                end = f"\n\nWrite {form}, and nothing else." if form else ""
+                return f"{instructions}{end}"
+            wanted = "Write these lines for each, with an empty line between:"
+            lines = [f"{_label(name)}: …" for name in record.model_fields]
+        return "\n".join([instructions, "", wanted, *lines])
 
     def _inputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
         """Return the inputs that have a value as labelled lines; a list of several texts is a line
@@ -245,16 +229,13 @@ class PlainTextAdapter(dspy.Adapter):
         """
         labels = {_label(name).casefold(): name for name in names}
         # Models put numbers and marks before labels at the start of lines.
-        pattern = (
-            r"^\W*(?:\d+\W+)?("
-            + "|".join(map(re.escape, labels))
-            + r")[ \t]*\d*\**[ \t]*:\**[ \t]*"
-        )
-        found = list(re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE))
-        starts = [match.start() for match in found] + [len(text)]
+        any_label = "|".join(map(re.escape, labels))
+        pattern = rf"^\W*(?:\d+\W+)?({any_label})[ \t]*\d*\**[ \t]*:\**[ \t]*"
+        matches = list(re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE))
+        starts = [match.start() for match in matches] + [len(text)]
         values = [
             (labels[match[1].casefold()], text[match.end() : end].strip())
-            for match, end in zip(found, starts[1:], strict=True)
+            for match, end in zip(matches, starts[1:], strict=True)
         ]
         return text[: starts[0]], values
 
@@ -269,16 +250,15 @@ def share_of_yes(response: Response, label: str = "") -> float:
     A half if the response has no such token.
     """
     text, masses = "", {"yes": 0.0, "no": 0.0}
-    before = re.compile(
-        rf"^{re.escape(label)}: *\Z" if label else r"\A\Z", re.IGNORECASE | re.MULTILINE
-    )
+    pattern = rf"^{re.escape(label)}: *\Z" if label else r"\A\Z"
+    before = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for token in response.logprobs or ():
         if token.token.strip() and before.search(text):
             for top in token.top:
                 word = top.token.strip().casefold()
-                for each in masses:
-                    if word == each or (len(word) > 1 and each.startswith(word)):
-                        masses[each] += math.exp(top.logprob)
+                for answer in masses:
+                    if word == answer or (len(word) > 1 and answer.startswith(word)):
+                        masses[answer] += math.exp(top.logprob)
             break
         text += token.token
     total = sum(masses.values())
@@ -297,8 +277,8 @@ def _from_json(text: str) -> str:
     if not all(isinstance(block, dict) for block in blocks):
         return text
     return "\n\n".join(
-        "\n".join(f"{_label(key)}: {_shown(value)}" for key, value in each.items())
-        for each in blocks
+        "\n".join(f"{_label(key)}: {_shown(value)}" for key, value in block.items())
+        for block in blocks
     )
 
 

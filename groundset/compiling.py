@@ -256,7 +256,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         judge = _judge(opened.get(options.critic_lm or ""), options) if writes(name) else None
         progress.phase("Reading labels")
         most = None if options.optimizer == FINETUNE else options.rows
-        found = task(
+        work = task(
             name,
             with_own(options.labels),
             own=options.labels,
@@ -265,16 +265,16 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             seed=options.seed,
         )
         for where in (SHIPPED, str(options.out)) if options.out.exists() else (SHIPPED,):
-            load_compiled(where, model.name).apply([found.program])
+            load_compiled(where, model.name).apply([work.program])
         if options.optimizer == FINETUNE:
-            report = _trained(found, model.name, options, progress)
+            report = _trained(work, model.name, options, progress)
         else:
-            report = _prompted(found, model, opened.get(options.prompt_lm or ""), options, progress)
+            report = _prompted(work, model, opened.get(options.prompt_lm or ""), options, progress)
+        gains = report.figures
         # Dev rows chose it; test rows only confirm it, once.
-        if (
-            report.figures["gain_dev"] > 0 and report.figures.get("gain_test", 0.0) >= 0
-        ) or options.keep:
-            report.files += _written(report, found, options, model.sha256)
+        is_better = gains["gain_dev"] > 0 and gains.get("gain_test", 0.0) >= 0
+        if is_better or options.keep:
+            report.files += _written(report, work, options, model.sha256)
         return report
 
 
@@ -306,33 +306,35 @@ def _prompted(
         progress.phase(f"Measuring what is served on {split} rows", len(of_split))
         before[split] = measure(task.program, of_split, task.metric, **shared)
     progress.phase(f"Compiling {task.name} by {options.optimizer}: calls", options.budget_calls)
-    asked: dict[str, Any] = {
-        "calls": options.budget_calls,
-        "seed": options.seed,
-        "verbose": options.verbose,
-    }
-    writer = prompt_model.lm if prompt_model else None
     compiled = compile_program(
-        task.program, task, options.optimizer, prompt_lm=writer, **asked, **shared
+        task.program,
+        task,
+        options.optimizer,
+        prompt_lm=prompt_model.lm if prompt_model else None,
+        calls=options.budget_calls,
+        seed=options.seed,
+        verbose=options.verbose,
+        **shared,
     )
     if compiled.ending == "interrupted":
         del rows["test"]
     for split, of_split in rows.items():
         progress.phase(f"Measuring the result on {split} rows", len(of_split))
-        unchanged = state_of(compiled.program) == state_of(task.program)
-        after[split] = (
-            before[split]
-            if unchanged
-            else measure(compiled.program, of_split, task.metric, **shared)
-        )
+        if state_of(compiled.program) == state_of(task.program):
+            after[split] = before[split]
+        else:
+            after[split] = measure(compiled.program, of_split, task.metric, **shared)
     compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
     compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
     figures = _compared(before, after, [row.document for row in task.testset]) | model.usage()
-    figures["compared"] = sum(
-        each.mean(task.devset) is not None for each in compiled.candidates[1:]
-    )
+    means = [candidate.mean(task.devset) for candidate in compiled.candidates[1:]]
+    figures["compared"] = len(means) - means.count(None)
     return Report(
-        *(task.name, model.name, options.optimizer, figures, compiled.ending),
+        task.name,
+        model.name,
+        options.optimizer,
+        figures,
+        compiled.ending,
         program=compiled.program,
         candidates=compiled.candidates,
     )
@@ -344,14 +346,11 @@ def _compared(
     """Return the means on dev and test rows, and the paired interval of the gain on test rows."""
     figures: dict[str, float] = {}
     for split, scores in after.items():
-        figures |= {
-            f"before_{split}": float(np.mean(before[split])),
-            f"after_{split}": float(np.mean(scores)),
-        }
-        figures |= {
-            f"gain_{split}": float(np.mean(scores) - np.mean(before[split])),
-            f"rows_{split}": len(scores),
-        }
+        first, last = float(np.mean(before[split])), float(np.mean(scores))
+        figures[f"before_{split}"] = first
+        figures[f"after_{split}"] = last
+        figures[f"gain_{split}"] = last - first
+        figures[f"rows_{split}"] = len(scores)
     if "test" in after:
         gains = np.subtract(after["test"], before["test"])
         gain: Estimate = bootstrap_mean(gains, resampling_units(documents)[0], lowest=-1.0)
@@ -413,12 +412,10 @@ def _written(report: Report, task: Task, options: CompileOptions, sha256: str | 
             program.save(f"{aside}/state.json")
             write_text(file, Path(aside, "state.json").read_text(encoding="utf-8"))
     record = {
-        **{
-            "step": report.step,
-            "model": report.model,
-            "model_sha256": sha256,
-            "ending": report.ending,
-        },
+        "step": report.step,
+        "model": report.model,
+        "model_sha256": sha256,
+        "ending": report.ending,
         "options": options.model_dump(mode="json", exclude_none=True),
         "labels": {file.name: file_sha256(file) for file in with_own(options.labels)},
         "versions": {"groundset": __version__, **{name: version(name) for name in _LIBRARIES}},

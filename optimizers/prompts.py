@@ -48,16 +48,26 @@ class Settings(NamedTuple):
 
 
 def _random_search(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    more = {"num_candidate_programs": max(1, given.rounds - 3), "num_threads": given.threads}
-    return dspy.BootstrapFewShotWithRandomSearch(
-        max_bootstrapped_demos=DEMOS, **more, **_demos(given)
-    ), {}
+    optimizer = dspy.BootstrapFewShotWithRandomSearch(
+        max_bootstrapped_demos=DEMOS,
+        num_candidate_programs=max(1, given.rounds - 3),
+        num_threads=given.threads,
+        **_demos(given),
+    )
+    return optimizer, {}
 
 
 def _mipro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    models = {"prompt_model": given.prompt_lm, "task_model": given.lm, "num_threads": given.threads}
-    search = {"auto": None, "num_candidates": max(2, given.rounds // 2), "seed": given.seed}
-    optimizer = dspy.MIPROv2(max_bootstrapped_demos=2, **models, **search, **_demos(given))
+    optimizer = dspy.MIPROv2(
+        prompt_model=given.prompt_lm,
+        task_model=given.lm,
+        auto=None,
+        num_candidates=max(2, given.rounds // 2),
+        max_bootstrapped_demos=2,
+        num_threads=given.threads,
+        seed=given.seed,
+        **_demos(given),
+    )
     # A description of the program takes context, and small models copy it into the instruction.
     return optimizer, {
         "num_trials": max(2, given.rounds),
@@ -70,29 +80,33 @@ def _gepa(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
     # By default in JSON, which small models break.
     proposer = InstructionProposer(adapter=PLAIN_TEXT)
     proposer.propose.update_config(max_tokens=_INSTRUCTION)
-    models = {
-        "reflection_lm": given.prompt_lm,
-        "instruction_proposer": proposer,
-        "num_threads": given.threads,
-    }
     runs = given.calls // len(given.task.program.predictors())  # of the program
-    search = {
-        "max_metric_calls": runs * 9 // 10,
-        "seed": given.seed,
-        "warn_on_score_mismatch": False,
-    }
-    return dspy.GEPA(metric=given.task.metric, **models, **search), {}
+    optimizer = dspy.GEPA(
+        metric=given.task.metric,
+        reflection_lm=given.prompt_lm,
+        instruction_proposer=proposer,
+        max_metric_calls=runs * 9 // 10,
+        warn_on_score_mismatch=False,
+        num_threads=given.threads,
+        seed=given.seed,
+    )
+    return optimizer, {}
 
 
 def _simba(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
     batch = min(_BATCH, len(given.task.trainset))
     # At the end, the winners run on all train rows.
     of_steps = given.calls - (DEMOS + 1) * len(given.task.trainset)
-    steps = max(1, of_steps // ((2 * DEMOS + 1) * batch))
-    search = {"bsize": batch, "num_candidates": DEMOS, "max_steps": steps}
-    models = {"prompt_model": given.prompt_lm, "num_threads": given.threads}
-    metric = partial(given.task.metric, pred_name="program")  # with feedback
-    return dspy.SIMBA(metric=metric, max_demos=DEMOS, **search, **models), {"seed": given.seed}
+    optimizer = dspy.SIMBA(
+        metric=partial(given.task.metric, pred_name="program"),  # with feedback
+        prompt_model=given.prompt_lm,
+        bsize=batch,
+        num_candidates=DEMOS,
+        max_demos=DEMOS,
+        max_steps=max(1, of_steps // ((2 * DEMOS + 1) * batch)),
+        num_threads=given.threads,
+    )
+    return optimizer, {"seed": given.seed}
 
 
 def _demos(given: Settings) -> dict[str, Any]:

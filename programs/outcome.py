@@ -86,35 +86,32 @@ def outcome(
     evidence: Sequence[str] = (),  # the words of the passages that the answer rests on
     evolution: str = "",  # the form of the question, a key of ``EVOLUTIONS`` or ``STYLES``
     kind: str = "",  # what it asks for
-    probability: (
-        float | None
-    ) = None,  # how likely a careful editor would keep it, if the judge said
-    needed: Sequence[
-        int
-    ] = (),  # positions of the given passages that the answer needs; none if they do not answer it
+    # How likely a careful editor would keep it, if the judge said.
+    probability: float | None = None,
+    # Positions of the given passages that the answer needs; none if they do not answer it.
+    needed: Sequence[int] = (),
     context_ids: Sequence[str] = (),  # of its passages, if the program searched for them
-    alternatives: Sequence[
-        Sequence[str]
-    ] = (),  # for each needed passage, the ids of others that serve as well
+    # For each needed passage, the ids of others that serve as well.
+    alternatives: Sequence[Sequence[str]] = (),
     rejects: Sequence[Reject] = (),  # what was refused on the way
     exhausted: bool = False,  # whether nothing more can be asked about the passages
     metadata: dict[str, Any] | None = None,  # further facts about the question
 ) -> dspy.Prediction:
     """Return what a program made; fields and their meaning are the parameters."""
-    made: dict[str, Any] = {
-        "question": question,
-        "answer": answer,
-        "evidence": list(evidence),
-        "evolution": evolution,
-    }
-    made |= {
-        "kind": kind,
-        "probability": probability,
-        "needed": list(needed),
-        "context_ids": list(context_ids),
-    }
-    made |= {"alternatives": [list(group) for group in alternatives], "rejects": list(rejects)}
-    return dspy.Prediction(**made, exhausted=exhausted, metadata=dict(metadata or {}))
+    return dspy.Prediction(
+        question=question,
+        answer=answer,
+        evidence=list(evidence),
+        evolution=evolution,
+        kind=kind,
+        probability=probability,
+        needed=list(needed),
+        context_ids=list(context_ids),
+        alternatives=[list(group) for group in alternatives],
+        rejects=list(rejects),
+        exhausted=exhausted,
+        metadata=dict(metadata or {}),
+    )
 
 
 def call(step: Any, /, **inputs: Any) -> dspy.Prediction:

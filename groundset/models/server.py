@@ -214,12 +214,11 @@ class Server:
         if self._base_url:
             choices = (response.provider_data or {}).get("choices", [None])
             choice = choices[0] if choices else {"message": None}
-        facts = choice if isinstance(choice, dict) else {}
-        end = str(facts.get("finish_reason"))
+        choice = choice if isinstance(choice, dict) else {}
+        end, message = str(choice.get("finish_reason")), choice.get("message", "")
         refusals = [part.text for part in response.message.parts if part.type == "refusal"]
         if refusals or _FILTERED.search(end):
             raise UnansweredError(f"did not answer this prompt ({'; '.join(refusals) or end})")
-        message = facts.get("message", "")
         if message is None:
             raise UnansweredError("did not answer this prompt (perhaps filtered: no message)")
         if not isinstance(message, dict):

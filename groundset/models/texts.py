@@ -25,57 +25,15 @@ from groundset.programs.errors import AnswerError, UnknownModelError
 _FAMILIES = (
     r"<[|｜][^\s<>|｜]{1,60}[|｜]>|\[\|[^\s\[\]|]{1,60}\|\]|<\|[^\s<>|]{1,60}>|<[^\s<>|]{1,60}\|>"
 )
-COMMON_TOKENS = (
-    "<s>",
-    "</s>",
-    "<unk>",
-    "<pad>",
-    "<bos>",
-    "<eos>",
-    "<mask>",
-    "[INST]",
-    "[/INST]",
-    "<<SYS>>",
-    "<</SYS>>",
-    "[TOOL_CALLS]",
-    "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]",
-    "[AVAILABLE_TOOLS]",
-    "[/AVAILABLE_TOOLS]",
-    "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",
-    "[THINK]",
-    "[/THINK]",
-    "[IMG]",
-    "[gMASK]",
-    "]~b]",
-    "]~!b[",
-    "[e~[",
-    "<start_of_turn>",
-    "<end_of_turn>",
-    "<start_of_image>",
-    "<end_of_image>",
-    "<seed:bos>",
-    "<seed:eos>",
-    "<think>",
-    "</think>",
-    "<seed:think>",
-    "</seed:think>",
-    "<tool_call>",
-    "</tool_call>",
-    "<tool_response>",
-    "</tool_response>",
-    "<fim_prefix>",
-    "<fim_middle>",
-    "<fim_suffix>",
-    "<fim_pad>",
-    "<repo_name>",
-    "<reponame>",
-    "<file_sep>",
-    "<filename>",
-    "<gh_stars>",
-    "<sop>",
-    "<eop>",
+COMMON_TOKENS = re.findall(
+    r"\S+",
+    "<s> </s> <unk> <pad> <bos> <eos> <mask> [INST] [/INST] <<SYS>> <</SYS>> [TOOL_CALLS]"
+    " [TOOL_RESULTS] [/TOOL_RESULTS] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [SYSTEM_PROMPT]"
+    " [/SYSTEM_PROMPT] [THINK] [/THINK] [IMG] [gMASK] ]~b] ]~!b[ [e~[ <start_of_turn>"
+    " <end_of_turn> <start_of_image> <end_of_image> <seed:bos> <seed:eos> <think> </think>"
+    " <seed:think> </seed:think> <tool_call> </tool_call> <tool_response> </tool_response>"
+    " <fim_prefix> <fim_middle> <fim_suffix> <fim_pad> <repo_name> <reponame> <file_sep>"
+    " <filename> <gh_stars> <sop> <eop>",
 )
 _NUMBERS = {
     0: "B",
@@ -256,13 +214,18 @@ def response_of(
     in its place.
     """
     prompt, cached, generated = tokens
-    usage = {"input_tokens": prompt, "output_tokens": generated, "total_tokens": prompt + generated}
+    usage = Usage(
+        input_tokens=prompt,
+        output_tokens=generated,
+        total_tokens=prompt + generated,
+        cache_read_tokens=cached,
+    )
     scored = tuple(
         TokenLogprob(*token, top=tuple(TopLogprob(*top) for top in tops))
         for *token, tops in logprobs
     )
-    message, counts = Message.assistant(parts), Usage(**usage, cache_read_tokens=cached)
-    return Response(None, model, message, finish_reason, usage=counts, logprobs=scored or None)
+    message = Message.assistant(parts)
+    return Response(None, model, message, finish_reason, usage=usage, logprobs=scored or None)
 
 
 def written(response: Response) -> tuple[str, bool]:

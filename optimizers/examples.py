@@ -356,7 +356,7 @@ def _answer(row: Any, _: _Known) -> list[dict[str, Any]]:
     """Return a question with its answer, one in six "not stated": compiled on more, a model refused
     good questions.
     """
-    if isinstance(row, GoldRow):
+    if not isinstance(row, QuestionLabel):
         answer = "" if row.kind == "yes_no" else row.answer
     elif row.good and row.answer is not None and row.answer.label == "correct":
         answer = row.answer.text

@@ -151,6 +151,15 @@ class Sample(_Frozen):
     trail: tuple[StepRecord, ...] = ()
     metadata: Facts = Field(default_factory=dict)
 
+    @property
+    def evidence(self) -> list[str]:
+        """Return the words of the passages that the answer rests on; imported samples may have any
+        value there.
+        """
+        found = self.metadata.get("evidence")
+        parts = found if isinstance(found, list) else [found] if isinstance(found, str) else []
+        return list(map(str, parts))
+
 
 class Hit(NamedTuple):
     """A passage that a search found, as prompts show it, with its similarity to the query."""

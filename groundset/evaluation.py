@@ -134,7 +134,6 @@ class Difference(NamedTuple):
     worse: str
     gain: Estimate
     p: float
-    detectable: float
 
     @property
     def is_significant(self) -> bool:
@@ -408,6 +407,11 @@ def _gate(
                 "Left out, as only the run or only the baseline has them:"
                 f" {counted(left_out, 'question')}."
             )
+    elif any("aligned" in sample.metadata for sample in samples):
+        raise InputError(
+            f"--baseline {baseline}: ranks chunks, which differ since the run was aligned; take"
+            " what roundtrip --out wrote before"
+        )
     else:
         rankings = _ranked(baseline, run, samples)
         before = dict(measured(str(baseline), rankings, groups, units).values)
@@ -458,11 +462,7 @@ def differences(
     for (one, other), p in zip(pairs, pvalues, strict=True):
         better, worse = sorted((one, other), key=lambda each: -each.estimates[measure].value)
         gain = bootstrap_mean(better.values[measure] - worse.values[measure], units, lowest=-1.0)
-        found.append(
-            Difference(
-                better.retriever, worse.retriever, gain, p, stats.detectable_gain(gain, len(pairs))
-            )
-        )
+        found.append(Difference(better.retriever, worse.retriever, gain, p))
     return found
 
 

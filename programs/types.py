@@ -156,9 +156,10 @@ class Sample(_Frozen):
         """Return the words of the passages that the answer rests on; imported samples may have any
         value there.
         """
-        found = self.metadata.get("evidence")
-        parts = found if isinstance(found, list) else [found] if isinstance(found, str) else []
-        return list(map(str, parts))
+        evidence = self.metadata.get("evidence")
+        if isinstance(evidence, str):
+            return [evidence]
+        return list(map(str, evidence)) if isinstance(evidence, list) else []
 
 
 class Hit(NamedTuple):

@@ -27,7 +27,6 @@ from groundset.corpus.options import CorpusOptions
 from groundset.exports.imports import save_ranked
 from groundset.files import json_text
 from groundset.options import DEFAULT_EMBEDDER, option
-from groundset.pages.html import evidence_of
 from groundset.printing import Progress, say, say_lines, say_table
 from groundset.programs.checks import TELLING, find_quote, negations
 from groundset.programs.languages import LANGUAGES
@@ -96,7 +95,7 @@ def align(options: AlignOptions) -> int:
         say_table(["status", "samples", "meaning"], table)
         for sample in run:
             if before := sample.metadata.get("evidence_before"):
-                evidence = " … ".join(evidence_of(sample))
+                evidence = " … ".join(sample.evidence)
                 say(f"changed: {sample.question} ({evidence}; before: {' … '.join(before)})")
         for reject in run.rejects:
             say(f"lost: {reject.question} ({reject.reason})")
@@ -316,7 +315,7 @@ class _Carrying:
         """
         homes = {name: self._old[self._chunks[name].doc_id] for name in names}
         evidence: dict[_Place, list[str]] = {}
-        for piece in evidence_of(sample):
+        for piece in sample.evidence:
             for place in _places(" ".join(piece.split()), homes):
                 if holders := _holders(place, homes):
                     evidence[place] = holders

@@ -10,15 +10,15 @@ of its chunks.
 | nDCG@10 | the discounted gain of its groups among the first 10 chunks, of the highest possible |
 
 Intervals resample documents, or questions where there are few documents. All pairs of retrievers
-are compared by paired permutation tests of nDCG@10, corrected by Holm's method. A baseline is
-compared by ``retrieval/gate.py``.
+are compared by paired permutation tests of one measure, corrected by Holm's method. A baseline is
+compared by ``retrieval/gate.py``. Questions that a reviewer refused do not count.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,30 +26,51 @@ from groundset import stats
 from groundset.files import check_target, write_rows
 from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
 from groundset.printing import Progress, counted, say, say_lines, say_table
+from groundset.programs.checks import TELLING
 from groundset.programs.errors import InputError
+from groundset.programs.text import one_line, plain
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
-from groundset.retrieval.gate import Gate, code_span, gate
-from groundset.retrieval.index import SEARCH_DEPTH, Index
-from groundset.retrieval.retrievers import RETRIEVERS, Ranking, bm25, fuse, read_ranking
+from groundset.retrieval.gate import Gate, gate
+from groundset.retrieval.gold import Groups, as_chunks, gold
+from groundset.retrieval.index import (
+    SEARCH_DEPTH,
+    Index,
+    Ranks,
+    last_rank,
+    ranks_of,
+    settled,
+)
+from groundset.retrieval.retrievers import (
+    RETRIEVERS,
+    Ranking,
+    ask_own,
+    bm25,
+    fuse,
+    read_ranking,
+)
 from groundset.rows import jsonl_rows, required
+from groundset.run.record import verdicts_of
 from groundset.run.run import Run, open_run
 from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
+
+_TESTED = "nDCG@10"  # between two searches it varies least over questions, so it sees most
 
 
 class RoundtripOptions(Options):
     """Compare retrievers on the questions of a run, over its own chunks.
 
     The run's own dense search comes first. Measures have 95 % intervals, and all pairs of
-    retrievers are tested. No language model is needed; --ranking compares any other system. With
-    --baseline the exit status is 4 if that system finds less than before, and the last line of the
-    output is Markdown.
+    retrievers are tested. No language model is needed; --retriever or --ranking compares your own
+    system. With --baseline the exit status is 4 if it finds less than before, and the last line of
+    the output is Markdown.
     """
 
     run: Path = option(..., "The folder of a run.", metavar="RUN", argument=True)
     retriever: str = option(
         "dense",
-        f"Retrievers: {', '.join(RETRIEVERS)} (reciprocal rank fusion of both).",
+        f"Retrievers: {', '.join(RETRIEVERS)} (reciprocal rank fusion of both), and your own:"
+        " `module:function`, or the address of a server.",
         metavar="NAME,...",
     )
     ranking: tuple[Path, ...] = option(
@@ -57,9 +78,12 @@ class RoundtripOptions(Options):
         "A ranking of another system: a TREC run, or .jsonl with `id` and `chunk_ids`. Repeatable.",
         metavar="FILE",
     )
+    measure: Literal["recall@1", "recall@5", "recall@10", "MRR", "nDCG@10"] = option(
+        _TESTED, "The measure that is tested; the others are shown.", metavar="MEASURE"
+    )
     baseline: Path | None = option(
         None,
-        "An earlier ranking to test that of --ranking against, or what --out wrote (its last"
+        "An earlier ranking to test your own system against, or what --out wrote (its last"
         " retriever counts).",
         metavar="FILE",
     )
@@ -68,9 +92,6 @@ class RoundtripOptions(Options):
     )
     as_json: bool = option(False, "Print one JSON document.", command_only=True)
     quiet: bool = option(False, "Show no progress.", short="-q")
-
-
-Ranks = Sequence[int | None]  # of the groups of a question; None if one was not found
 
 
 def _recall(most: int) -> Callable[[Ranks], float]:
@@ -91,9 +112,7 @@ MEASURES: Mapping[str, Callable[[Ranks], float]] = {
     "MRR": lambda ranks: max(1 / rank if rank else 0.0 for rank in ranks),
     "nDCG@10": _gain,
 }
-_TESTED = "nDCG@10"
 _LOST = 4  # the exit status
-_TOO_FEW = "that says nothing, since so few questions could not have shown any"
 
 
 class Result(NamedTuple):
@@ -115,7 +134,6 @@ class Difference(NamedTuple):
     worse: str
     gain: Estimate
     p: float
-    detectable: float
 
     @property
     def is_significant(self) -> bool:
@@ -129,6 +147,7 @@ class Comparison(NamedTuple):
     samples: Sequence[Sample]  # these questions
     texts: Mapping[str, str]  # of the chunks that were searched, by id
     results: Sequence[Result]  # of each retriever, the run's own first
+    measure: str  # that is tested
     differences: Sequence[Difference]  # every pair
     notes: Sequence[str]  # what to know about the method and its biases
     gate: Gate | None = None  # the last result beside a baseline
@@ -144,17 +163,36 @@ class Comparison(NamedTuple):
                 " more questions."
             ]
         lines = [
-            f"{each.better} is better than {each.worse}: {_TESTED} +{each.gain},"
+            f"{each.better} is better than {each.worse}: {self.measure} +{each.gain},"
             f" {stats.p_text(each.p)}; n={count}."
             for each in found
         ]
-        if rest := [each.detectable for each in self.differences if not each.is_significant]:
-            least = float(np.median(rest))
-            seen = f"the smallest detectable is about {least:.2f}" if least < 1 else _TOO_FEW
-            lines.append(
-                f"No {'other ' if lines else ''}significant differences with n={count}; {seen}."
-            )
+        if len(found) < len(self.differences):
+            lines.append(f"No {'other ' if lines else ''}significant differences with n={count}.")
         return lines
+
+    @property
+    def sight(self) -> stats.Sight:
+        """Return what so many questions can show, by how much these retrievers differ on one."""
+        count = len(self.samples)
+        spreads = [stats.spread_of(each.gain, count) for each in self.differences]
+        return stats.sight(count, float(np.median(spreads))) if spreads else stats.sight(count)
+
+    @property
+    def settled(self) -> tuple[int, int]:
+        """Return how many questions every retriever finds first, and how many none finds."""
+        ranks = [[last_rank(each) for each in result.ranks] for result in self.results]
+        return settled(ranks, [len(each) for each in self.results[0].ranks])
+
+    def what_it_sees(self) -> str:
+        """Return what the questions can tell apart, in words."""
+        first, never = self.settled
+        means = [result.estimates[self.measure].value for result in self.results]
+        told = f"{self.measure} from {min(means):.2f} to {max(means):.2f}"
+        return (
+            f"{first} questions are found first and {never} not at all, whatever the retriever;"
+            f" {told}. {self.sight}."
+        )
 
     def record(self) -> dict[str, Any]:
         """Return all figures as JSON types; an estimate is a list of its value and the bounds of
@@ -167,9 +205,12 @@ class Comparison(NamedTuple):
                 {"retriever": each.retriever, **each.estimates} for each in self.results
             ],
             "differences": [
-                {"measure": _TESTED, **each._asdict(), "is_significant": each.is_significant}
+                {"measure": self.measure, **each._asdict(), "is_significant": each.is_significant}
                 for each in self.differences
             ],
+            "found_first_by_all": self.settled[0],
+            "found_by_none": self.settled[1],
+            "sight": self.sight._asdict(),
             "conclusions": self.conclusions(),
             "notes": list(self.notes),
             **({"gate": self.gate.record()} if self.gate else {}),
@@ -182,18 +223,18 @@ class Comparison(NamedTuple):
         for result in self.results:
             searched = zip(self.samples, result.rankings, result.ranks, strict=True)
             for number, (sample, ranking, ranks) in enumerate(searched):
-                found = [rank for rank in ranks if rank is not None]
+                first = ranking[0] if ranking else ""
                 yield {
                     "id": sample.id,
                     "question": sample.question,
                     "retriever": result.retriever,
-                    "rank": max(found) if len(found) == len(ranks) else None,
+                    "rank": last_rank(ranks),
                     **{
                         name: round(float(values[number]), 6)
                         for name, values in result.values.items()
                     },
-                    "retrieved_id": ranking[0] if ranking else "",
-                    "retrieved_content": self.texts[ranking[0]] if ranking else "",
+                    "retrieved_id": first if first in self.texts else "",
+                    "retrieved_content": self.texts.get(first, first),
                 }
 
 
@@ -208,7 +249,7 @@ def roundtrip(options: RoundtripOptions) -> int:
         ["retriever", *MEASURES],
         [[each.retriever, *map(str, each.estimates.values())] for each in found.results],
     )
-    for line in (*found.conclusions(), *found.notes):
+    for line in (*found.conclusions(), found.what_it_sees(), *found.notes):
         say(line)
     if found.gate:
         say(found.gate.markdown())
@@ -225,47 +266,88 @@ def compare(options: RoundtripOptions) -> Comparison:
     if options.out is not None:
         check_target(expanded(options.out))
     run = open_run(options.run)
-    samples = [sample for sample in run.samples if sample.retrieval_gt]
+    verdicts = verdicts_of(run.reviews)
+    samples = [
+        sample
+        for sample in run.samples
+        if sample.retrieval_gt and "refused" not in verdicts.get(sample.id, ())
+    ]
     if not samples:
         raise InputError(
             f"{run.folder}: has no question that a chunk answers, so there is nothing to be found"
         )
     units, _ = stats.resampling_units([sample.contexts[0].doc_id for sample in samples])
-    if options.baseline and len(options.ranking) != 1:
-        raise InputError("--baseline: name one --ranking FILE, which is tested against it")
-    gold = [sample.retrieval_gt for sample in samples]
-    results = [measured(*searched, gold, units) for searched in _searched(options, run, samples)]
-    gate = (
-        _gate(expanded(options.baseline), run, samples, results[-1], units)
+    names = dict.fromkeys(filter(None, map(str.strip, options.retriever.split(","))))
+    own = [name for name in names if name not in RETRIEVERS]
+    if unknown := [name for name in own if ":" not in name]:
+        raise InputError(
+            f"--retriever {unknown[0]}: choose from {', '.join(RETRIEVERS)}, or name your own as"
+            " module:function or by its address"
+        )
+    if options.baseline and len(own) + len(options.ranking) != 1:
+        raise InputError(
+            "--baseline: name one --ranking FILE, or your own --retriever, which is tested against"
+            " it"
+        )
+    groups = gold(samples, run.chunks)
+    others = [
+        *((name, _own(name, run, samples, groups)) for name in own),
+        *((str(file), _ranked(file, run, samples)) for file in options.ranking),
+    ]
+    built_in = ["dense", *(name for name in names if name in RETRIEVERS and name != "dense")]
+    questions = [sample.question for sample in samples]
+    searched = search(run, questions, built_in, quiet=options.quiet)
+    results = [
+        measured(name, rankings, groups, units)
+        for name, rankings in chain(searched.items(), others)
+    ]
+    tested = (
+        _gate(options.baseline, run, samples, groups, results[-1], units, options.measure)
         if options.baseline
         else None
     )
     texts = {chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}
-    found = Comparison(
-        samples, texts, results, differences(results, units), _notes(run, samples, results), gate
-    )
+    pairs = differences(results, units, options.measure)
+    notes = _notes(run, samples, results)
+    found = Comparison(samples, texts, results, options.measure, pairs, notes, tested)
     if options.out is not None:
         write_rows(expanded(options.out), found.rows())
     return found
 
 
-def _searched(
-    options: RoundtripOptions, run: Run, samples: Sequence[Sample]
-) -> Iterator[tuple[str, list[Ranking]]]:
-    """Yield name and rankings of each retriever."""
-    names = list(
-        dict.fromkeys(["dense", *filter(None, map(str.strip, options.retriever.split(",")))])
-    )
-    if unknown := [name for name in names if name not in RETRIEVERS]:
-        raise InputError(f"--retriever {unknown[0]}: choose from {', '.join(RETRIEVERS)}")
+def _ranked(file: Path, run: Run, samples: Sequence[Sample]) -> list[Ranking]:
+    """Read the rankings of a file, which may have others of the run's questions, too."""
     ids = [sample.id for sample in samples]
-    others = {
-        str(file): read_ranking(expanded(file), ids, run.chunks.keys()) for file in options.ranking
-    }
-    yield from search(
-        run, [sample.question for sample in samples], names, quiet=options.quiet
-    ).items()
-    yield from others.items()
+    others = {sample.id for sample in run.samples}
+    return read_ranking(expanded(file), ids, run.chunks.keys(), others)
+
+
+def _own(name: str, run: Run, samples: Sequence[Sample], groups: Sequence[Groups]) -> list[Ranking]:
+    """Ask the user's own system.
+
+    Raises:
+        InputError: it returns what is neither an id nor a text of the run.
+    """
+    found = ask_own(name, [sample.question for sample in samples])
+    strange = [text for texts in found for text in texts if text not in run.chunks]
+    if any(text in run.chunks for texts in found for text in texts):
+        if strange:
+            raise InputError(f"--retriever {name}: no chunk {strange[0]} in the run")
+        return found
+    passages = [one_line(plain(chunk.text)) for chunk in run.chunks.values()]
+    returned = (one_line(plain(text)) for text in strange)
+    if not any(
+        passage in text or (len(text) >= TELLING and text in passage)
+        for text in returned
+        for passage in passages
+    ):
+        raise InputError(
+            f"--retriever {name}: nothing that it found is the id or the text of a chunk of the run"
+        )
+    return [
+        as_chunks(texts, sample, needed, run.chunks)
+        for texts, sample, needed in zip(found, samples, groups, strict=True)
+    ]
 
 
 def search(
@@ -294,16 +376,22 @@ def search(
 
 
 def _gate(
-    baseline: Path, run: Run, samples: Sequence[Sample], result: Result, units: Units
+    file: Path,
+    run: Run,
+    samples: Sequence[Sample],
+    groups: Sequence[Groups],
+    result: Result,
+    units: Units,
+    measure: str,
 ) -> Gate:
     """Test a result against a ranking, or against the values that an earlier call wrote, on the
     questions of both.
     """
-    ids, common = [sample.id for sample in samples], list(range(len(samples)))
-    unranked, notes = {result.retriever: result.rankings}, []
-    before: Mapping[str, Values]
+    baseline, notes = expanded(file), []
+    common, before = list(range(len(samples))), {}
     first = next(jsonl_rows(baseline), ("", {}))[1] if baseline.suffix.lower() == ".jsonl" else {}
     if "retriever" in first:
+        ids = [sample.id for sample in samples]
         rows = {
             required(where, fields, "id"): (where, fields) for where, fields in jsonl_rows(baseline)
         }
@@ -311,26 +399,24 @@ def _gate(
         if not common:
             raise InputError(f"--baseline {baseline}: has no row of a question of the run")
         before = {
-            measure: np.array([_value(*rows[ids[place]], measure) for place in common])
-            for measure in MEASURES
+            name: np.array([_value(*rows[ids[place]], name) for place in common])
+            for name in MEASURES
         }
         if left_out := len(ids) + len(rows) - 2 * len(common):
             notes.append(
                 "Left out, as only the run or only the baseline has them:"
                 f" {counted(left_out, 'question')}."
             )
+    elif any("aligned" in sample.metadata for sample in samples):
+        raise InputError(
+            f"--baseline {baseline}: ranks chunks, which differ since the run was aligned; take"
+            " what roundtrip --out wrote before"
+        )
     else:
-        unranked[str(baseline)] = read_ranking(baseline, ids, run.chunks.keys())
-        gold = [sample.retrieval_gt for sample in samples]
-        before = measured(str(baseline), unranked[str(baseline)], gold, units).values
-    for name, rankings in unranked.items():
-        if count := rankings.count([]):
-            notes.append(
-                f"{counted(count, 'question')} without a ranking in {code_span(name)} count as not"
-                " found."
-            )
-    after = {measure: values[common] for measure, values in result.values.items()}
-    return gate([samples[place] for place in common], before, after, notes)
+        rankings = _ranked(baseline, run, samples)
+        before = dict(measured(str(baseline), rankings, groups, units).values)
+    after = {name: values[common] for name, values in result.values.items()}
+    return gate([samples[place] for place in common], before, after, measure, notes)
 
 
 def _value(where: str, fields: Mapping[str, Any], measure: str) -> float:
@@ -347,13 +433,7 @@ def measured(
     name: str, rankings: list[Ranking], gold: Sequence[Sequence[Sequence[str]]], units: Units
 ) -> Result:
     """Measure rankings by the groups of chunks that each question needs."""
-    ranks: list[Ranks] = []
-    for groups, ranking in zip(gold, rankings, strict=True):
-        rank_of = {chunk_id: rank for rank, chunk_id in enumerate(ranking, 1)}
-        found = [
-            [rank_of[chunk_id] for chunk_id in group if chunk_id in rank_of] for group in groups
-        ]
-        ranks.append([min(group, default=None) for group in found])
+    ranks = [ranks_of(ranking, groups) for ranking, groups in zip(rankings, gold, strict=True)]
     values = {
         name: np.array([measure(each) for each in ranks], dtype=float)
         for name, measure in MEASURES.items()
@@ -382,11 +462,7 @@ def differences(
     for (one, other), p in zip(pairs, pvalues, strict=True):
         better, worse = sorted((one, other), key=lambda each: -each.estimates[measure].value)
         gain = bootstrap_mean(better.values[measure] - worse.values[measure], units, lowest=-1.0)
-        found.append(
-            Difference(
-                better.retriever, worse.retriever, gain, p, stats.detectable_gain(gain, len(pairs))
-            )
-        )
+        found.append(Difference(better.retriever, worse.retriever, gain, p))
     return found
 
 
@@ -396,8 +472,11 @@ def _notes(run: Run, samples: Sequence[Sample], results: Sequence[Result]) -> li
         f"{len(samples)} questions about {documents} documents; ranks beyond {SEARCH_DEPTH} count"
         " as not found."
     ]
-    if left_out := len(run.samples) - len(samples):
-        notes.append(f"Questions that no chunk answers are left out: {left_out}.")
+    unanswered = sum(not sample.retrieval_gt for sample in run.samples)
+    if unanswered:
+        notes.append(f"Questions that no chunk answers are left out: {unanswered}.")
+    if refused := len(run.samples) - unanswered - len(samples):
+        notes.append(f"Questions that a reviewer refused are left out: {refused}.")
     if len(results) == 1:
         return [*notes, "--retriever and --ranking add what to compare with."]
     if run.record.get("configuration", {}).get("max_rank"):

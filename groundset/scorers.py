@@ -21,7 +21,8 @@ from groundset.programs.errors import InputError
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.outcome import STATES, holds
 from groundset.programs.step import step
-from groundset.programs.text import one_line, plain, share
+from groundset.programs.text import share
+from groundset.retrieval.gold import holds_passage
 from groundset.run.compiled import load_compiled
 
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
@@ -140,11 +141,6 @@ def _serves(names: set[str], text: str, gold: Mapping[str, Any]) -> bool:
     """Return whether what was retrieved is an expected chunk, holds it or its evidence, or has no
     text but its path.
     """
-    bare = one_line(plain(text))
-    held = [
-        [one_line(plain(str(gold["content"])))],
-        [one_line(each) for each in gold.get("evidence") or ()],
-    ]
-    holds_it = any(parts and all(part in bare for part in parts) for parts in held)
+    holds_it = holds_passage(text, str(gold["content"]), gold.get("evidence") or ())
     is_path = gold.get("doc_uri") in names and text in {"", gold.get("doc_uri")}
     return gold.get("chunk_id") in names or holds_it or is_path

@@ -151,6 +151,16 @@ class Sample(_Frozen):
     trail: tuple[StepRecord, ...] = ()
     metadata: Facts = Field(default_factory=dict)
 
+    @property
+    def evidence(self) -> list[str]:
+        """Return the words of the passages that the answer rests on; imported samples may have any
+        value there.
+        """
+        evidence = self.metadata.get("evidence")
+        if isinstance(evidence, str):
+            return [evidence]
+        return list(map(str, evidence)) if isinstance(evidence, list) else []
+
 
 class Hit(NamedTuple):
     """A passage that a search found, as prompts show it, with its similarity to the query."""

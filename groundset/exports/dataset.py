@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundset.exports.sets import EvaluationSet
-from groundset.pages.html import evidence_of
-from groundset.programs.checks import TELLING, find_quote
-from groundset.programs.text import plain
+from groundset.programs.checks import TELLING
+from groundset.retrieval.gold import evidence_in
 from groundset.run.record import kind_of
 from groundset.tracking import Tracking
 
@@ -22,7 +21,6 @@ def records(found: EvaluationSet) -> Iterator[dict[str, Any]]:
     chunks = {chunk.chunk_id: chunk for chunk in found.chunks}
     runs = {sample.id: run.folder.name for run in reversed(found.runs) for sample in run.samples}
     for sample in found.samples:
-        quotes = [quote for quote in evidence_of(sample) if len(quote) >= TELLING]
         context = []
         for group, names in enumerate(sample.retrieval_gt):
             for chunk in map(chunks.__getitem__, names):
@@ -32,8 +30,7 @@ def records(found: EvaluationSet) -> Iterator[dict[str, Any]]:
                     "chunk_id": chunk.chunk_id,
                     "group": group,
                 }
-                evidence = filter(None, (find_quote(plain(chunk.text), quote) for quote in quotes))
-                context.append(told | {"evidence": list(evidence)})
+                context.append(told | {"evidence": evidence_in(sample, chunk, TELLING)})
         tags = {"evolution": sample.evolution, "kind": kind_of(sample), "language": sample.language}
         tags |= {"run": runs[sample.id], "sample_id": sample.id, "split": found.split_of(sample)}
         yield {

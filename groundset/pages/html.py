@@ -18,7 +18,6 @@ from markupsafe import Markup
 
 from groundset.files import encodable
 from groundset.printing import counted, printable
-from groundset.programs.types import Sample
 
 _FOLDER = Path(__file__).parent / "templates"
 _Span = tuple[int, int]
@@ -80,16 +79,6 @@ class Piece(NamedTuple):
 
     text: str
     css: str = ""
-
-
-def evidence_of(sample: Sample) -> list[str]:
-    """Return the words of the passages that the answer rests on; imported samples may have any
-    value there.
-    """
-    evidence = sample.metadata.get("evidence")
-    if isinstance(evidence, str):
-        return [evidence]
-    return list(map(str, evidence)) if isinstance(evidence, list) else []
 
 
 def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:

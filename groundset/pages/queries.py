@@ -15,6 +15,7 @@ from groundset.evaluation import Result, differences, measured, search
 from groundset.programs.errors import InputError
 from groundset.programs.languages import LANGUAGES, language_among
 from groundset.programs.text import one_line, plain, tokens
+from groundset.retrieval.gold import gold
 from groundset.retrieval.retrievers import RETRIEVERS, Ranking
 from groundset.rows import named_rows, optional
 from groundset.run.run import Run, open_run
@@ -77,10 +78,9 @@ def _of_run(run: Run) -> _Side:
     if not run.samples:
         raise InputError(f"{run.folder}: has no questions to be compared")
     units, _ = resampling_units([each.contexts[0].doc_id for each in run.samples])
-    questions, languages, gold = zip(
-        *((s.question, s.language, s.retrieval_gt) for s in run.samples), strict=True
-    )
-    return _Side(run, questions, languages, gold, units, search(run, questions, RETRIEVERS))
+    questions, languages = zip(*((s.question, s.language) for s in run.samples), strict=True)
+    groups, found = gold(run.samples, run.chunks), search(run, questions, RETRIEVERS)
+    return _Side(run, questions, languages, groups, units, found)
 
 
 def _of_file(file: Path, run: Run) -> _Side:
@@ -102,10 +102,10 @@ def _of_file(file: Path, run: Run) -> _Side:
             f"--queries {file}: give 1 to {_MOST:,} different queries, not {len(chunks):,}"
         )
     queries, known = list(chunks), {sample.language for sample in run.samples}
-    gold = [[ids] if ids else [] for ids in chunks.values()]
+    groups = [[ids] if ids else [] for ids in chunks.values()]
     languages = [language_among(query, known) for query in queries]
     return _Side(
-        run, queries, languages, gold, np.arange(len(queries)), search(run, queries, RETRIEVERS)
+        run, queries, languages, groups, np.arange(len(queries)), search(run, queries, RETRIEVERS)
     )
 
 
@@ -114,24 +114,24 @@ def _results(side: _Side) -> tuple[list[Result], Units]:
     units.
     """
     known = [place for place, groups in enumerate(side.gold) if groups]
-    gold, units = [side.gold[place] for place in known], side.units[known]
+    groups, units = [side.gold[place] for place in known], side.units[known]
     rankings = {
         name: [found[place] for place in known] for name, found in side.found.items() if known
     }
-    return [measured(name, found, gold, units) for name, found in rankings.items()], units
+    return [measured(name, found, groups, units) for name, found in rankings.items()], units
 
 
 def _measures(side: _Side, results: Sequence[Result]) -> dict[str, Estimate | None]:
     low, middle, high = np.quantile(
         [len(tokens(question)) for question in side.questions], (0.25, 0.5, 0.75)
     ).tolist()
-    gold, first = (
+    needed, first = (
         [[group[0] for group in groups] for groups in side.gold],
         [each[:1] for each in side.found["hybrid"]],
     )
     found: dict[str, Estimate | None] = {
         "words (median, quartiles)": Estimate(middle, low, high),
-        "content words copied from the gold passage": _copied(side, gold),
+        "content words copied from the gold passage": _copied(side, needed),
         "content words copied from the first passage found": _copied(side, first),
     }
     for one, other in combinations(RETRIEVERS, 2):

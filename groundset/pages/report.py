@@ -16,12 +16,15 @@ import numpy as np
 from groundset import __version__, stats
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
-from groundset.pages.html import evidence_of, excerpt, marked, render
+from groundset.pages.html import excerpt, marked, render
 from groundset.pages.queries import beside_queries
 from groundset.printing import counted, say, say_lines, say_table
 from groundset.programs.errors import InputError
 from groundset.programs.text import plain, tokens
 from groundset.programs.types import Reject, Sample
+from groundset.retrieval.gold import gold
+from groundset.retrieval.index import last_rank, ranks_of, settled
+from groundset.retrieval.retrievers import bm25
 from groundset.run.record import latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
@@ -140,7 +143,7 @@ def report_record(run: Run, against: Run | None = None, queries: Figures | None 
 
 
 def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
-    evidence = evidence_of(sample)
+    evidence = sample.evidence
     texts = [" ".join(plain(chunk.text).split()) for chunk in sample.contexts]
     shortened = [excerpt(marked(text, evidence, sample.answer)) for text in texts]
     passages = list(zip(sample.contexts, shortened, strict=True))
@@ -231,6 +234,17 @@ def _retrieval(run: Run) -> Figures:
     """Return at which rank a search of all chunks found the source of each question."""
     samples = answerable(run.samples)
     ranks = [sample.retrieval.rank or 0 for sample in samples]
+    groups, by_words = (
+        gold(samples, run.chunks),
+        bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}),
+    )
+    words = [
+        last_rank(ranks_of(by_words(sample.question), needed))
+        for sample, needed in zip(samples, groups, strict=True)
+    ]
+    first, never = settled(
+        [[sample.retrieval.rank for sample in samples], words], list(map(len, groups))
+    )
     units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
 
     def mean(values: Values) -> Figures | None:
@@ -247,6 +261,10 @@ def _retrieval(run: Run) -> Figures:
         "early": mean(found_within(samples, EARLY)),
         "reciprocal_rank": mean(np.array([1 / rank if rank else 0.0 for rank in ranks])),
         "ranks": {name: sum(rank in within for rank in ranks) for name, within in _RANKS.items()},
+        "bm25_first": mean(np.array([float(rank == 1) for rank in words])),
+        "found_first_by_both": first,
+        "found_by_neither": never,
+        "sight": {**stats.sight(len(samples))._asdict(), "text": str(stats.sight(len(samples)))},
     }
 
 

@@ -22,7 +22,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Response as AnyResponse
 
 from groundset.options import Options, option
-from groundset.pages.html import evidence_of, marked, policy, render
+from groundset.pages.html import marked, policy, render
 from groundset.pages.verdicts import (
     REASONS,
     agreements,
@@ -143,7 +143,7 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         form.
         """
         sample = samples[number - 1]
-        evidence = evidence_of(sample)
+        evidence = sample.evidence
         passages = [
             (each, marked(each.text, evidence, sample.answer), *around(each))
             for each in sample.contexts

@@ -16,6 +16,7 @@ from groundset.programs.types import Chunk, Hit, Retrieval
 from groundset.retrieval.embed import Embedder
 
 Vectors = NDArray[np.float32]
+Ranks = Sequence[int | None]  # of the groups of a question; None if one was not found
 
 SEARCH_DEPTH = 50
 _SPARE = 10
@@ -109,16 +110,38 @@ def round_trip(ranking: Sequence[Chunk], groups: Sequence[Sequence[str]]) -> Ret
 
     The rank of a group is the best rank of its chunks.
     """
-    rank_of = {chunk.chunk_id: rank for rank, chunk in enumerate(ranking, 1)}
-    ranks = [
-        min(rank_of[name] for name in group if name in rank_of)
-        for group in groups
-        if rank_of.keys() & {*group}
-    ]
     first = ranking[0]
     return Retrieval(
-        rank=max(ranks) if ranks and len(ranks) == len(groups) else None,
+        rank=last_rank(ranks_of([chunk.chunk_id for chunk in ranking], groups)),
         retrieved_id=first.chunk_id,
         retrieved_content=first.text,
         score=1 if any(first.chunk_id in group for group in groups) else 0,
     )
+
+
+def ranks_of(ranking: Sequence[str], groups: Sequence[Sequence[str]]) -> Ranks:
+    """Return the best rank of the chunks of each group, None if none of them was found."""
+    # Of what is found twice the first place counts.
+    rank_of = {chunk_id: len(ranking) - n for n, chunk_id in enumerate(reversed(ranking))}
+    found = [[rank_of[name] for name in group if name in rank_of] for group in groups]
+    return [min(ranks, default=None) for ranks in found]
+
+
+def last_rank(ranks: Ranks) -> int | None:
+    """Return the rank at which all groups are found; None if one is not, or there are none."""
+    found = [rank for rank in ranks if rank is not None]
+    return max(found) if found and len(found) == len(ranks) else None
+
+
+def settled(methods: Sequence[Sequence[int | None]], groups: Sequence[int]) -> tuple[int, int]:
+    """Return how many questions tell no methods apart: that every one finds first, and that none
+    finds.
+
+    The ranks are those of the last group of each question; ``groups`` is how many it has.
+    """
+    found = list(zip(*methods, strict=True))
+    first = sum(
+        all(rank is not None and rank <= most for rank in ranks)
+        for ranks, most in zip(found, groups, strict=True)
+    )
+    return first, sum(ranks.count(None) == len(ranks) for ranks in found)

@@ -1,4 +1,5 @@
-"""Retrievers that are compared: dense, BM25, both fused, and rankings that another system wrote.
+"""Retrievers that are compared: dense, BM25, both fused, a user's own function or server, and
+rankings that another system wrote.
 
 A ranking is a list of ids of chunks, the best first. BM25 is Lucene's, by bm25s, with k1 = 1.5 and
 b = 0.75, over runs of letters and digits in lower case, without stemming or stop words, so that all
@@ -7,14 +8,18 @@ Source: S. Robertson and H. Zaragoza, The Probabilistic Relevance Framework: BM2
 """
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from importlib import import_module
 from math import isfinite
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
+from groundset.printing import counted
 from groundset.programs.errors import InputError
 from groundset.programs.untrusted import numbered_lines
 from groundset.retrieval.index import SEARCH_DEPTH
@@ -25,7 +30,9 @@ Ranking = list[str]
 RETRIEVERS = ("dense", "bm25", "hybrid")
 _WORD = re.compile(r"\w+")
 _FUSION = 60  # added to ranks
-_Line = tuple[str, str, str, float, int]  # where it stands, question, chunk, score and rank
+_TIMEOUT = 60  # seconds for an answer of a server
+# Where it stands, question, chunk, score and rank; no chunk if the search found nothing.
+_Line = tuple[str, str, str | None, float, int]
 
 
 def bm25(texts: Mapping[str, str]) -> Callable[[str], Ranking]:
@@ -62,31 +69,84 @@ def fuse(*rankings: Ranking) -> Ranking:
     return sorted(scores, key=lambda chunk_id: -scores[chunk_id])[:SEARCH_DEPTH]
 
 
-def read_ranking(file: Path, questions: Sequence[str], chunks: Collection[str]) -> list[Ranking]:
-    """Return the ranking of each question; empty if the file has none. Questions and chunks are
-    those of a run, by id.
+def ask_own(name: str, questions: Sequence[str]) -> list[list[str]]:
+    """Return what a user's own system finds for each question, ids or texts, the best first.
+
+    It is ``module:function``, called with a question, or the address of a server, which is sent
+    ``question`` and ``k`` and answers with ``ids`` or ``texts``, all in JSON.
+
+    Raises:
+        InputError: it cannot be found, fails, or returns something else.
+    """
+    try:
+        search = _server(name) if "://" in name else _function(name)
+        found = [search(question) for question in questions]
+    except Exception as error:  # the code is the user's
+        raise InputError(f"--retriever {name}: {type(error).__name__}: {error}") from error
+    for texts in found:
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            raise InputError(f"--retriever {name}: must return a list of chunk ids or of texts")
+    return [list(texts[:SEARCH_DEPTH]) for texts in found]
+
+
+def _function(name: str) -> Callable[[str], Any]:
+    module, _, function = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # the folder where the command runs
+    found: Callable[[str], Any] = getattr(import_module(module), function)
+    return found
+
+
+def _server(address: str) -> Callable[[str], Any]:
+    import httpx
+
+    client = httpx.Client(timeout=_TIMEOUT)
+
+    def search(question: str) -> Any:
+        asked = {"question": question, "k": SEARCH_DEPTH}
+        answer = client.post(address, json=asked).raise_for_status().json()
+        return answer["ids" if "ids" in answer else "texts"]
+
+    return search
+
+
+def read_ranking(
+    file: Path, questions: Sequence[str], chunks: Collection[str], others: Collection[str] = ()
+) -> list[Ranking]:
+    """Return the ranking of each question. Questions and chunks are those of a run, by id; rankings
+    of its ``others`` are passed over.
 
     The file is a TREC run (``question Q0 chunk rank score tag``, ids percent-encoded as in
     exports), or with the suffix .jsonl lines with ``id`` of a question and ``chunk_ids``, the best
     first.
 
     Raises:
-        InputError: a line is malformed, repeats a question or a chunk, or has one that is not in
-            the run.
+        InputError: a question has no ranking, or a line is malformed, repeats a question or a
+            chunk, or has one that is not in the run.
     """
-    found: dict[str, dict[str, tuple[float, int]]] = {question: {} for question in questions}
+    known = {*questions, *others}
+    found: dict[str, dict[str, tuple[float, int]]] = {}
     read = _read_lines if file.suffix.lower() == ".jsonl" else _read_trec
     for where, question, chunk, score, rank in read(file):
-        if question not in found or chunk not in chunks:
-            what = f"chunk {chunk}" if question in found else f"question {question}"
-            raise InputError(f"{where}: no {what} in the run")
-        if chunk in found[question]:
+        if question not in known:
+            raise InputError(f"{where}: no question {question} in the run")
+        ranked = found.setdefault(question, {})
+        if chunk is None:
+            continue
+        if chunk not in chunks:
+            raise InputError(f"{where}: no chunk {chunk} in the run")
+        if chunk in ranked:
             raise InputError(f"{where}: chunk {chunk} is ranked twice for question {question}")
-        found[question][chunk] = (-score, rank)
-    if not any(found.values()):
-        raise InputError(f"{file}: holds no rankings of questions of the run")
+        ranked[chunk] = (-score, rank)
+    if missing := [question for question in questions if question not in found]:
+        raise InputError(
+            f"{file}: has no ranking of {len(missing)} of {counted(len(questions), 'question')}"
+            f" ({', '.join(missing[:3])}{', …' * (len(missing) > 3)}); a .jsonl line with empty"
+            " chunk_ids says that nothing was found"
+        )
     # As trec_eval does, by score; the rank decides between equal scores.
-    return [sorted(ranked, key=ranked.__getitem__)[:SEARCH_DEPTH] for ranked in found.values()]
+    rankings = (found[question] for question in questions)
+    return [sorted(ranked, key=ranked.__getitem__)[:SEARCH_DEPTH] for ranked in rankings]
 
 
 def _read_lines(file: Path) -> Iterator[_Line]:
@@ -98,7 +158,7 @@ def _read_lines(file: Path) -> Iterator[_Line]:
         seen.add(question)
         if not isinstance(ids, list) or not all(isinstance(chunk, str) for chunk in ids):
             raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
-        yield from ((where, question, chunk, 0.0, rank) for rank, chunk in enumerate(ids))
+        yield from ((where, question, chunk, 0.0, rank) for rank, chunk in enumerate(ids or [None]))
 
 
 def _read_trec(file: Path) -> Iterator[_Line]:

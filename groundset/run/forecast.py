@@ -27,6 +27,7 @@ from groundset.run.options import CommandOptions, prices
 from groundset.run.plan import quotas
 from groundset.run.run import Run
 from groundset.run.store import holds_run
+from groundset.stats import sight
 
 _MOST_JUDGED = 100  # chunks, of which two busy cores embed 18 a second
 
@@ -199,6 +200,8 @@ def _costs(options: CommandOptions, size: int, paid: int, cost: _Cost, made: int
         f"{counted(size, 'sample')}{beside}: about {counted(round(paid * cost.calls), 'call')},"
         f" {prompt:,} prompt tokens and {generated:,} generated ones{price}; time: {time}."
     )
+    if size + made:
+        yield f"{sight(size + made)}."
     yield (
         f"Measured with {cost.source} (benchmarks/README.md);"
         " other models and documents may take twice as much."

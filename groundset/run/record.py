@@ -5,7 +5,7 @@ with.
 import platform
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from itertools import zip_longest
 from pathlib import Path
@@ -17,7 +17,9 @@ from groundset.printing import counted, duration
 from groundset.programs.errors import InputError
 from groundset.programs.types import Reject, Sample
 from groundset.programs.untrusted import numbered_lines
+from groundset.retrieval.index import settled
 from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, Store
+from groundset.stats import sight
 
 if TYPE_CHECKING:
     from groundset.run.run import Run
@@ -233,13 +235,22 @@ def library_versions() -> dict[str, str]:
 def summary(run: "Run") -> list[str]:
     """Return the lines that end a run."""
     record, folder = run.record, shlex.quote(str(run.folder))
-    lines = [*account(run), f"Files: {run.folder / SAMPLES}, {REJECTS}, {RECORD}."]
+    lines = [*account(run), *_sight(run), f"Files: {run.folder / SAMPLES}, {REJECTS}, {RECORD}."]
     if record["status"] in ("interrupted", "failed", "budget"):
         more = " with a larger budget" if record["status"] == "budget" else ""
         return [*lines, f"To go on: the same command{more}."]
     used = f"review {folder}, or groundset export {folder} --format autorag --out DIR"
     none = f"show {folder} --rejects says why; a larger --lm in another --out makes more"
     return [*lines, f"Next: groundset {used if len(run) else none}"]
+
+
+def _sight(run: "Run") -> Iterator[str]:
+    """Yield a line on what the questions can tell apart."""
+    samples = [sample for sample in run.samples if sample.retrieval_gt]
+    if samples:
+        groups = [len(sample.retrieval_gt) for sample in samples]
+        first, never = settled([[sample.retrieval.rank for sample in samples]], groups)
+        yield f"Its own search finds {first} first and {never} not at all; {sight(len(samples))}."
 
 
 def account(run: "Run") -> list[str]:

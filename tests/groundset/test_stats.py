@@ -12,6 +12,8 @@ from groundset.stats import (
     kappa,
     permutation,
     resampling_units,
+    sight,
+    spread_of,
     wilson,
 )
 
@@ -63,6 +65,8 @@ def test_permutation_test_swaps_units() -> None:
     before, after = np.zeros(8), np.arange(1, 9) / 8
     assert permutation(before, after, np.arange(8)) == pytest.approx(2 / 2**8)
     assert permutation(before, after, np.arange(8) // 2) == pytest.approx(2 / 2**4)
+    assert permutation(after, before, np.arange(8), alternative="less") == 1 / 2**8
+    assert permutation(before, after, np.arange(8), alternative="less") == 1.0
     assert permutation(after, after, np.arange(8)) == 1.0
     assert permutation(np.zeros(1), np.ones(1), np.arange(1)) == 1.0
     many = np.random.default_rng(0).random((2, 200))
@@ -104,3 +108,11 @@ def test_detectable_gain() -> None:
     assert detectable_gain(Estimate(0, -0.1, 0.1)) == pytest.approx(0.143, abs=0.001)
     assert detectable_gain(Estimate(0, -0.1, 0.1), 6) > 0.143
     assert detectable_gain(Estimate(0, -0.9, 0.9)) == 1.0
+
+
+def test_what_questions_can_show() -> None:
+    assert sight(sight(1).needed).smallest == pytest.approx(0.05, abs=0.001)
+    assert sight(0).smallest == 1.0
+    spread = spread_of(Estimate(0, -0.1, 0.1), 100)
+    assert sight(100, spread).smallest == pytest.approx(detectable_gain(Estimate(0, -0.1, 0.1)))
+    assert str(sight(20)).startswith("n=20 shows differences between two searches from about 16 ")

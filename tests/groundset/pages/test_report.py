@@ -96,6 +96,8 @@ def test_figures(make_run: MakeRun) -> None:
     }
     assert (retrieval["first"]["value"], retrieval["early"]["value"]) == (0.25, 0.5)
     assert retrieval["reciprocal_rank"]["value"] == pytest.approx((1 + 1 / 2 + 1 / 7) / 4)
+    assert (retrieval["found_first_by_both"], retrieval["found_by_neither"]) == (1, 0)
+    assert retrieval["sight"]["questions"] == 4
     assert variety["first_words"] == {"when": 2, "who": 1, "how": 1}
     assert variety["question_words"]["value"] == 5
     assert found["cost"]["per_sample"] == {

@@ -53,17 +53,19 @@ def test_fused_rankings() -> None:
 def test_a_trec_run_is_read_by_its_scores(tmp_path: Path) -> None:
     file = tmp_path / "theirs.trec"
     file.write_text(
-        "q%201 Q0 c%201 2 1.5 x\nq%201 Q0 c%200 1 1.5 x\n\nq%201\tQ0\tc%202\t3\t9\tx\n",
+        "q%201 Q0 c%201 2 1.5 x\nq%201 Q0 c%200 1 1.5 x\n\nq%201\tQ0\tc%202\t3\t9\tx\n"
+        "q%200 Q0 c%201 1 1 x\nother Q0 c%201 1 1 x\n",
         encoding="utf-8",
     )
-    assert read_ranking(file, QUESTIONS, CHUNKS) == [[], ["c 2", "c 0", "c 1"], []]
+    found = read_ranking(file, QUESTIONS[:2], CHUNKS, ["other"])
+    assert found == [["c 1"], ["c 2", "c 0", "c 1"]]
 
 
 def test_json_lines_are_read_in_their_order(tmp_path: Path) -> None:
     file = tmp_path / "theirs.jsonl"
-    rows = [{"id": "q 0", "chunk_ids": ["c 2", "c 0"]}, {"id": "q 2", "chunk_ids": []}]
+    rows = [{"id": "q 2", "chunk_ids": []}, {"id": "q 0", "chunk_ids": ["c 2", "c 0"]}]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    assert read_ranking(file, QUESTIONS, CHUNKS) == [["c 2", "c 0"], [], []]
+    assert read_ranking(file, [QUESTIONS[0], QUESTIONS[2]], CHUNKS) == [["c 2", "c 0"], []]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,11 @@ def test_json_lines_are_read_in_their_order(tmp_path: Path) -> None:
             "line 2: chunk c 1 is ranked twice for question q 1",
         ),
         ("a.trec", "q%201 Q0 c%201 1 nan x", "line 1: the score nan is no finite number"),
-        ("a.trec", "\n", "holds no rankings"),
+        (
+            "a.trec",
+            "q%201 Q0 c%201 1 1 x",
+            r"a\.trec: has no ranking of 2 of 3 questions \(q 0, q 2\); a \.jsonl line with empty",
+        ),
         (
             "a.jsonl",
             '{"id": "q 1", "chunk_ids": []}\n{"id": "q 1", "chunk_ids": ["c 1"]}',

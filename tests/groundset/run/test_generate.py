@@ -134,6 +134,8 @@ def test_too_few_chunks_end_with_status_3(
     printed = capsys.readouterr().out
     assert "of 50 samples" in printed
     assert "Nothing is left to ask in these chunks, missing (" in printed
+    assert "Its own search finds " in printed
+    assert " not at all; n=" in printed
     assert f"Next: groundset review {out}" in printed
 
 
@@ -238,6 +240,7 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
             ),
             second,
         ),
+        ("from about 22 points on; 5 points take about 197 questions.", second),
         ("documents state and answer 4 questions themselves, which are taken first.\n", third),
         ("about 2 chunks carry an easy English fact: expect about 6 of 10; a larger --lm", third),
         ("\n6 samples: about 9 calls, 4,182 prompt", third),

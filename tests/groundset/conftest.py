@@ -1,0 +1,52 @@
+"""A run that can be searched."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from searched_run import chunks_of
+
+from groundset.programs.types import Chunk, Document, Sample
+from groundset.retrieval import embed
+from groundset.run.run import save_run
+from groundset.run.store import Review
+
+
+@pytest.fixture
+def make_run(
+    tmp_path: Path, word_encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Path]:
+    """Write a run whose dense search knows words and whose questions name them."""
+    encoder = word_encoder()
+    monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
+
+    def make(
+        samples: list[Sample],
+        chunks: list[Chunk] | None = None,
+        refused: Sequence[str] = (),
+        **configuration: Any,
+    ) -> Path:
+        chunks = chunks or chunks_of(16)
+        documents = [
+            Document(doc_id=f"d{n}", path=f"d{n}.md", title="T", text="x" * 20) for n in range(6)
+        ]
+        record = {
+            "models": {"embedder": {"name": "words", "sha256": encoder.sha256}},
+            "configuration": configuration,
+        }
+        vectors = np.asarray(encoder.encode([chunk.text for chunk in chunks]))
+        out = tmp_path / "run"
+        save_run(
+            out,
+            samples=samples,
+            documents=documents,
+            chunks=chunks,
+            vectors=vectors,
+            record=record,
+            reviews=[Review(sample_id=name, reviewer="ann", verdict="refused") for name in refused],
+        )
+        return out
+
+    return make

@@ -19,6 +19,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import regex
 from rapidfuzz import fuzz
 
 from groundset import __version__
@@ -28,9 +29,10 @@ from groundset.exports.imports import save_ranked
 from groundset.files import json_text
 from groundset.options import DEFAULT_EMBEDDER, option
 from groundset.printing import Progress, say, say_lines, say_table
-from groundset.programs.checks import TELLING, find_quote, negations
+from groundset.programs.answers import decisive
+from groundset.programs.checks import TELLING, find_quote
 from groundset.programs.languages import LANGUAGES
-from groundset.programs.text import blanked, numbers, plain, share
+from groundset.programs.text import INSIDE_WORD, blanked, plain, share
 from groundset.programs.types import Chunk, Document, Reject, Sample
 from groundset.retrieval import embed
 from groundset.run.run import Run, open_run
@@ -215,7 +217,8 @@ class _Text:
         """Return the places of some words."""
         if not words or words not in self.flat:
             return []
-        matches = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)").finditer(self.flat, start, end)
+        inside = rf"(?<!{INSIDE_WORD}){regex.escape(words)}(?!{INSIDE_WORD})"
+        matches = regex.compile(inside).finditer(self.flat, start, end)
         return [_Place(self, _Span(*match.span())) for match in islice(matches, _MOST_PLACES)]
 
     def find_similar(self, words: str, start: int = 0, end: int = sys.maxsize) -> "list[_Place]":
@@ -434,13 +437,14 @@ def _stating(sample: Sample, chunk: Chunk) -> str:
 
 
 def _still_answers(sample: Sample, before: str, now: str) -> bool:
-    """Return whether what question and answer say of some evidence, its numbers and negations stand
-    in it changed.
+    """Return whether what question and answer say of some evidence stands in it changed, with
+    the same numbers, units and opposites.
     """
-    content = LANGUAGES[sample.language].content_words
+    language = LANGUAGES[sample.language]
+    content = language.content_words
     old = {*content(before)}
     answer = old & {*content(sample.answer)}
     question = old & {*content(sample.question)}
-    is_alike = numbers(before) == numbers(now) and negations(before) == negations(now)
+    is_alike = decisive(before, language) == decisive(now, language)
     goes_on = before[-1] != now[-1]  # and may say something else
     return is_alike and not goes_on and bool(answer) and answer | question <= {*content(now)}

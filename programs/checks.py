@@ -1,14 +1,25 @@
 """Checks of written questions, answers and quotes that need no model."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from itertools import islice
 
+import regex
 from rapidfuzz import fuzz
 
-from groundset.programs.features import answers_agree
+from groundset.programs.answers import same
 from groundset.programs.languages import LANGUAGES, language_among, name_of
-from groundset.programs.text import CAPITALISED, has_words, numbers, plain, tokens
+from groundset.programs.text import (
+    CAPITALISED,
+    INSIDE_WORD,
+    WORD,
+    composed,
+    has_words,
+    numbers,
+    plain,
+    tokens,
+)
 from groundset.programs.words import Language
 
 # A question mark inside a question, such as in a title: lower case follows, and another question
@@ -26,7 +37,7 @@ _CHECKED_ANSWER = 5  # words; the language of shorter answers is not told reliab
 # one changed word in ten scores about 90.
 _MIN_RATIO = 88.0  # per cent of matching characters
 _MIN_LENGTH = 3  # characters; shorter quotes match anywhere
-_WORD = re.compile(r"\w+")
+_PAIR = regex.compile(rf"{INSIDE_WORD}{{2}}")
 _MAX_EXTENSION = 4  # words
 _PIECES = re.compile(r"\s*(?:\|+|\[?(?:\.{3}|…)\]?)\s*")
 
@@ -114,43 +125,14 @@ def language_fault(
     return None
 
 
-def agree(expected: str, found: str, code: str) -> bool | None:
-    """Return whether two answers to a question say the same, as far as their words tell; None if
-    they do not tell.
+def agree(expected: str, found: str, code: str, question: str = "") -> bool | None:
+    """Return whether two answers to a question say the same; None if code cannot tell.
 
-    They do if the answer that was found has all content words and numbers of the expected one, is
-    at most twice as long and has as many negations; of a short answer, a part can be enough
-    (:func:`answers_agree`).
+    Numbers carry sign and unit. What differs in a word that says something is for a reader to
+    compare, unless the one excludes the other: "before" and "after".
     """
     language = LANGUAGES[code]
-    if not language.is_stated(found):
-        return False
-    if tokens(expected) == tokens(found):
-        return True
-    first, second = set(language.content_words(expected)), set(language.content_words(found))
-    amounts, others = (numbers(language.in_digits(text)) for text in (expected, found))
-    if negations(expected) == negations(found):
-        if first and first <= second and amounts <= others and len(second) <= 2 * len(first):
-            return True
-        if (
-            len(first) <= _CHECKED_ANSWER
-            and amounts == others
-            and answers_agree(found, expected, language)
-        ):
-            return True
-    # Of the same unit, other numbers are another answer; "1 hour" may be "60 minutes".
-    differ = bool(first & second and amounts and others and not amounts & others)
-    return False if differ and len(first) <= _CHECKED_ANSWER else None
-
-
-def negations(text: str) -> int:
-    """Return how often a text denies something."""
-    return len(
-        re.findall(
-            r"\b(?:not|no|never|without|nicht|kein\w*|ohne|ne|pas|sans|sin|nunca)\b|n['’]t\b",
-            text.lower(),
-        )
-    )
+    return same(expected, found, language, question) if language.is_stated(found) else False
 
 
 def _without_names(text: str) -> str:
@@ -166,7 +148,10 @@ def find_quote(passage: str, quote: str) -> str | None:
     """Return the words of a passage that match a quote, apart from small differences; None if there
     are none.
     """
-    quote = " ".join(quote.strip(" \"'“”„«»`*").split())
+    quote = " ".join(composed(quote).strip(" \"'“”„«»`*").split())
+    if (flat := composed(passage)) != passage:
+        found = find_quote(flat, quote)
+        return found and passage[slice(*_span_of(passage, flat, found))]
     if len(quote) < _MIN_LENGTH:
         return None
     if quote in passage:
@@ -189,12 +174,29 @@ def find_quotes(passage: str, quotes: str) -> list[str] | None:
     return kept if kept and len(kept) == len(found) else None
 
 
+def _span_of(text: str, flat: str, words: str) -> tuple[int, int]:
+    """Return where words of a text stand that were found in it when it was composed (``flat``)."""
+    start = flat.index(words)
+
+    def length(end: int) -> int:
+        return len(composed(text[:end]))
+
+    ends = range(len(text) + 1)
+    first, last = (bisect_right(ends, edge, key=length) - 1 for edge in (start, start + len(words)))
+    return first, last
+
+
 def _whole_words(text: str, start: int, end: int, quote: str) -> str:
     """Extend a span of a text to whole words, and further while it gets more similar to a quote."""
-    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+    while start > 0 and _is_inside(text, start):
         start -= 1
-    ends = [end, *(match.end() for match in islice(_WORD.finditer(text, end), _MAX_EXTENSION))]
+    ends = [end, *(match.end() for match in islice(WORD.finditer(text, end), _MAX_EXTENSION))]
     best = max(ends, key=lambda end: fuzz.ratio(quote.lower(), text[start:end].lower()))
-    while best < len(text) and text[best - 1].isalnum() and text[best].isalnum():
+    while best < len(text) and _is_inside(text, best):
         best += 1
     return text[start:best].strip()
+
+
+def _is_inside(text: str, place: int) -> bool:
+    """Return whether a place of a text is between two characters of a word."""
+    return _PAIR.match(text, place - 1) is not None

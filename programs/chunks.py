@@ -68,6 +68,7 @@ class SeveralChunks(Recipe):
             self.approved(draft, joined([read[place] for place in needed]).text)
         except RefusedError as refused:
             return outcome(rejects=[refused.reject], exhausted=refused.exhausted)
+        others = self.alternatives(draft, read, needed, code)
         return outcome(
             question=draft.question,
             answer=draft.answer,
@@ -76,7 +77,8 @@ class SeveralChunks(Recipe):
             kind=kind,
             probability=draft.probability,
             needed=needed,
-            alternatives=self.alternatives(draft, read, needed, code),
+            alternatives=others.groups,
+            metadata=others.facts,
         )
 
     def _combined(

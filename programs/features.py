@@ -8,9 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
+import regex
+
 from groundset.programs.text import (
     CAPITALISED,
     CODE,
+    LETTERS,
     NUMBER,
     SENTENCE_END,
     has_words,
@@ -278,7 +281,7 @@ def asks_for_other_part(
     )
 
 
-_TOKEN = re.compile(r"\d[\d.,:]*|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\w\s]")
+_TOKEN = regex.compile(rf"\d[\d.,:]*|{LETTERS}(?:['’]{LETTERS})?|[^\p{{L}}\p{{N}}_\s]")
 _ENDINGS = ("tion", "ing", "ed", "ly", "en", "er", "s", "e")
 
 

@@ -142,8 +142,10 @@ class Given(Recipe):
             if len(others) > 1:  # no passage answers alone
                 _, found = self._read(draft, joined([read[other] for other in others]))
                 needed = others if found and self.agrees(draft, found, code) else needed
-        groups = self.alternatives(draft, read, needed, code)
-        return self._made(draft, MULTI, [hits[place] for place in needed], groups, {})
+        found = self.alternatives(draft, read, needed, code)
+        return self._made(
+            draft, MULTI, [hits[place] for place in needed], found.groups, found.facts
+        )
 
     def _made(
         self,

@@ -14,7 +14,7 @@ import dspy
 from dspy.lm15 import Config, Message, Request
 
 from groundset.programs.adapter import share_of_yes
-from groundset.programs.checks import find_quote, tidy_question
+from groundset.programs.checks import agree, find_quote, tidy_question
 from groundset.programs.english import Fact, Parse, easy_facts, without_answer
 from groundset.programs.errors import ModelError
 from groundset.programs.faq import STATED, is_asked, stated_questions
@@ -298,8 +298,11 @@ def _ground_truth(question: str, found: str, fact: Fact, passage: str) -> str | 
         return None
     # For definitions, small models often answer with the name of the thing; the sentence has the
     # definition.
-    if not (
-        answers_agree(found, expected, ENGLISH) or (fact.defines and has_words(question, found))
+    if (
+        not (
+            answers_agree(found, expected, ENGLISH) or (fact.defines and has_words(question, found))
+        )
+        or agree(expected, found, "en", question) is False
     ):
         return (
             found

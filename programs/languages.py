@@ -41,6 +41,8 @@ ENGLISH = Language(
     code="en",
     stemmer="english",
     numerals=True,
+    articles=word_list("a an the"),
+    fillers=word_list("in on at of for and is are was were it there your"),
     question_words=word_list("what which who whom whose when where why how"),
     stop_words=word_list(
         "a an the of in on at to for from by with as is are was were be been being do does did has"
@@ -138,6 +140,10 @@ _GERMAN = Language(
     unfinished=re.compile(
         r"\b(?:im|am|vom|zum|zur|beim|ins|ans|dem|der|des|den|das|die|seit|ab) \d{1,2}\.$"
     ),
+    fillers=word_list(
+        "der die das den dem des ein eine einen einem einer eines im in am an um und ist sind war"
+        " es"
+    ),
     question_words=word_list(
         "was welche welcher welches welchen welchem wer wen wem wessen wann wo woher wohin warum"
         " weshalb wieso wie wieviele woraus womit wodurch wofür worauf wovon"
@@ -201,6 +207,7 @@ _FRENCH = Language(
     unfinished=re.compile(
         r"(?:^|[\s(])(?:MM?|Mme|Mlle|Mgr|Me|Dr|Pr|Ste?|(?:av|apr)\. J)\.(?:-C\.)?$"
     ),
+    fillers=word_list("le la les un une des du de en à au aux dans et est sont était"),
     question_words=word_list(
         "que quel quelle quels quelles qui quand où pourquoi comment combien quoi"
     ),
@@ -247,6 +254,7 @@ _SPANISH = Language(
     stemmer="spanish",
     numerals=True,
     unfinished=re.compile(r"\b[ap]\. ?m\.$"),
+    fillers=word_list("el la los las un una unos unas de del en y es son era fue"),
     question_words=word_list(
         "qué cuál cuáles quién quiénes cuándo dónde cómo cuánto cuánta cuántos cuántas"
     ),

@@ -139,6 +139,7 @@ class OneChunk(Recipe):
             self.approved(draft, passage)
         except RefusedError as refused:
             return outcome(rejects=[refused.reject], exhausted=refused.exhausted)
+        others = self.alternatives(draft, [read], [0], code)
         return outcome(
             question=draft.question,
             answer=draft.answer,
@@ -147,8 +148,8 @@ class OneChunk(Recipe):
             kind=kind,
             probability=draft.probability,
             needed=[0],
-            alternatives=self.alternatives(draft, [read], [0], code),
-            metadata=facts,
+            alternatives=others.groups,
+            metadata=facts | others.facts,
         )
 
     def _asked(

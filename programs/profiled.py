@@ -304,6 +304,7 @@ class Profiled(SeveralChunks):
                 "review", f"it does not fit its profile: {fits.reason}", question=draft.question
             )
         self.approved(draft, shown.text)
+        others = self.alternatives(draft, read, needed, code)
         return outcome(
             question=asked_for,
             answer=right,
@@ -313,9 +314,10 @@ class Profiled(SeveralChunks):
             probability=draft.probability,
             needed=needed,
             context_ids=[hits[place].chunk_id for place in needed],
-            alternatives=self.alternatives(draft, read, needed, code),
+            alternatives=others.groups,
             rejects=rejects,
             metadata={"profile": dict(profile), "clue": clue.clue}
+            | others.facts
             | ({"options": options} if options else {}),
         )
 

@@ -1,10 +1,11 @@
 """What the recipes share: judging a question, rewriting a refused one, alternatives, the panel."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import dspy
 
+from groundset.programs.answers import states
 from groundset.programs.checks import (
     agree,
     is_none,
@@ -25,7 +26,7 @@ from groundset.programs.outcome import (
     verdict,
 )
 from groundset.programs.step import step
-from groundset.programs.text import has_words, one_line
+from groundset.programs.text import one_line
 from groundset.programs.types import Hit
 
 Search = Callable[[str, int], Sequence[Hit]]
@@ -56,6 +57,20 @@ class Passage(NamedTuple):
     text: str
     topic: str = ""
     before: str = ""
+
+
+class Others(NamedTuple):
+    """What else was found: for each needed passage the ids of those that serve as well, and the
+    answers that contradict.
+    """
+
+    groups: list[list[str]]
+    variants: list[dict[str, Any]]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return what a sample says of it in its metadata."""
+        return {"variants": self.variants} if self.variants else {}
 
 
 class Draft(NamedTuple):
@@ -171,7 +186,7 @@ class Recipe(dspy.Module):
         """Return whether a found answer says what the expected one does; a model decides what words
         do not tell.
         """
-        told = agree(draft.answer, found, code)
+        told = agree(draft.answer, found, code, draft.question)
         return (
             told
             if told is not None
@@ -233,34 +248,41 @@ class Recipe(dspy.Module):
 
     def alternatives(
         self, draft: Draft, passages: Sequence[Passage], needed: Sequence[int], code: str
-    ) -> list[list[str]]:
-        """Return, for each needed passage, the ids of found ones that serve as well.
+    ) -> Others:
+        """Return found passages that serve as well as a needed one, and those that contradict it.
 
-        A found passage serves if it has all words of question and answer that only the needed one
-        has, and the judge reads the same answer with it.
+        Passages are read that have all words of question and answer that only the needed one has,
+        or all of the question. One serves if the judge reads the same answer with it; a judge that
+        writes none lets those serve that state the answer as the needed one does.
         """
-        groups: list[list[str]] = [[] for _ in needed]
+        found = Others([[] for _ in needed], [])
         if self.search is None:
-            return groups
-        words = LANGUAGES[code].content_words
+            return found
+        language = LANGUAGES[code]
+        words = language.content_words
         known = {passage.text for passage in passages}
         hits = [hit for hit in self.search(draft.question, _HITS) if hit.passage not in known]
-        for group, place in zip(groups, needed, strict=True):
+        for group, place in zip(found.groups, needed, strict=True):
             others = [passages[other] for other in needed if other != place]
             elsewhere = {word for other in others for word in words(other.text)}
-            own = set(words(f"{draft.question} {draft.answer}")) - elsewhere
-            own &= set(words(passages[place].text))
-            stated = has_words(passages[place].text, draft.answer)
-            for hit in hits if own else ():
-                if not own <= set(words(hit.passage)) or (
-                    stated and not has_words(hit.passage, draft.answer)
-                ):
+            own = set(words(passages[place].text)) - elsewhere
+            asked, said = own & set(words(draft.question)), own & set(words(draft.answer))
+            stated = states(passages[place].text, draft.answer, language)
+            for hit in hits:
+                here = set(words(hit.passage))
+                states_it = stated and states(hit.passage, draft.answer, language)
+                if not asked <= here or not (asked or (states_it and said)):
                     continue
                 read = joined([*others, Passage(hit.passage, hit.topic)])
-                decision, found = self.judged(draft, read)
-                if decision.good and (not found or self.agrees(draft, found, code)):
+                decision, answer = self.judged(draft, read)
+                if not decision.good:
+                    continue
+                if self.agrees(draft, answer, code) if answer else states_it:
                     group.append(hit.chunk_id)
-        return groups
+                elif language.is_stated(answer):
+                    said_here = {"answer": answer, "chunk_id": hit.chunk_id}
+                    found.variants.append(said_here | {"place": needed.index(place)})
+        return found
 
 
 def joined(passages: Sequence[Passage]) -> Passage:

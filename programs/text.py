@@ -1,8 +1,11 @@
 """Words, numbers and plain text in any language."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
+
+import regex
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 NAME = r"[^\W\d_a-zß-ÿ][\w’'-]+"
@@ -14,7 +17,13 @@ SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
 MAX_READ = 50_000
 MAX_QUESTION = 5_000  # of a question; some patterns take quadratic time
 _CACHED_TEXTS = 1_024
-_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+# Combining marks and joiners belong to the letter before them; `re` takes them for what stands
+# between words. Otherwise letters and digits are those that `re` knows.
+_JOINED = r"\p{M}\u200c\u200d"
+INSIDE_WORD = rf"[\p{{L}}\p{{N}}_{_JOINED}]"
+WORD = regex.compile(rf"[\p{{L}}\p{{N}}_]{INSIDE_WORD}*+")
+LETTERS = rf"[\p{{L}}\p{{Nl}}\p{{No}}][\p{{L}}\p{{Nl}}\p{{No}}{_JOINED}]*+"
+_TOKEN = regex.compile(rf"\d+(?:[.,:/]\d+)*|{LETTERS}(?:['’-]{LETTERS})*")
 # From the first of several spaces, or it takes quadratic time.
 _BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")
 # The text of a link is limited, and its target ends where another one begins, or many brackets take
@@ -54,6 +63,16 @@ _CODE_BLOCK = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _POSSESSIVE = re.compile(r"['’]s(?= )")
 
 
+def composed(text: str) -> str:
+    """Return a text with each letter and its marks as one character, where there is one."""
+    return unicodedata.normalize("NFC", text)
+
+
+def words_in(text: str) -> list[str]:
+    """Return the runs of letters and digits in a text, casefolded."""
+    return WORD.findall(composed(text).casefold())
+
+
 def tokens(text: str) -> list[str]:
     """Return words and numbers in lower case."""
     return _words(text).split()
@@ -78,14 +97,19 @@ def _bare(text: str) -> str:
 
 @lru_cache(_CACHED_TEXTS)
 def _words(text: str) -> str:
-    return " ".join(_TOKEN.findall(text)).casefold()
+    return " ".join(_TOKEN.findall(composed(text))).casefold()
 
 
 def numbers(text: str) -> frozenset[str]:
-    """Return the numbers in a text, without thousands separators."""
+    """Return the numbers in a text, in ASCII digits and without thousands separators."""
     return frozenset(
-        re.sub(r"(?<=\d)[.,](?=\d{3}\b)", "", number) for number in NUMBER.findall(text)
+        re.sub(r"(?<=\d)[.,](?=\d{3}\b)", "", in_ascii(number)) for number in NUMBER.findall(text)
     )
+
+
+def in_ascii(number: str) -> str:
+    """Return a number in any digits in those of ASCII."""
+    return "".join(str(unicodedata.decimal(each, each)) for each in number)
 
 
 def plain(text: str) -> str:

@@ -80,6 +80,8 @@ class Language:
 
     code: str  # ISO 639-1
     stop_words: frozenset[str] = frozenset()  # function words
+    articles: frozenset[str] = frozenset()  # that tell no answer from another one
+    fillers: frozenset[str] = frozenset()  # that change nothing where an answer has more words
     question_words: frozenset[str] = frozenset()
     question_mark: str = "?"  # the end of a question
     stemmer: str = ""  # its name in Snowball; without it, each word is its own stem

@@ -14,10 +14,10 @@ from typing import Any
 from groundset.corpus.chunkers import BY_SECTION, Span, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
+from groundset.programs.text import words_in
 from groundset.programs.types import Chunk, Document
 from groundset.retrieval.embed import Embedder
 
-_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
 _SHINGLE = 3  # words
 _SHARED = 0.85  # of the shingles of both; chosen by hand
@@ -192,7 +192,7 @@ def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
         _sequences
     )  # storing all takes twenty times the memory of texts
     for chunk in chunks:
-        words = hash(tuple(_WORD.findall(chunk.text.casefold())))
+        words = hash(tuple(words_in(chunk.text)))
         found = exact.setdefault(words, chunk)
         if found is chunk or _overlap(found, chunk):
             own = sequences(chunk.text)
@@ -222,7 +222,7 @@ def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
 
 
 def _sequences(text: str) -> frozenset[int]:
-    words = _WORD.findall(text.casefold())
+    words = words_in(text)
     last = max(1, len(words) - _SHINGLE + 1)
     return frozenset(
         zlib.crc32(" ".join(words[start : start + _SHINGLE]).encode()) for start in range(last)

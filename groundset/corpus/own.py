@@ -18,6 +18,7 @@ from groundset.corpus.find import portable
 from groundset.corpus.parsing import name_title
 from groundset.corpus.read import document_id, modified
 from groundset.programs.errors import InputError
+from groundset.programs.text import composed
 from groundset.programs.types import Chunk, Document
 from groundset.rows import (
     headings_of,
@@ -91,9 +92,8 @@ def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
         InputError: the row is invalid; the message begins with ``where``.
     """
     has_chunk_id = fields.get("chunk_id") is not None
-    text = required(
-        where, fields, *(("text", "contents") if has_chunk_id else ("contents", "text"))
-    )
+    names = ("text", "contents") if has_chunk_id else ("contents", "text")
+    text = composed(required(where, fields, *names))
     metadata = metadata_of(where, fields)
     of_document = {} if has_chunk_id else metadata
     source = (

@@ -5,7 +5,6 @@ Everything is escaped, invisible characters are spelt out.
 
 import base64
 import hashlib
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -13,6 +12,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import regex
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
@@ -24,10 +24,11 @@ _Span = tuple[int, int]
 # Characters that are read of a passage and of words; time is their product.
 _MAX_TEXT, _MAX_WORDS = 50_000, 5_000
 _AROUND = 200  # characters of an excerpt on both sides of what is marked
-_WORD = re.compile(r"[^\W_]+")
-_BETWEEN = r"[\W_]+"
-_BEFORE = r"(?<![^\W_])"
-_BEHIND = r"(?![^\W_])"
+_LETTER = r"[\p{L}\p{N}\p{M}]"
+_WORD = regex.compile(rf"{_LETTER}+")
+_BETWEEN = r"[^\p{L}\p{N}\p{M}]+"
+_BEFORE = rf"(?<!{_LETTER})"
+_BEHIND = rf"(?!{_LETTER})"
 
 
 def render(template: str, **values: Any) -> str:
@@ -123,19 +124,19 @@ def _find(text: str, words: str, within: _Span) -> _Span | None:
     parts = _WORD.findall(words[:_MAX_WORDS])
     if not parts:
         return None
-    pattern = _BETWEEN.join(map(re.escape, parts))
+    pattern = _BETWEEN.join(map(regex.escape, parts))
     if _is_spaced(parts[0][0]):
         pattern = _BEFORE + pattern
     if _is_spaced(parts[-1][-1]):
         pattern += _BEHIND
     start, end = within
-    match = re.compile(pattern, re.IGNORECASE).search(text, start, min(end, _MAX_TEXT))
+    match = regex.compile(pattern, regex.IGNORECASE).search(text, start, min(end, _MAX_TEXT))
     return match and match.span()
 
 
 def _is_spaced(letter: str) -> bool:
-    """Return whether a letter is of a script that separates words by spaces."""
-    return unicodedata.category(letter) != "Lo"
+    """Return whether a letter is of a script that separates words by spaces, and no mark."""
+    return unicodedata.category(letter) not in ("Lo", "Mn", "Mc")
 
 
 def _head(text: str) -> str:

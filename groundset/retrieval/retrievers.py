@@ -2,16 +2,16 @@
 rankings that another system wrote.
 
 A ranking is a list of ids of chunks, the best first. BM25 is Lucene's, by bm25s, with k1 = 1.5 and
-b = 0.75, over runs of letters and digits in lower case, without stemming or stop words, so that all
-languages are treated alike.
+b = 0.75, over runs of letters and digits, casefolded and composed, without stemming or stop words,
+so that all languages are treated alike.
 Source: S. Robertson and H. Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
 """
 
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import numpy as np
 
 from groundset.printing import counted
 from groundset.programs.errors import InputError
+from groundset.programs.text import words_in
 from groundset.programs.untrusted import numbered_lines
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.rows import jsonl_rows, required
@@ -28,7 +29,6 @@ from groundset.rows import jsonl_rows, required
 Ranking = list[str]
 
 RETRIEVERS = ("dense", "bm25", "hybrid")
-_WORD = re.compile(r"\w+")
 _FUSION = 60  # added to ranks
 _TIMEOUT = 60  # seconds for an answer of a server
 # Where it stands, question, chunk, score and rank; no chunk if the search found nothing.
@@ -41,14 +41,14 @@ def bm25(texts: Mapping[str, str]) -> Callable[[str], Ranking]:
     """
     import bm25s
 
-    ids, words = list(texts), [_WORD.findall(text.lower()) for text in texts.values()]
-    known = {word for text in words for word in text}
+    ids, words = list(texts), list(map(words_in, texts.values()))
+    known = set(chain(*words))
     index = bm25s.BM25(method="lucene")
     if known:
         index.index(words, show_progress=False)
 
     def ranked(question: str) -> Ranking:
-        asked = [word for word in _WORD.findall(question.lower()) if word in known]
+        asked = [word for word in words_in(question) if word in known]
         scores = index.get_scores(asked) if asked else np.zeros(len(ids))
         order = np.argsort(-scores, kind="stable")[:SEARCH_DEPTH]
         return [ids[place] for place in order if scores[place] > 0]

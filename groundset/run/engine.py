@@ -2,7 +2,6 @@
 
 import json
 import queue
-import re
 import signal
 import threading
 import time
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 
 from groundset.printing import Progress
 from groundset.programs.errors import GroundsetError
-from groundset.programs.text import numbers
+from groundset.programs.text import numbers, words_in
 from groundset.programs.types import Chunk, Reject
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Result, State, Store
@@ -36,7 +35,6 @@ _TICK_SECONDS = 0.25
 _FAILURES_IN_A_ROW = 5
 _SIMILAR = 0.92  # cosine of repeated questions; chosen by hand, not tuned
 _SAME_ANSWER = 0.6  # the same with the same answer from the same chunk
-_SEPARATORS = re.compile(r"[\W_]+")
 
 
 class RunStoppedError(BaseException):
@@ -368,4 +366,4 @@ class Duplicates:
 
 
 def _words(text: str) -> str:
-    return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    return " ".join(words_in(unicodedata.normalize("NFKC", text).replace("_", " ")))

@@ -121,7 +121,7 @@ def test_a_refused_question_is_a_reject_with_step_and_reason(
 def test_a_badly_worded_question_is_rewritten_once_and_judged_again() -> None:
     found, engine = made({"judge": [BAD, GOOD], "revise": REVISED})
     assert found.question == "What does the Moss Lane plant pay for milk that arrives late?"
-    assert engine.steps() == ["ask", "judge", "revise", "judge"]
+    assert engine.steps() == ["ask", "judge", "revise", "judge", "compare"]
     found, engine = made({"judge": BAD, "revise": REVISED})
     assert found.rejects[0].reason == "not independent: who are they?"
     assert engine.steps() == ["ask", "judge", "revise", "judge"]

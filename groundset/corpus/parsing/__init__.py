@@ -11,6 +11,7 @@ from importlib import import_module
 from itertools import islice
 from typing import NamedTuple
 
+from groundset.programs.text import composed
 from groundset.programs.types import Heading, PageStart
 
 _KINDS = {
@@ -178,7 +179,7 @@ def _detected(data: bytes) -> str:
 
 
 def clean(text: str) -> str:
-    """Normalise newlines and drop control characters.
+    """Normalise newlines and letters with marks, and drop control characters.
 
     Raises:
         UnparsableError: it has too many of them.
@@ -187,7 +188,7 @@ def clean(text: str) -> str:
     junk = sum(each == "\ufffd" or (kind == "Cc" and not each.isspace()) for each, kind in kinds)
     if junk > _MAX_JUNK * min(len(text), _SAMPLE):
         raise UnparsableError("binary")
-    text = _CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE))
+    text = composed(_CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE)))
     if _FIRST_NOTE.search(text):
         text = _NOTE.sub(
             lambda found: f"{found[1]} [{unicodedata.normalize('NFKC', found[2])}]", text

@@ -14,6 +14,8 @@ from dspy.signatures import Signature
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
+from groundset.programs.text import composed
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\ufeff\ufffd]")
 # The beginning of a line to a colon, or to what looks like one; marks, numbers and further colons
 # may stand before.
@@ -23,7 +25,15 @@ _TO_COLON = re.compile(
 _LOOKALIKES = str.maketrans("авеһнікмопрстухѕјԁαβεηικνορτυχ", "abehhikmonpctyxsjdabehiknoptux")
 # The last two are letters of Hangul that cannot be seen.
 _NO_LETTER = re.compile("[\\W\\d_ː\u115f\u1160]")
-_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
+_BULLET = re.compile(r"(?P<mark>[-*•–]|\(?\d{1,2}[.)])\s+(?=\S)")
+_BARE_BULLET = re.compile(r"[-*•–]\s+\D")
+_BAR = re.compile(r"\s+\|\s+")
+# What stands around a whole text; where it stands within, too, the first and the last are no pair.
+_AROUND = (
+    r"[\"“”„«»](?P<inside>[^\"“”„«»]+)[\"“”„«»]",
+    r"['‘’‚](?P<inside>(?:[^'‘’‚]|(?<=\w)['’](?=\w))+)['‘’]",
+    r"(?P<marks>[*`]+)(?P<inside>[^*`]+)(?P=marks)",
+)
 _QUOTES = "\"'“”„«»‘’`*"
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-"})
 _YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
@@ -131,7 +141,7 @@ class PlainTextAdapter(dspy.Adapter):
         Raises:
             AdapterParseError: a number, a yes or no, or an option cannot be read.
         """
-        text = _CONTROL.sub(" ", completion.replace("\r\n", "\n"))
+        text = _CONTROL.sub(" ", composed(completion).replace("\r\n", "\n"))
         text = _from_json(_FENCE.sub(r"\1", _OFFER.sub("", _GREETING.sub("", text))).strip())
         fields = signature.output_fields
         if len(fields) == 1:
@@ -376,21 +386,37 @@ def _value(text: str, annotation: Any) -> Any:
 
 
 def _items(text: str) -> list[str]:
-    """Return the distinct items of a list, one in each line or with separators between."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    parts = [part for line in lines for part in line.split("|")]
-    if len(parts) == 1:
-        parts = text.split(";")
+    """Return the distinct items of a list, one in each line or with bars between, which stand
+    between spaces; a row of a table is one item.
+    """
+    lines = _without_bullets([line.strip() for line in text.splitlines() if line.strip()])
     items: dict[str, str] = {}
-    for part in parts:
-        item = _unquoted(_BULLET.sub("", part.strip()))
-        if item.casefold().rstrip(".") not in _NOTHING:
-            items.setdefault(item.casefold(), item)
+    for line in lines:
+        for part in [line] if line.startswith("|") else _BAR.split(line):
+            item = _unquoted(part)
+            if item.casefold().rstrip(".") not in _NOTHING:
+                items.setdefault(item.casefold(), item)
     return list(items.values())
 
 
+def _without_bullets(lines: list[str]) -> list[str]:
+    """Return lines without what makes them a list; "- 5 °C" and "3. May" are text, unless all lines
+    begin alike or count from 1.
+    """
+    found = [_BULLET.match(line) for line in lines]
+    marks = [match["mark"].strip("().") if match else "" for match in found]
+    counted = [str(number) for number in range(1, len(lines) + 1)]
+    is_list = len(lines) > 1 and (len(set(marks)) == 1 or marks == counted)
+    return [
+        line[match.end() :] if match and (is_list or _BARE_BULLET.match(line)) else line
+        for line, match in zip(lines, found, strict=True)
+    ]
+
+
 def _unquoted(text: str) -> str:
+    """Return a text without the quotation marks, stars or ticks around all of it."""
     text = text.strip()
-    while len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
-        text = text[1:-1].strip()
+    for marks in _AROUND:
+        if match := re.fullmatch(marks, text, re.DOTALL):
+            return _unquoted(match["inside"])
     return text

@@ -22,11 +22,11 @@ from groundset.programs.text import (
 )
 from groundset.programs.words import Language
 
-# A question mark inside a question, such as in a title: lower case follows, and another question
-# mark.
 TELLING = 30  # characters; shorter evidence can stand anywhere by chance
-_INNER = r"\?[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ][^?]*(?=\?)"
-_FIRST = re.compile(rf"[^?]*(?:{_INNER})*\??")
+# A question mark inside a question, such as in a title: lower case follows, and another question
+# mark; or something stands directly behind it, as in "/depots?year=1931". A quotation is whole.
+_INNER = r"\?(?:[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ]|[^\s\"'»”’!,])[^?]*(?=\?)|\?[\"'»”’)]+(?=\?)"
+_FIRST = re.compile(rf"(?:\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|[^?])*(?:{_INNER})*\??")
 _LABEL = re.compile(r"^(?:new )?(?:question|frage|q)\s*\d*\s*[:.]\s*", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 _NONE = frozenset({"", "-", "none", "n/a"})
@@ -39,7 +39,7 @@ _MIN_RATIO = 88.0  # per cent of matching characters
 _MIN_LENGTH = 3  # characters; shorter quotes match anywhere
 _PAIR = regex.compile(rf"{INSIDE_WORD}{{2}}")
 _MAX_EXTENSION = 4  # words
-_PIECES = re.compile(r"\s*(?:\|+|\[?(?:\.{3}|…)\]?)\s*")
+_PIECES = re.compile(r"\s*(?:\|+|;(?=\s)|\[?(?:\.{3}|…)\]?)\s*")
 
 
 def tidy_question(text: str) -> str:
@@ -61,6 +61,7 @@ def located(passages: Sequence[str], evidence: Sequence[str]) -> list[tuple[int,
     one is in none.
     """
     found = []
+    evidence = _rejoined(passages, evidence)
     # The cells of a table's row are pieces, too, and the shortest ones can be found anywhere.
     for piece in [each for each in evidence if len(each) >= _MIN_LENGTH] or evidence:
         places = ((place, find_quotes(passage, piece)) for place, passage in enumerate(passages))
@@ -69,6 +70,18 @@ def located(passages: Sequence[str], evidence: Sequence[str]) -> list[tuple[int,
             return None
         found += [(first[0], quote) for quote in first[1]]
     return found or None
+
+
+def _rejoined(passages: Sequence[str], evidence: Sequence[str]) -> list[str]:
+    """Return evidence with those pieces as one between which a bar of a passage stands."""
+    joined: list[str] = []
+    for piece in evidence:
+        whole = f"{joined[-1]} | {piece}" if joined else piece
+        if joined and any(whole in passage for passage in passages):
+            joined[-1] = whole
+        else:
+            joined.append(piece)
+    return joined
 
 
 def stating(passage: str, answer: str, language: Language) -> str | None:
@@ -165,9 +178,11 @@ def find_quote(passage: str, quote: str) -> str | None:
 
 
 def find_quotes(passage: str, quotes: str) -> list[str] | None:
-    """Return the matching words for each piece of a quote with gaps ("…" or "|"); None if a piece
-    is not found.
+    """Return the matching words for each piece of a quote with gaps ("…", "|", ";"); None if a
+    piece is not found.
     """
+    if (whole := find_quote(passage, quotes)) and whole == quotes:
+        return [whole]
     pieces = [piece for piece in _PIECES.split(quotes) if len(piece.strip()) >= _MIN_LENGTH]
     found = [find_quote(passage, piece) for piece in pieces]
     kept = [piece for piece in found if piece is not None]

@@ -130,6 +130,29 @@ def test_a_text_is_never_an_error_and_loses_its_label() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("‘Slow Tide’ in “Harbour News”", ["‘Slow Tide’ in “Harbour News”"]),
+        ('"oars" and "ropes"', ['"oars" and "ropes"']),
+        ("*“It’s late”* | `x`", ["It’s late", "x"]),
+        ("‘the keepers’ hut’", ["‘the keepers’ hut’"]),
+        ("members pay 5; guests 8", ["members pay 5; guests 8"]),
+        ("a||b | sort|uniq", ["a||b", "sort|uniq"]),
+        ("| oar | 2 |\n| rope | 1 |", ["| oar | 2 |", "| rope | 1 |"]),
+        ("3. Mai und später", ["3. Mai und später"]),
+        ("- 5 °C", ["- 5 °C"]),
+        ("- 5 oars\n- 2 ropes", ["5 oars", "2 ropes"]),
+        ("1. oars\n2. ropes", ["oars", "ropes"]),
+        ("- oars", ["oars"]),
+        ("none", []),
+    ],
+)
+def test_marks_that_a_text_holds_stay(written: str, read: list[str]) -> None:
+    signature = dspy.Signature("passage -> evidence: list[str]")
+    assert PLAIN_TEXT.parse(signature, written) == {"evidence": read}
+
+
 def test_records_are_blocks() -> None:
     text = "Name: a\nUse: b\n\nName: c\nUse: d"
     items = [Item(name="a", use="b"), Item(name="c", use="d")]

@@ -23,6 +23,7 @@ from groundset.programs.outcome import verdict
 from groundset.programs.text import plain
 
 ENGLISH = LANGUAGES["en"]
+PAIRS = Path(__file__).parent / "answers.jsonl"
 _RIGHT = {True: "same", False: "not"}
 
 
@@ -35,6 +36,8 @@ _RIGHT = {True: "same", False: "not"}
             'Who wrote "What now?" in the mill, and why?',
             'Who wrote "What now?" in the mill, and why?',
         ),
+        ("What does /mills?year=2 give? A list.", "What does /mills?year=2 give?"),
+        ("Who wrote “Why Me? Tales” and 'Who?'?", "Who wrote “Why Me? Tales” and 'Who?'?"),
     ],
 )
 def test_a_question_is_tidied(written: str, question: str) -> None:
@@ -67,6 +70,11 @@ def test_evidence_is_found_in_passages_with_small_differences() -> None:
         (1, "The weir is older"),
     ]
     assert located(passages, ["built in 1703"]) is None
+    piped = "Run sort in.txt | uniq; it drops doubles; then stop."
+    assert located([piped], ["sort in.txt", "uniq; it drops doubles"]) == [
+        (0, "sort in.txt | uniq; it drops doubles")
+    ]
+    assert located([piped], ["then stop; Run sort"]) == [(0, "then stop"), (0, "Run sort")]
     assert located(passages, []) is None
 
 
@@ -98,7 +106,7 @@ def test_words_tell_whether_answers_agree_or_leave_it_open(
 
 
 def test_no_answers_that_differ_count_as_the_same() -> None:
-    rows = [json.loads(line) for line in (Path(__file__).parent / "answers.jsonl").open()]
+    rows = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
     told = [(row["right"], agree(row["one"], row["other"], row["language"])) for row in rows]
     told += [(row["right"], agree(row["other"], row["one"], row["language"])) for row in rows]
     counts = Counter(told)

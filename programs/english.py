@@ -50,6 +50,13 @@ _SPANS = tuple(
         rf"\b{NAME}(?:(?: (?:of|the|and|von|der|de|du|del))? {NAME})+",
     )
 )
+_BOUND_BEFORE = re.compile(
+    r"\b(?:(?:at|the) (?:least|most)|(?:(?:no|not) )?(?:more|less|fewer|later|earlier) than|up to|"
+    r"an? (?:minimum|maximum) of|over|under|above|below|about|around|nearly|almost|roughly|"
+    r"approximately|between) \Z",
+    re.IGNORECASE,
+)
+_BOUND_BEHIND = re.compile(r" (?:or (?:more|less|fewer|later|earlier)|at (?:least|most))\b")
 _DATE = re.compile(rf"\d{{1,2}}\.? {_MONTH}(?: \d{{4}})?|{_MONTH} \d{{1,2}}(?:, \d{{4}})?")
 _MULTIPLES = frozenset({"hundred", "thousand", "million", "billion"})
 _ABOUT_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
@@ -170,7 +177,8 @@ def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
         ):
             one = _named(_ask(sentence, answer, title), topic, passage)
             if one and not any(answer in other for other in found):
-                found[answer] = one
+                bounded = _bounded(sentence.text, answer)
+                found[bounded] = one._replace(answer=bounded)
     for clause in syntax.clauses(sentence):
         verb, subject = syntax.verb_of(clause.verb), syntax.subject_of(clause.subject, title)
         if verb is None or not subject or subject[0].isdigit():
@@ -181,6 +189,18 @@ def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
             ) and one.answer not in found:
                 found[one.answer] = one
     return sorted(found.values(), key=lambda one: (-one.score, one.answer))
+
+
+def _bounded(sentence: str, answer: str) -> str:
+    """Return an answer with the words around it that bound its number: "at least 15 minutes"."""
+    start = sentence.find(answer)
+    end = start + len(answer)
+    if answer[0].isdigit() or answer[0] in "$€£":
+        if before := _BOUND_BEFORE.search(sentence, 0, start):
+            start = before.start()
+        if behind := _BOUND_BEHIND.match(sentence, end):
+            end = behind.end()
+    return sentence[start:end]
 
 
 def _named(

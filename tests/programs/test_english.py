@@ -51,6 +51,11 @@ def facts() -> Facts:
             "After how many hours does the Flood programme of the Dryvane end",
         ),
         (
+            "The keepers of Orsle Weir close its gate for at least 15 minutes after a flood.",
+            "at least 15 minutes",
+            "For how many minutes do the keepers of Orsle Weir close its gate after a flood",
+        ),
+        (
             "The Marsh Street bakery, with its two ovens, was sold to Jonas Ebel in 1988.",
             "1988",
             "In which year was the Marsh Street bakery sold to Jonas Ebel",

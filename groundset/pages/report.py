@@ -25,7 +25,7 @@ from groundset.programs.types import Reject, Sample
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
-from groundset.run.record import latest_reviews, signed
+from groundset.run.record import contradictions, latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
@@ -199,6 +199,7 @@ def _made(run: Run) -> Figures:
         "chunks": {"used": len(used), "refused": len(barren - used), "of": len(run.chunks)},
         "questions_refused": _reasons(refused),
         "chunks_refused": _reasons(skipped),
+        "contradictions": contradictions(run),
         "by_document": [
             {
                 "document": each.title or each.path,

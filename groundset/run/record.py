@@ -33,6 +33,7 @@ _LIBRARIES = (
     "torch",
     "xllamacpp",
 )
+_MOST_PAIRS = 5  # of documents
 _REASONS = 3  # of each step
 
 
@@ -278,6 +279,11 @@ def account(run: "Run") -> list[str]:
             f"{counted(record['alternatives'], 'question')} can also be answered from another"
             " chunk."
         )
+    lines += [
+        f"{pair['first']} and {pair['second']} say different things"
+        f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
+        for pair in contradictions(run)[:_MOST_PAIRS]
+    ]
     questions = [reject for reject in run.rejects if reject.question]
     for what, rejects in (
         ("question", questions),
@@ -298,6 +304,30 @@ def account(run: "Run") -> list[str]:
             f" {record['cost']['total']:,.2f}{'' if each is None else f', {each:,.4f} a sample'}."
         )
     return lines
+
+
+def contradictions(run: "Run") -> list[dict[str, Any]]:
+    """Return the pairs of documents, by their paths, that answer a question differently, and how
+    many questions; those with most come first.
+    """
+    pairs: Counter[tuple[str, str]] = Counter()
+    for sample in run.samples:
+        variants = sample.metadata.get("variants")
+        told = (
+            [each for each in variants if isinstance(each, dict)]
+            if isinstance(variants, list)
+            else []
+        )
+        others = {
+            (sample.contexts[each.get("place") or 0].path, run.chunks[each["chunk_id"]].path)
+            for each in told
+            if each.get("chunk_id") in run.chunks
+        }
+        pairs.update({tuple(sorted(pair)) for pair in others if len(set(pair)) > 1})
+    return [
+        {"first": first, "second": second, "questions": count}
+        for (first, second), count in pairs.most_common()
+    ]
 
 
 def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:

@@ -216,6 +216,16 @@ def test_found_passages_that_hold_the_same_answer_are_alternatives() -> None:
     assert engine.steps() == ["ask", "judge", "judge"]
 
 
+def test_found_passages_that_contradict_are_variants() -> None:
+    other = PASSAGE.replace("two thirds", "one third")
+    program = OneChunk(search=lambda *_: [Hit("other", other, "Dairy, 2019", 0.9)])
+    judged = [GOOD, GOOD.replace("two thirds", "one third")]
+    found, engine = made({"judge": judged, "compare": "Reason: other\nHolds: no"}, program)
+    assert (found.alternatives, engine.steps()) == ([[]], ["ask", "judge", "judge", "compare"])
+    variant = {"answer": "one third of the day's price", "chunk_id": "other", "place": 0}
+    assert found.metadata["variants"] == [variant]
+
+
 def test_a_panel_decides_by_majority_after_a_second_round() -> None:
     yes, no = "Reason: fine\nApproved: yes", "Reason: dull\nApproved: no"
     found, engine = made({"review": [yes, no, yes, yes, no, yes]}, OneChunk(panel=True))

@@ -109,6 +109,16 @@ def test_figures(make_run: MakeRun) -> None:
     }
 
 
+def test_documents_that_contradict_each_other_are_named(make_run: MakeRun) -> None:
+    variants = [{"answer": "at ten", "chunk_id": name} for name in ("c1", "c2", "gone")]
+    run = make_run(
+        changes={0: {"metadata": {"variants": variants}}, 1: {"metadata": {"variants": 1}}}
+    )
+    (pair,) = report_record(run)["made"]["contradictions"]
+    assert pair == {"first": "guide.md", "second": "north.md", "questions": 1}
+    assert "guide.md north.md" in Page(report_page(run)).text
+
+
 def test_unanswerable_questions_are_left_out_of_retrieval(make_run: MakeRun) -> None:
     run = make_run(changes={1: {"retrieval_gt": ()}})
     assert report_record(run)["retrieval"]["questions"] == 3

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import regex
 from dspy.utils.exceptions import (
     ContextWindowExceededError,
     LMError,
@@ -360,9 +361,24 @@ class Duplicates:
                 if similarities[place] >= _SAME_ANSWER
             ]
             close = np.flatnonzero(similarities >= _SIMILAR).tolist()
-            alike += [place for place in close if numbers(self._questions[place]) == own]
+            alike += [
+                place
+                for place in close
+                if numbers(self._questions[place]) == own
+                and not _differ_in_marks(self._questions[place], question)
+            ]
             same = max(alike, key=lambda place: similarities[place], default=None)
         return None if same is None else self._questions[same]
+
+
+def _differ_in_marks(one: str, other: str) -> bool:
+    """Return whether a word of one is a word of the other with other vowel signs, which embedders
+    may not see.
+    """
+    first, second = (
+        {regex.sub(r"\p{M}", "", word): word for word in words_in(text)} for text in (one, other)
+    )
+    return any(first[bare] != second[bare] for bare in first.keys() & second.keys())
 
 
 def _words(text: str) -> str:

@@ -43,6 +43,8 @@ def test_bm25_ranks_by_the_published_formula() -> None:
 def test_bm25_reads_words_of_any_language_and_finds_nothing_without_one() -> None:
     assert list(map(bm25(BY_ID), ["straße", "Unheard!", "?"])) == [["c 2"], [], []]
     assert bm25({"a": "", "b": "…"})("ferry") == []
+    marked = bm25({"a": "दान की नाव", "b": "दिन की नाव", "c": "Fähre"})
+    assert list(map(marked, ["दिन", "Fa\u0308hre"])) == [["b"], ["c"]]
 
 
 def test_fused_rankings() -> None:

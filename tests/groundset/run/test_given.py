@@ -1,14 +1,16 @@
 """Runs on the user's own questions."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from scripted_run import Opened
 
 from groundset.models.server import UnansweredError
 from groundset.programs.errors import InputError, RunError
-from groundset.run.given import read_questions
+from groundset.run.given import grouped, read_questions
 
 _PLACES = ("Gower", "GOWER", "Nowhere", "Calder", "Arden")
 GOWER, AGAIN, NOWHERE, CALDER, ARDEN = map("When was the mill of {} built?".format, _PLACES)
@@ -28,6 +30,13 @@ def judge(prompt: str) -> str:
         f"Reason: as said\nAnswer: {answer}\nIndependent: yes\nClear: {clear}\nAnswerable:"
         f" {good}\nConfidence: 90"
     )
+
+
+def test_questions_that_differ_in_vowel_signs_are_no_duplicates() -> None:
+    encoder = SimpleNamespace(encode=lambda texts: np.ones((len(texts), 1), np.float32))
+    for asked in (["नाव दिन में?", "नाव दान में?"], ["ปีนี้", "ปูนี้"]):
+        assert list(grouped(dict.fromkeys(asked, 1), encoder)) == asked
+    assert grouped({"Fähre?": 1, "Fa\u0308hre": 2}, encoder) == {"Fähre?": 3}
 
 
 def test_questions_get_answers_and_a_stopped_run_goes_on(

@@ -47,7 +47,7 @@ _GREETS = (
 _ANNOUNCES = (
     r"(?:here|below|this) (?:is|are)|here(?:'s| you)|hier (?:ist|sind)|voici|aquí (?:está|tienes?)"
 )
-_TOLD = "question|answer|version|wording|frage|antwort|fassung|réponse|pregunta|respuesta"
+_TOLD = "asked for|question|answer|version|wording|frage|antwort|fassung|réponse|pregunta|respuesta"
 _GREETING = re.compile(
     rf"\A\W*(?:(?:{_GREETS})"
     r"(?:[!.]\**\s|,[^\n:?]{0,120}[:\n]|[^\S\n][^\n:?]{0,120}:\s*\n|\**\n)\s*(?=\S)|"

@@ -101,6 +101,7 @@ def test_what_is_no_option_number_or_yes_is_an_error(spoilt: str) -> None:
         "Sure! Here is what you asked for:\n\n%s\n\nLet me know if you need anything else!",
         "Certainly. %s",
         "Sure! Here is the question: %s",
+        "Sure! Here is what you asked for: %s",
         "Sure, here's the new version:\n**%s**",
         "```\n%s\n```",
         "**Question:** %s",

@@ -163,8 +163,8 @@ def find_quote(passage: str, quote: str) -> str | None:
     """
     quote = " ".join(composed(quote).strip(" \"'“”„«»`*").split())
     if (flat := composed(passage)) != passage:
-        found = find_quote(flat, quote)
-        return found and passage[slice(*_span_of(passage, flat, found))]
+        said = find_quote(flat, quote)
+        return said and passage[slice(*_span_of(passage, flat, said))]
     if len(quote) < _MIN_LENGTH:
         return None
     if quote in passage:

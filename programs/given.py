@@ -142,9 +142,9 @@ class Given(Recipe):
             if len(others) > 1:  # no passage answers alone
                 _, found = self._read(draft, joined([read[other] for other in others]))
                 needed = others if found and self.agrees(draft, found, code) else needed
-        found = self.alternatives(draft, read, needed, code)
+        told = self.alternatives(draft, read, needed, code)
         return self._made(
-            draft, MULTI, [hits[place] for place in needed], found.groups, found.facts
+            draft, MULTI, [hits[place] for place in needed], told.groups, told.facts
         )
 
     def _made(

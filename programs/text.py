@@ -70,7 +70,7 @@ def composed(text: str) -> str:
 
 def words_in(text: str) -> list[str]:
     """Return the runs of letters and digits in a text, casefolded."""
-    return WORD.findall(composed(text).casefold())
+    return list(WORD.findall(composed(text).casefold()))
 
 
 def tokens(text: str) -> list[str]:

@@ -131,7 +131,7 @@ def _find(text: str, words: str, within: _Span) -> _Span | None:
         pattern += _BEHIND
     start, end = within
     match = regex.compile(pattern, regex.IGNORECASE).search(text, start, min(end, _MAX_TEXT))
-    return match and match.span()
+    return match.span() if match else None
 
 
 def _is_spaced(letter: str) -> bool:

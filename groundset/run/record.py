@@ -313,17 +313,17 @@ def contradictions(run: "Run") -> list[dict[str, Any]]:
     pairs: Counter[tuple[str, str]] = Counter()
     for sample in run.samples:
         variants = sample.metadata.get("variants")
-        told = (
-            [each for each in variants if isinstance(each, dict)]
-            if isinstance(variants, list)
-            else []
-        )
-        others = {
-            (sample.contexts[each.get("place") or 0].path, run.chunks[each["chunk_id"]].path)
-            for each in told
-            if each.get("chunk_id") in run.chunks
-        }
-        pairs.update({tuple(sorted(pair)) for pair in others if len(set(pair)) > 1})
+        told = variants if isinstance(variants, list) else []
+        # Imported sets may mean something else by this name.
+        known = [
+            each for each in told if isinstance(each, dict) and each.get("chunk_id") in run.chunks
+        ]
+        found = set()
+        for variant in known:
+            own, other = sample.contexts[variant.get("place", 0)], run.chunks[variant["chunk_id"]]
+            if own.path != other.path:
+                found.add((min(own.path, other.path), max(own.path, other.path)))
+        pairs.update(found)
     return [
         {"first": first, "second": second, "questions": count}
         for (first, second), count in pairs.most_common()

@@ -143,9 +143,7 @@ class Given(Recipe):
                 _, found = self._read(draft, joined([read[other] for other in others]))
                 needed = others if found and self.agrees(draft, found, code) else needed
         told = self.alternatives(draft, read, needed, code)
-        return self._made(
-            draft, MULTI, [hits[place] for place in needed], told.groups, told.facts
-        )
+        return self._made(draft, MULTI, [hits[place] for place in needed], told.groups, told.facts)
 
     def _made(
         self,

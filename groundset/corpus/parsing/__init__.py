@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
+from textwrap import shorten
 from typing import NamedTuple
 
 from groundset.programs.types import Heading, PageStart
@@ -26,6 +27,7 @@ SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suff
 # Limits for the text of one document; cutting it takes about fifty times its size in memory.
 MAX_TEXT_MB = 16
 MAX_LINES = 500_000
+_MAX_NAMED = 60  # characters of a text that is left out
 
 
 class Parsed(NamedTuple):
@@ -207,6 +209,12 @@ def name_title(path: str) -> str:
     """Derive a title from a file name."""
     stem = file_stem(path)
     return " ".join(re.sub(r"[_\-.]+", " ", stem).split()) or stem
+
+
+def left_out_line(name: str, texts: Sequence[str]) -> str:
+    """Return a line about texts that are left out; empty if they are."""
+    text = shorten(" ".join(texts), _MAX_NAMED, placeholder=" …")
+    return f"{name}{f' ({len(texts)})' if len(texts) > 1 else ''}: {text}" if text else ""
 
 
 def _decode_as(data: bytes, encoding: str) -> str:

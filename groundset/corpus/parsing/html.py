@@ -3,16 +3,15 @@ addresses.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from itertools import product, takewhile
-from textwrap import shorten
 from typing import Any
 
 from bs4 import BeautifulSoup, Comment, Tag
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
-from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
+from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, left_out_line
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown, script_of
 
 # No inline markup, and the first row of a table is its header.
@@ -73,7 +72,7 @@ _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentie
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
 _MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whatever its class name
-_MAX_OFFER, _MAX_NAMED = 500, 60  # characters of a banner; of what is named of it
+_MAX_OFFER = 500  # characters of a banner
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
 _RAISED = (
     "sup, sub, [style*='vertical-align:super'], [style*='vertical-align: super'], a.footnote-ref,"
@@ -99,7 +98,7 @@ def parse_html(data: bytes) -> Parsed:
     if (
         content is not root
         and content.extract()
-        and (around := _named("outside the main part", [root.get_text(" ")]))
+        and (around := left_out_line("outside the main part", [root.get_text(" ")]))
     ):
         left_out.append(around)
     # Asides move to the end, so that their headings do not apply to the text that follows; the
@@ -208,13 +207,7 @@ def _drop_noise(root: Tag) -> list[str]:
             element.decompose()
     for opening in root.find_all(["button", "summary"]):
         opening.name = "p"
-    return [line for name, texts in dropped.items() if (line := _named(name, texts))]
-
-
-def _named(name: str, texts: Sequence[str]) -> str:
-    """Return a line about texts that are left out; empty if they are."""
-    text = shorten(" ".join(texts), _MAX_NAMED, placeholder=" …")
-    return f"{name}{f' ({len(texts)})' if len(texts) > 1 else ''}: {text}" if text else ""
+    return [line for name, texts in dropped.items() if (line := left_out_line(name, texts))]
 
 
 def _classes(element: Tag) -> str:

@@ -319,10 +319,13 @@ def _straighten(table: Tag) -> None:
     for column in grid[0] if heads > 1 else ():
         texts = (line[column].get_text(" ", strip=True) for line in grid[:heads] if column in line)
         grid[0][column].string = " ".join(filter(None, dict.fromkeys(texts)))
-    for row, line in zip(rows, grid, strict=True):
-        row.extend([line[column] for column in sorted(line)])
-    for row in rows[1:heads]:
-        row.decompose()
+    # Rows of their own: white space, sections and dropped rows between them would tear the table.
+    table.clear()
+    for number, line in enumerate(grid):
+        if number == 0 or number >= heads:
+            row = Tag(name="tr")
+            row.extend([line[column] for column in sorted(line)])
+            table.append(row)
 
 
 def _span(cell: Tag, name: str) -> int:

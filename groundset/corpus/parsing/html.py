@@ -12,7 +12,7 @@ from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, left_out_line
-from groundset.corpus.parsing.markdown import heading_title, parse_markdown, script_of
+from groundset.corpus.parsing.markdown import parse_converted, script_of
 
 # No inline markup, and the first row of a table is its header.
 MARKDOWN_OPTIONS: dict[str, Any] = {
@@ -31,13 +31,28 @@ _FURNITURE = (
 )
 _NOISE = (
     "nav, [role=navigation], [role=search], [role=banner], [role=menu], body > header,"
-    "div#toc, div#sidebar, div#navbar, div#breadcrumbs, div#cookie-banner"
+    "div#toc, div#sidebar, div#navbar, div#breadcrumbs"
+)
+# Banners that ask for consent: those of vendors, by class or id, and what has such a class, or an
+# id that names it a banner, and offers something.
+_VENDOR = re.compile(
+    r"(?:^| )(?:onetrust|ot-sdk|cybot|usercentrics|didomi|qc-cmp|sp_message|"
+    r"trust(?:e|arc)[-_]|iubenda|klaro|cookiefirst|cky-|cmplz|borlabs|termly|osano|cc-(?:window|banner|revoke)|cookie-?law-|"
+    r"moove_gdpr|tarteaucitron|axeptio|cookiehub|cookiescript|fc-consent|hs-eu-cookie|cmpbox|"
+    r"cookieconsent|shopify-pc)",
+    re.IGNORECASE,
 )
 _BANNER = re.compile(
-    r"(?:^|[-_ ])(?:cookies?|consent|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE
+    r"(?:^|[-_ ])(?:cookies?|consent|gdpr|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE
+)
+_BANNER_ID = re.compile(
+    r"(?:cookies?|consent|gdpr|privacy)[-_]?(?:\w+[-_])?"
+    r"(?:banner|bar|notice|popup|modal|dialog|overlay|box|message|consent|manager|disclaimer)",
+    re.IGNORECASE,
 )
 _OFFER = re.compile(
-    r"accept|browser|privacy|subscri|sign up|sponsor|verwende|zustimm|abonn|acept|suscr",
+    r"a[ck]+[cz]?ept|browser|privacy|subscri|sign up|sponsor|verwende|zustimm|abonn|acept|suscr|"
+    r"aceit|accett|souhlas|zgadza|godkänn|hyväksy|elfogad|принять|соглас|同意|接受",
     re.IGNORECASE,
 )
 _NOISE_CLASS = re.compile(
@@ -56,7 +71,7 @@ _CONTENT = {
     "pre",
     "td",
     "tr",
-    *map("h{}".format, range(1, 7)),
+    *(_HEADINGS := [f"h{level}" for level in range(1, 7)]),
 }
 _OPENING = re.compile(
     r"h\d|summary|dt|button"
@@ -73,12 +88,22 @@ _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
 _MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whatever its class name
 _MAX_OFFER = 500  # characters of a banner
-_HEADINGS = [f"h{level}" for level in range(1, 7)]
 _RAISED = (
     "sup, sub, [style*='vertical-align:super'], [style*='vertical-align: super'], a.footnote-ref,"
     " a[role=doc-noteref]"
 )
+# Of what Confluence shows without a text of its own, the first that it has.
+_NAMES = [
+    *("ri:content-title", "ri:filename", "ri:username", "ri:account-id", "ri:userkey"),
+    *("ac:emoji-fallback", "ac:name", "datetime"),
+]
 _TEX = {"msup": "%s^{%s}", "msub": "%s_{%s}", "msubsup": "%s_{%s}^{%s}", "mfrac": r"\frac{%s}{%s}"}
+_ELEMENTS = (
+    r"p|div|span|ul|ol|li|table|tr|td|th|h[1-6]|strong|b|em|i|u|a|code|pre|blockquote|section|article|"
+    r"figure|img|br|hr|ac:[\w-]+"
+)
+_OPENING_TAG = re.compile(rf"\s*<(?:{_ELEMENTS})\b[^<>]*>", re.IGNORECASE)
+_CLOSING_TAG = re.compile(rf"</(?:{_ELEMENTS})>|<br ?/?>", re.IGNORECASE)
 _MIN_BLOCK = 80  # characters of a paragraph in a cell that lays out a page
 _MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
@@ -105,11 +130,30 @@ def parse_html(data: bytes) -> Parsed:
     # innermost first, so that none is moved inside another.
     content.extend([aside.extract() for aside in reversed(content.find_all("aside"))][::-1])
     markdown, captions = to_markdown(content)
-    parsed = parse_markdown(markdown)
-    title = heading_title(parsed.text, parsed.headings)
-    return parsed._replace(
-        title=title or _SITE_NAME.sub("", page_title) or None, captions=captions, left_out=left_out
-    )
+    parsed = parse_converted(markdown)
+    title = parsed.title or _SITE_NAME.sub("", page_title) or None
+    return parsed._replace(title=title, captions=captions, left_out=left_out)
+
+
+def shown_field(text: str, level: int) -> str:
+    """Return a field of a record as Markdown if it is HTML, with its headings below those of a
+    level.
+    """
+    if not is_html(text):
+        return text
+    root = BeautifulSoup(_BLANKS.sub(" ", clean(text)), "html.parser")
+    _drop_noise(root)
+    for heading in root.find_all(_HEADINGS):
+        heading.name = f"h{min(int(heading.name[1]) + level, 6)}"
+    return to_markdown(root)[0]
+
+
+def is_html(text: str) -> bool:
+    """Return whether a field is HTML: it has tags, and no code of Markdown that may be about
+    them.
+    """
+    opening = _OPENING_TAG.match(text)
+    return bool(opening or ("`" not in text and _CLOSING_TAG.search(text)))
 
 
 def to_markdown(root: Tag) -> tuple[str, list[str]]:
@@ -128,6 +172,7 @@ def prepared(root: Tag) -> list[str]:
     """Rewrite what the converter would lose: formulas, raised digits and cells that span others;
     return captions.
     """
+    _show_macros(root)
     for formula in root.find_all("math"):
         formula.replace_with(_tex(formula))
     for numbered in root.find_all("ol", start=lambda start: start and not start.isdecimal()):
@@ -145,6 +190,37 @@ def prepared(root: Tag) -> list[str]:
     for table in root.find_all("table"):
         _straighten(table)
     return list(filter(None, named))
+
+
+def _show_macros(root: Tag) -> None:
+    """Turn Confluence's storage format into HTML: what its macros show, and nothing of their
+    settings.
+    """
+    for setting in root.find_all("ac:parameter"):
+        macro = setting.find_parent("ac:structured-macro")
+        kind = macro.get("ac:name") if macro else ""
+        if setting.get("ac:name") not in ("title", "key") or (
+            setting.get("ac:name") == "key" and kind != "jira"
+        ):
+            setting.decompose()
+        else:
+            setting.name = "span" if kind in ("status", "jira") else "p"
+    for body in root.find_all("ac:plain-text-body"):
+        body.name = "pre"
+    for unseen in root.find_all(
+        ["ac:task-id", "ac:placeholder", "ac:adf-attribute", "ac:adf-fallback"]
+    ):
+        unseen.decompose()
+    for status in root.find_all("ac:task-status"):
+        status.replace_with("[x] " if status.get_text(strip=True) == "complete" else "[ ] ")
+    for name, shown in (("ac:task-list", "ul"), ("ac:task", "li"), ("ac:task-body", "span")):
+        for part in root.find_all(name):
+            part.name = shown
+    for link in root.find_all(["ac:link", "ac:emoticon", "time"]):
+        target = link.find(re.compile("^ri:")) or link
+        named = (target.get(name) for name in _NAMES)
+        if not link.get_text(strip=True) and (text := next(filter(None, named), "")):
+            link.replace_with(f"@{text}" if target.name == "ri:user" else str(text))
 
 
 def _tex(formula: Tag) -> str:
@@ -196,12 +272,10 @@ def _drop_noise(root: Tag) -> list[str]:
     for element in root.find_all(True):
         if element.decomposed or element.name in _CONTENT:
             continue
+        is_banner = _is_banner(element)
         is_noise = id(element) in certain or _is_noise(element, id(element) in marked, controlled)
-        if (
-            is_noise
-            and len(element.get_text()) <= most
-            and not (len(titles) == 1 and element.find("h1"))
-        ):
+        is_part = len(element.get_text()) <= most and not (len(titles) == 1 and element.find("h1"))
+        if is_banner or (is_noise and is_part):
             name = ".".join([element.name, *_classes(element).split(" ")[:1]]).rstrip(".")
             dropped.setdefault(name, []).append(element.get_text(" "))
             element.decompose()
@@ -223,22 +297,35 @@ def _is_hidden(element: Tag) -> bool:
     )
 
 
+def _is_banner(element: Tag) -> bool:
+    classes, name = _classes(element), str(element.get("id") or "")
+    if _VENDOR.search(f"{classes} {name}"):
+        return not element.find(["main", "article"])
+    if not (_BANNER.search(classes) or _BANNER_ID.match(name)):
+        return False
+    heading = element.find(_HEADINGS)
+    slug = re.sub(r"\W+", "-", heading.get_text(strip=True)) if heading else ""
+    if slug.casefold() == name.casefold() and name:
+        return False  # an id made of a heading
+    text = element.get_text(" ", strip=True)
+    return len(text) <= _MAX_OFFER and bool(_OFFER.search(text))
+
+
 def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> bool:
     """Return whether an element is no content; whatever has running text is, and so are panels and
     menus of dishes.
     """
-    # Ids are ignored: they are often made from headings ("cookies").
     classes, is_hidden = _classes(element), _is_hidden(element)
-    is_banner = bool(_BANNER.search(classes))
-    if not (is_marked or is_banner or is_hidden or _NOISE_CLASS.search(classes)):
+    is_named = bool(_BANNER.search(classes) or _NOISE_CLASS.search(classes))
+    if not (is_marked or is_named or is_hidden):
         return False
     own = " ".join(
         text.strip() for text in element.find_all(string=True) if not text.find_parent("a")
     )
     is_unlinked = len(own) > sum(len(link.get_text()) for link in element.find_all("a"))
     if _RUNNING.search(own):
-        return is_banner and len(own) <= _MAX_OFFER and bool(_OFFER.search(element.get_text()))
-    if is_banner or not is_hidden:
+        return False
+    if _BANNER.search(classes) or not is_hidden:
         return not (is_unlinked and "menu" in classes.lower())
     above = element.find_previous_sibling()
     return element.name in _INLINE or not (

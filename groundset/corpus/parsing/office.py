@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, records
 from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, prepared, to_markdown
-from groundset.corpus.parsing.markdown import parse_markdown
+from groundset.corpus.parsing.markdown import parse_converted, parse_markdown
 
 _TITLE_STYLE = (
     "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
@@ -29,6 +29,7 @@ _READERS: dict[str, Callable[[bytes], str]] = {
     ".org": partial(records.outline, sign="*"),
     **dict.fromkeys((".adoc", ".asciidoc"), partial(records.outline, sign="=")),
 }
+_RECORDS = frozenset({".csv", ".tsv", ".json", ".jsonl"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _TEXTS = _PAGES | frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx"})
 # Raised or lowered by two points or more: another way to write an exponent or an index.
@@ -62,11 +63,9 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
         markdown = _READERS[suffix](data)
     else:
         markdown = _converted(_texts_only(data, suffix), suffix)
-    parsed = parse_markdown(clean(markdown))
-    if (
-        suffix.startswith(".json")
-        and sum(heading.level == parsed.headings[0].level for heading in parsed.headings) > 1
-    ):
+    parse = parse_markdown if suffix in _READERS else parse_converted
+    parsed = parse(clean(markdown))
+    if suffix in _RECORDS and sum(heading.level == 1 for heading in parsed.headings) != 1:
         parsed = parsed._replace(title=None)  # that of the first of several records
     return parsed._replace(captions=captions)
 

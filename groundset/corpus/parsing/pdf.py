@@ -22,7 +22,7 @@ from pdfplumber.utils import cluster_objects
 from pdfplumber.utils.exceptions import PdfminerException
 
 from groundset.corpus.parsing import LOWERED, RAISED, Parsed, UnparsableError, clean
-from groundset.corpus.parsing.markdown import heading_title, parse_markdown, table_of
+from groundset.corpus.parsing.markdown import heading_title, parse_converted, table_of
 from groundset.corpus.parsing.pages import (
     HEADING_SCALE,
     Line,
@@ -287,10 +287,10 @@ def parse_pdf(data: bytes) -> Parsed:
         for n, page in enumerate(pages, 1)
         if not page.tables and counts[n - 1] < least[n - 1]
     )
-    parsed = parse_markdown(markdown)
+    parsed = parse_converted(markdown)
     return parsed._replace(
         title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
-        # Lines that look like front matter or empty HTML are dropped, which shifts the text.
+        # Lines that look like empty HTML are dropped, which shifts the text.
         pages=starts if parsed.text == markdown else (),
         left_out=left_out,
         note=f"no text on page {bare} of {len(pages)} (scanned?)" if bare else "",

@@ -19,10 +19,8 @@ _RELATIONS = (
     ' Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"'
     ' Target="word/document.xml"/></Relationships>'
 )
-_DOCUMENT = (
-    "<w:document"
-    ' xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>{}</w:body></w:document>'
-)
+_NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_DOCUMENT = f"<w:document {_NAMESPACE}><w:body>{{}}</w:body></w:document>"
 
 
 def archive(files: dict[str, str | bytes]) -> bytes:
@@ -33,12 +31,14 @@ def archive(files: dict[str, str | bytes]) -> bytes:
     return packed.getvalue()
 
 
-def docx(paragraphs: str, **media: bytes) -> bytes:
+def docx(paragraphs: str, *, styles: str = "", **media: bytes) -> bytes:
     files: dict[str, str | bytes] = {
         "[Content_Types].xml": _TYPES,
         "_rels/.rels": _RELATIONS,
         "word/document.xml": _DOCUMENT.format(paragraphs),
     }
+    if styles:
+        files["word/styles.xml"] = f"<w:styles {_NAMESPACE}>{styles}</w:styles>"
     return archive(files | {f"word/media/{name}.png": content for name, content in media.items()})
 
 

@@ -130,7 +130,8 @@ def _without_components(text: str, *, is_mdx: bool) -> str:
             parts.append(f"\n{shown}\n\n")
         elif shown:
             is_first = not before.rpartition("\n")[2].strip()
-            parts.append(f"{shown}\n\n" if is_first else f"{shown} ")
+            apart = "\n\n" if is_first else " " * (each[0][-2] != "/")
+            parts.append(f"{shown}{apart}")
         done = each.end()
     return "".join([*parts, dedent(text[done:]) if found else text])
 
@@ -150,12 +151,10 @@ def _shown_of(tag: str) -> str:
     lines = [values[name] for name in _SHOWN_ATTRIBUTES if name in values]
     if values.keys() & set(_FIELD_NAMES) and not tag.startswith("<Icon"):
         named = [name for name in _FIELD_ATTRIBUTES if name in values]
-        lines.append(
-            ", ".join(
-                name if values[name] in (name, "true") else f"{name}: {values[name]}"
-                for name in named
-            )
-        )
+        shown = [
+            name if values[name] in (name, "true") else f"{name}: {values[name]}" for name in named
+        ]
+        lines.append(values["name"] if named == ["name"] else ", ".join(shown))
     return "\n\n".join(lines)
 
 

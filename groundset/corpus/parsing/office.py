@@ -4,11 +4,13 @@ import io
 import re
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from bs4 import BeautifulSoup
 
@@ -16,9 +18,6 @@ from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, rec
 from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, prepared, to_markdown
 from groundset.corpus.parsing.markdown import parse_converted, parse_markdown
 
-_TITLE_STYLE = (
-    "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
-)
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _READERS: dict[str, Callable[[bytes], str]] = {
@@ -32,21 +31,22 @@ _READERS: dict[str, Callable[[bytes], str]] = {
 _RECORDS = frozenset({".csv", ".tsv", ".json", ".jsonl"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _TEXTS = _PAGES | frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx"})
-# Raised or lowered by two points or more: another way to write an exponent or an index.
-_POSITION = re.compile(rb'<w:position w:val="(-?)(?:[4-9]|[1-9]\d+)" ?/>')
-_INTEGRAL = (
-    '<m:naryPr><m:chr m:val="∫"/>'.encode()
-)  # the sign unless another one follows; markitdown knows no default
-_PROPERTIES = re.compile(rb"<m:(f|acc|bar|d|groupChr)>(?!<m:\1Pr)")  # markitdown fails without them
-# Text boxes of newer documents, which mammoth reads only as older ones.
-_ALTERNATIVES = re.compile(
-    rb"<mc:AlternateContent>\s*<mc:Choice[^>]*>(.*?)</mc:Choice>(.*?)</mc:AlternateContent>", re.S
-)
-_DRAWING, _BOX = (
-    re.compile(rb"<w:drawing>.*?</w:drawing>", re.S),
-    re.compile(rb"<wps:txbx[^>]*>(.*?)</wps:txbx>", re.S),
-)
-_TEXT_BOX = b'<w:pict><v:textbox xmlns:v="urn:schemas-microsoft-com:vml">%s</v:textbox></w:pict>'
+_NAMESPACES = {
+    "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
+    "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+    "v": "urn:schemas-microsoft-com:vml",
+    "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
+    "pic": "http://schemas.openxmlformats.org/drawingml/2006/picture",
+    "wp": "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing",
+}
+_BODY = 9  # the outline level of text
+_RAISED = 4  # half points; as much is another way to write an exponent or an index
+# What markitdown fails without.
+_PROPERTIES = ("f", "acc", "bar", "d", "groupChr")
+_LEVEL = "outline"  # our style of a heading, before its level
+_NAMED = re.compile(r"heading ([1-9])", re.IGNORECASE)  # Word's internal name
 _DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
 
@@ -71,7 +71,8 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
 
 
 def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
-    """Return an archive with its pictures, fonts and embedded files emptied.
+    """Return an archive with its pictures, fonts and embedded files emptied, and with what the
+    libraries would lose written in another way.
 
     Raises:
         UnparsableError: it is no archive; or an office document declares a document type, which
@@ -84,36 +85,110 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
         )
     slim = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(slim, "w") as copy:
-        for entry in archive.infolist():
-            kind = PurePosixPath(entry.filename).suffix.lower()
-            content = _readable(archive.read(entry), kind) if kind in _TEXTS else b""
-            if suffix != ".epub" and _DOCUMENT_TYPE.search(content):
-                raise UnparsableError("declares an XML document type")
-            copy.writestr(entry.filename, content)
+        texts = {
+            entry.filename: archive.read(entry)
+            for entry in archive.infolist()
+            if PurePosixPath(entry.filename).suffix.lower() in _TEXTS
+        }
+        if suffix != ".epub" and any(map(_DOCUMENT_TYPE.search, texts.values())):
+            raise UnparsableError("declares an XML document type")
+        levels = _outline_levels(texts.get("word/styles.xml", b""))
+        for name in archive.namelist():
+            content = texts.get(name, b"")
+            if PurePosixPath(name).suffix.lower() in _PAGES:
+                prepared(page := BeautifulSoup(clean(decode(content)), "html.parser"))
+                content = str(page).encode()
+            elif re.fullmatch(r"word/(?:document|footnotes|endnotes)\d*\.xml", name):
+                content = _readable(content, levels)
+            copy.writestr(name, content)
     return slim
 
 
-def _readable(content: bytes, kind: str) -> bytes:
-    """Return a part of a document with what the libraries would lose written in another way."""
-    if kind in _PAGES:
-        prepared(page := BeautifulSoup(clean(decode(content)), "html.parser"))
-        return str(page).encode()
-    content = _PROPERTIES.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(
-        b"<m:naryPr>", _INTEGRAL
-    )
-    content = _POSITION.sub(
-        lambda found: b'<w:vertAlign w:val="%s"/>' % (b"subscript" if found[1] else b"superscript"),
-        content,
-    )
-    if b"<wps:txbx" not in content:
-        return content
-    content = _ALTERNATIVES.sub(
-        lambda found: found[0] if b"<w:txbxContent" in found[2] else found[1], content
-    )
-    return _DRAWING.sub(
-        lambda found: b"".join(_TEXT_BOX % box for box in _BOX.findall(found[0])) or found[0],
-        content,
-    )
+def _outline_levels(styles: bytes) -> dict[str | None, int]:
+    """Return the level of each style of paragraphs that is an outline level, or based on such a
+    style.
+    """
+    found = {
+        style.get(_name("w:styleId")): style
+        for style in (ElementTree.fromstring(styles) if styles else ())
+        if style.tag == _name("w:style")
+    }
+
+    def level(style: Element | None, depth: int = 0) -> int | None:
+        if style is None or depth > len(found):
+            return None
+        own = _value(style, "w:pPr/w:outlineLvl")
+        named = _NAMED.fullmatch(_value(style, "w:name") or "")
+        if own or named:
+            return int(own) if own else int(named[1]) - 1 if named else None
+        return level(found.get(_value(style, "w:basedOn")), depth + 1)
+
+    levels = {name: level(style) for name, style in found.items()}
+    return {name: each for name, each in levels.items() if each is not None}
+
+
+def _readable(content: bytes, levels: Mapping[str | None, int]) -> bytes:
+    """Return a part of a Word document with headings by their outline levels, text boxes without a
+    fallback, raised text and formulas as the libraries read them.
+    """
+    for prefix, address in _NAMESPACES.items():
+        ElementTree.register_namespace(prefix, address)
+    root = ElementTree.fromstring(content)
+    for paragraph in root.iter(_name("w:p")):
+        own = _value(paragraph, "w:pPr/w:outlineLvl")
+        style = paragraph.find("w:pPr/w:pStyle", _NAMESPACES)
+        named = levels.get(style.get(_name("w:val"))) if style is not None else None
+        level = int(own) if own else named
+        if level is not None and level < _BODY:
+            properties = paragraph.find("w:pPr", _NAMESPACES)
+            if style is None and properties is not None:
+                style = ElementTree.Element(_name("w:pStyle"))
+                properties.insert(0, style)
+            if style is not None:
+                style.set(_name("w:val"), f"{_LEVEL}{min(level + 1, 6)}")
+    for parent in list(root.iter()):
+        for place, child in enumerate(parent):
+            if child.tag == _name("mc:AlternateContent"):
+                boxes = child.iterfind(
+                    f"mc:Choice//{{*}}txbx/{_name('w:txbxContent')}", _NAMESPACES
+                )
+                if child.find("mc:Fallback//w:txbxContent", _NAMESPACES) is None:
+                    parent[place] = _shape(boxes, child)
+            elif child.tag == _name("w:drawing"):
+                parent[place] = _shape(
+                    child.iterfind(f".//{{*}}txbx/{_name('w:txbxContent')}"), child
+                )
+    for position in root.iter(_name("w:position")):
+        height = float(position.get(_name("w:val")) or 0)
+        if abs(height) >= _RAISED:
+            position.tag = _name("w:vertAlign")
+            position.set(_name("w:val"), "superscript" if height > 0 else "subscript")
+    for name in _PROPERTIES:
+        for part in root.iter(_name(f"m:{name}")):
+            if part.find(f"m:{name}Pr", _NAMESPACES) is None:
+                part.insert(0, ElementTree.Element(_name(f"m:{name}Pr")))
+    for properties in root.iter(_name("m:naryPr")):
+        if properties.find("m:chr", _NAMESPACES) is None:  # markitdown knows no default
+            properties.insert(0, ElementTree.Element(_name("m:chr"), {_name("m:val"): "∫"}))
+    return ElementTree.tostring(root, "utf-8")
+
+
+def _shape(boxes: Iterable[Element], otherwise: Element) -> Element:
+    """Return a shape of older documents, as mammoth reads them, with the text of boxes."""
+    shape = ElementTree.Element(_name("w:pict"))
+    for box in boxes:
+        ElementTree.SubElement(shape, _name("v:textbox")).append(box)
+    return shape if len(shape) else otherwise
+
+
+def _name(name: str) -> str:
+    prefix, _, local = name.partition(":")
+    return f"{{{_NAMESPACES[prefix]}}}{local}"
+
+
+def _value(element: Element, path: str) -> str | None:
+    found = element.find(path, _NAMESPACES)
+    return None if found is None else found.get(_name("w:val"))
 
 
 def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
@@ -132,8 +207,11 @@ def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
     oMath2Latex.tag2meth |= dict.fromkeys(
         ("sPre", "borderBox", "phant"), oMath2Latex.process_children
     )
+    # Word's internal name of the title is the same in every language.
+    styles = ["p[style-name='Title'] => h1:fresh"]
+    styles += [f"p.{_LEVEL}{level} => h{level}:fresh" for level in range(1, 7)]
     html = mammoth.convert_to_html(
-        pre_process_docx(stream), style_map=_TITLE_STYLE
+        pre_process_docx(stream), style_map="\n".join(styles)
     ).value  # formulas become LaTeX
     return to_markdown(BeautifulSoup(html, "html.parser"))
 

@@ -42,6 +42,8 @@ _UNSEEN = {
         r"^#\+begin_comment\n(?:.*\n)*?#\+end_comment$|^# .*$", re.IGNORECASE | re.MULTILINE
     ),
 }
+_CLOSING_BLOCK = re.compile(r"</(?:p|div|ul|ol|table|h[1-6]|pre|blockquote)>", re.IGNORECASE)
+_LINES_IN_CELLS = re.compile(r"[\x0b\x0c\x85\u2028\u2029]")  # they end no row
 _SNIFFED = 20  # rows
 _DEEPEST = 6  # levels of headings
 _MESSAGE = "message/rfc822"
@@ -162,9 +164,11 @@ def _mail(message: EmailMessage, level: int) -> str:
         for part in parts
         if part.get_content_type() != _MESSAGE
     ]
-    body = message.get_body(("plain", "html"))
-    text = decode(bytes(body.get_payload(decode=True)), body.get_content_charset()) if body else ""
-    text = parse_html(text.encode()).text if body and body.get_content_subtype() == "html" else text
+    body, text = message.get_body(("plain", "html")), ""
+    if body is not None:  # a part without heads is false
+        text = decode(bytes(body.get_payload(decode=True)), body.get_content_charset())
+        is_page = body.get_content_subtype() == "html"
+        text = parse_html(text.encode()).text if is_page else text
     subject = _heading(level, str(message["Subject"] or "E-mail"))
     rest = [_mail(each, level + 1) for each in forwarded]
     return "\n\n".join([subject, "\n".join(heads), text, *rest])
@@ -174,7 +178,7 @@ def values(data: bytes) -> str:
     """Return a table of values, or its rows as records if they hold HTML; its separator gives most
     rows the same number of cells.
     """
-    text = clean(decode(data))
+    text = clean(_LINES_IN_CELLS.sub(" ", decode(data)))
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     declared, text = declared_separator(text)
 
@@ -185,9 +189,20 @@ def values(data: bytes) -> str:
 
     rows = csv.reader(io.StringIO(text), delimiter=declared or max("\t,;|", key=even_rows))
     head, *rest = [row for row in rows if row]
-    if any(is_html(cell) for row in rest for cell in row):
-        return "\n\n".join(_blocks([dict(zip(head, row, strict=False)) for row in rest], 1))
-    return table_of([[" ".join(cell.split()) for cell in row] for row in [head, *rest]])
+    shown = [[shown_field(cell, 1).strip() for cell in row] for row in rest]
+    has_blocks = any(
+        "\n" in text and _CLOSING_BLOCK.search(cell)
+        for row, texts in zip(rest, shown, strict=True)
+        for cell, text in zip(row, texts, strict=True)
+    )
+    width = max(map(len, [head, *rest]))
+    names = [
+        name or f"column {n}" for n, name in enumerate([*head, *[""] * (width - len(head))], 1)
+    ]
+    if has_blocks and len(set(names)) == width:
+        fields = [dict(zip(names, row, strict=False)) for row in rest]
+        return "\n\n".join(_blocks(fields, 1))
+    return table_of([[" ".join(cell.split()) for cell in row] for row in [head, *shown]])
 
 
 def outline(data: bytes, sign: str) -> str:

@@ -5,7 +5,7 @@ import json
 import pytest
 from foreign_files import archive, docx
 
-from groundset.corpus.parsing import Parsed, UnparsableError, parse
+from groundset.corpus.parsing import Parsed, UnparsableError, parse, suffix_of
 
 MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 PROSE = (
@@ -69,7 +69,79 @@ class TestMarkdown:
         assert "kept" in found.text
         assert outline(found) == [(1, "A"), (2, "B")]
 
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("The fee is 9. <!-- was 7 -->", "The fee is 9."),
+            ("- A <!-- margin\n\n12 % -->\n- B", "- A\n- B"),
+            ("| a <!-- b --> | c |\n| --- | --- |", "| a | c |\n| --- | --- |"),
+            ("<!--\n## Old\n\n3 euros\n--> It is due.", "It is due."),
+            ("A.\n\n[//]: # (secret)\n[x]: /y", "A.\n\n[x]: /y"),
+            ("A %%secret%% b.\n\n%%\nsecret\n%%\n\nB", "A b.\n\n\nB"),
+            ("A{% comment %}secret{% endcomment %} {{/* secret */}}b.", "Ab."),
+            ("`<!-- a -->` and\n\n    <!-- b -->", "`<!-- a -->` and\n\n    <!-- b -->"),
+            ("~~~\n<!-- a -->\n~~~\n\n5%% of 9%%", "~~~\n<!-- a -->\n~~~\n\n5%% of 9%%"),
+        ],
+    )
+    def test_comments_are_dropped_but_not_in_code(self, text: str, shown: str) -> None:
+        assert parsed(text, ".md").text == shown
+
+    def test_components_show_their_labels(self) -> None:
+        text = """import Tabs from '@theme/Tabs';
+
+export const secret = {
+
+  a: 1 };
+
+# Undo {#undo}
+
+<Tabs>
+  <TabItem
+    value="lin" label={"Linux"}>
+
+    ```sh
+    undo {/* kept */} <Kept a="b">
+    ```
+  </TabItem>
+</Tabs>
+
+<Step title="Open &amp; wait">Choose it.</Step> {/* secret */}
+
+<ParamField query="limit" type="integer" default={40} required>
+  <Card title="Hooks" href={`/x/${y}`} /> <img alt="A hook" src="x" />
+</ParamField>
+"""
+        shown = """# Undo
+
+Linux
+
+```sh
+undo {/* kept */} <Kept a="b">
+```
+
+Open & wait
+
+Choose it.
+
+query: limit, type: integer, default: 40, required
+
+Hooks
+
+A hook"""
+        found = parsed(text, ".mdx")
+        assert [line for line in found.text.split("\n") if line] == list(
+            filter(None, shown.split("\n"))
+        )
+        assert outline(found) == [(1, "Undo")]
+        assert parsed("Give <Name>.\n\n    <Name>", ".md").text == "Give <Name>.\n\n    <Name>"
+
+    def test_template_is_what_it_makes(self) -> None:
+        text = "# A <%# secret %>\n\n<% if x %>\nText <b>here</b>.\n<% end %>"
+        assert parsed(text, ".md.erb").text == "# A\n\nText <b>here</b>."
+        assert parsed(text, suffix_of("a.erb")).text.endswith("Text here.")
+
     def test_heading_at_the_start_is_the_title(self) -> None:
+        assert parsed("### Opening\n\ntext\n\n# Real", ".md").title == "Real"
         assert parsed("### Opening\n\ntext", ".md").title == "Opening"
         assert parsed("text\n\n### Later", ".md").title is None
 
@@ -123,6 +195,17 @@ class TestPlain:
             "x",
         )
         assert outline(parsed("\n\n".join(lines), ".txt")) == [(4, "Early life")]
+
+    def test_comments_and_targets_are_dropped_but_not_in_code(self) -> None:
+        text = (
+            ".. _a:\n\nTitle\n=====\n\n.. TODO: secret\n   here\n\n   too\n\nSo::\n\n"
+            "    .. kept\n\n.. note:: kept\n\n..\n\n   kept\n\n- a\n\n  .. secret\n\nEnd."
+        )
+        found = parsed(text, ".rst")
+        assert found.title == "Title"
+        assert found.text.count("kept") == 3
+        assert "secret" not in found.text
+        assert found.text.endswith("- a\n\nEnd.")
 
     @pytest.mark.parametrize(
         "text", [PROSE, f"{PROSE}\n{PROSE}", "1. An item.\n2. Another.", "Line\nfollowed at once"]
@@ -195,6 +278,72 @@ class TestHtml:
             "div: Busy",
             "outside the main part: Imprint",
         ]
+
+    @pytest.mark.parametrize(
+        "banner",
+        ["id='onetrust-sdk'", "class='cc-window x'", "id='CybotDialog'", "id=cookieNotice"],
+    )
+    def test_banner_is_no_content_of_a_short_page(self, banner: str) -> None:
+        offer = f"<h1>We value privacy</h1><p>{PROSE}</p>By clicking you accept cookies."
+        page = f"<body><div {banner}>{offer}</div><h3>Help</h3><h1>Boats</h1><p>Rent one.</p>"
+        found = parsed(page, ".html")
+        assert (found.title, found.text) == ("Boats", "### Help\n\n# Boats\n\nRent one.")
+        section = "<section id='cookie-notice'><h2>Cookie notice</h2>You accept it.</section>"
+        assert "accept" in parsed(f"{section}<p>{PROSE * 3}</p>", ".html").text
+
+    def test_storage_format_of_confluence(self) -> None:
+        def macro(kind: str, title: str, text: str) -> str:
+            settings = f"<ac:parameter ac:name='x'>secret</ac:parameter>{title}"
+            return f"<ac:structured-macro ac:name='{kind}'>{settings}{text}</ac:structured-macro>"
+
+        named = "<ac:parameter ac:name='title'>Lost?</ac:parameter>"
+        code = "<ac:plain-text-body><![CDATA[run a\nrun b]]></ac:plain-text-body>"
+        page = (
+            "<p>Ask <ac:link><ri:user ri:username='bo'/></ac:link> by <time datetime='2031-04-05'/>"
+            f". {macro('status', named, '')}</p>{macro('code', '', code)}"
+            f"{macro('expand', named, '<ac:rich-text-body><p>Tell us.</p></ac:rich-text-body>')}"
+            "<ac:task-list><ac:task><ac:task-id>secret</ac:task-id><ac:task-status>complete"
+            "</ac:task-status><ac:task-body>Order it</ac:task-body></ac:task></ac:task-list>"
+        )
+        code = "```\nrun a\nrun b\n```"
+        rest = "Lost?\n\nTell us.\n\n* [x] Order it"
+        assert parsed(page, ".html").text == f"Ask @bo by 2031-04-05. Lost?\n\n{code}\n\n{rest}"
+
+    def test_white_space_between_cells(self) -> None:
+        page = """<table>
+          <thead>
+            <tr>
+              <th>Kind</th>
+              <th>Fee</th>
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <td rowspan="2">Night</td>
+              <td>
+
+                <p>13</p>
+              </td>
+            </tr>
+            <tr>
+              <td>14</td>
+            </tr>
+          </tbody>
+          <tfoot>
+            <tr>
+              <td>Sum</td>
+              <td>27</td>
+            </tr>
+          </tfoot>
+        </table>"""
+        rows = (
+            "| Kind | Fee |",
+            "| --- | --- |",
+            "| Night | 13 |",
+            "| Night | 14 |",
+            "| Sum | 27 |",
+        )
+        assert parsed(page, ".html").text == "\n".join(rows)
 
     def test_raised_and_lowered_text(self) -> None:
         page = (
@@ -369,6 +518,13 @@ class TestOffice:
             "# A\n\nFrom: b@c.d\nAttachment (not read): unnamed\n\nGröße",
         )
 
+    def test_forwarded_mail_is_read(self) -> None:
+        inner = "From: d@e.f\nSubject: Heat\n\nIt is warm."
+        parts = f"--b\n\nSee.\n--b\nContent-Type: message/rfc822\n\n{inner}\n--b--"
+        found = parsed(f"Subject: A\nContent-Type: multipart/mixed; boundary=b\n\n{parts}", ".eml")
+        assert found.title == "A"
+        assert found.text.endswith("See.\n\n## Heat\n\nFrom: d@e.f\n\nIt is warm.")
+
     def test_notebook(self) -> None:
         cells = [
             {"cell_type": "markdown", "source": ["# Kilns\n", "They burn lime."]},
@@ -391,8 +547,33 @@ class TestOffice:
                 '{"rows": [{"id": 7, "text": "x"}, {"name": "B"}]}',
                 ".json",
                 None,
-                "## id 7\n\ntext: x\n\n## B",
+                "## rows\n\n### id 7\n\ntext: x\n\n### B",
             ),
+            (
+                '{"b": {"E1": {"fix": "x"}, "E2": {"name": "N", "to": {"at": 1}, "o": true}}, "a": 1}',
+                ".json",
+                None,
+                "a: 1\n\n## b\n\n### E1\n\nfix: x\n\n### E2: N\n\no: true\n\n#### to\n\nat: 1",
+            ),
+            (
+                '{"t": "x\u2028y", "m": {"title": "M"}}\n{"t": "z"}',
+                ".jsonl",
+                None,
+                "# record 1\n\nt: x\ny\n\n## m: M\n\n# record 2\n\nt: z",
+            ),
+            (
+                '{"name": "A", "b": "<h1>B</h1><p>x<br>y</p><script>z</script><!-- z -->", "c": 1}',
+                ".json",
+                "A",
+                "# A\n\nc: 1\n\nb:\n\n## B\n\nx\ny",
+            ),
+            (
+                "name,b\nA,<p>x</p><ul><li>y</li></ul>,z\nB,w",
+                ".csv",
+                None,
+                "# A\n\ncolumn 3: z\n\nb:\n\nx\n\n* y\n\n# B\n\nb: w",
+            ),
+            ("a,b\n<b>x</b>,y\u2028z", ".csv", None, "| a | b |\n| --- | --- |\n| x | y z |"),
             ('{"subject": "A", "tags": ["x", "y"]}\n', ".jsonl", "A", "# A\n\ntags: x, y"),
             (
                 "= A\n:toc:\n\n== B\nText.\n----\n== c\n----",
@@ -414,7 +595,35 @@ class TestOffice:
         shape = (
             f"<w:drawing><wps:wsp xmlns:wps='s'><wps:txbx>{box}</wps:txbx></wps:wsp></w:drawing>"
         )
-        assert parse(docx(f"<w:p><w:r>{shape}</w:r></w:p>"), ".docx").text == "In the box."
+        name = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+        choice = (
+            f"<mc:AlternateContent xmlns:mc='{name}' x='y'><mc:Choice Requires='wps'>{shape}"
+            "</mc:Choice></mc:AlternateContent>"
+        )
+        for shown in (shape, choice):
+            assert parse(docx(f"<w:p><w:r>{shown}</w:r></w:p>"), ".docx").text == "In the box."
+
+    def test_word_headings_by_outline_level(self) -> None:
+        def style(name: str, inside: str) -> str:
+            return f'<w:style w:type="paragraph" w:styleId="{name}">{inside}</w:style>'
+
+        def paragraph(text: str, properties: str) -> str:
+            return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+        level = '<w:outlineLvl w:val="%d"/>'
+        styles = (
+            style("Nadpis", f"<w:pPr>{level % 1}</w:pPr>"),
+            style("Own", '<w:basedOn w:val="Nadpis"/>'),
+            style("Text", f'<w:basedOn w:val="Own"/><w:pPr>{level % 9}</w:pPr>'),
+            style("Deep", '<w:name w:val="heading 8"/>'),
+        )
+        names = {"Nadpis": "One", "Own": "Two", "Text": "Words", "Deep": "Three"}
+        body = [paragraph(text, f'<w:pStyle w:val="{name}"/>') for name, text in names.items()]
+        found = parse(
+            docx("".join([*body, paragraph("Four", level % 0)]), styles="".join(styles)), ".docx"
+        )
+        assert outline(found) == [(2, "One"), (2, "Two"), (6, "Three"), (1, "Four")]
+        assert found.title == "Four"
 
     def test_book(self) -> None:
         package = (

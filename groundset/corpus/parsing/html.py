@@ -3,7 +3,7 @@ addresses.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import product, takewhile
 from typing import Any
 
@@ -50,9 +50,10 @@ _BANNER_ID = re.compile(
     r"(?:banner|bar|notice|popup|modal|dialog|overlay|box|message|consent|manager|disclaimer)",
     re.IGNORECASE,
 )
+_BUTTON = "button, [role=button], a[class*=btn], a[class*=button]"
 _OFFER = re.compile(
-    r"a[ck]+[cz]?ept|browser|privacy|subscri|sign up|sponsor|verwende|zustimm|abonn|acept|suscr|"
-    r"aceit|accett|souhlas|zgadza|godkänn|hyväksy|elfogad|принять|соглас|同意|接受",
+    r"a[ck]+[cz]?ept|browser|privacy|subscri|sign up|agree|allow|got it|^ok$|sponsor|verwende|"
+    r"zustimm|abonn|acept|suscr|aceit|accett|souhlas|zgadza|godkänn|hyväksy|elfogad|принять|соглас|同意|接受",
     re.IGNORECASE,
 )
 _NOISE_CLASS = re.compile(
@@ -252,6 +253,7 @@ def _drop_noise(root: Tag) -> list[str]:
         *root.select(_NEVER_SHOWN),
     ):
         part.extract()
+    banners = {id(element) for element in root.find_all(_is_banner)} | set(map(id, _asking(root)))
     for button in root.find_all("button"):
         follows, classes = (
             button.find_next_sibling(),
@@ -272,10 +274,9 @@ def _drop_noise(root: Tag) -> list[str]:
     for element in root.find_all(True):
         if element.decomposed or element.name in _CONTENT:
             continue
-        is_banner = _is_banner(element)
         is_noise = id(element) in certain or _is_noise(element, id(element) in marked, controlled)
         is_part = len(element.get_text()) <= most and not (len(titles) == 1 and element.find("h1"))
-        if is_banner or (is_noise and is_part):
+        if id(element) in banners or (is_noise and is_part):
             name = ".".join([element.name, *_classes(element).split(" ")[:1]]).rstrip(".")
             dropped.setdefault(name, []).append(element.get_text(" "))
             element.decompose()
@@ -309,6 +310,16 @@ def _is_banner(element: Tag) -> bool:
         return False  # an id made of a heading
     text = element.get_text(" ", strip=True)
     return len(text) <= _MAX_OFFER and bool(_OFFER.search(text))
+
+
+def _asking(root: Tag) -> Iterator[Tag]:
+    """Yield what asks for cookies and has a button to accept them, outside the main part."""
+    for button in root.select(_BUTTON):
+        if _OFFER.search(button.get_text()) and not button.find_parent(["main", "article"]):
+            around = (part for part in button.parents if "cookie" in part.get_text().lower())
+            inner = next(around, root)
+            if inner.name not in _CONTENT and len(inner.get_text()) <= _MAX_OFFER:
+                yield inner
 
 
 def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> bool:

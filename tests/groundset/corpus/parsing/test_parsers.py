@@ -284,7 +284,7 @@ class TestHtml:
         ["id='onetrust-sdk'", "class='cc-window x'", "id='CybotDialog'", "id=cookieNotice"],
     )
     def test_banner_is_no_content_of_a_short_page(self, banner: str) -> None:
-        offer = f"<h1>We value privacy</h1><p>{PROSE}</p>By clicking you accept cookies."
+        offer = f"<h1>We value privacy</h1><p>{PROSE}</p>Our cookies: <button>I accept</button>"
         page = f"<body><div {banner}>{offer}</div><h3>Help</h3><h1>Boats</h1><p>Rent one.</p>"
         found = parsed(page, ".html")
         assert (found.title, found.text) == ("Boats", "### Help\n\n# Boats\n\nRent one.")
@@ -550,10 +550,10 @@ class TestOffice:
                 "## rows\n\n### id 7\n\ntext: x\n\n### B",
             ),
             (
-                '{"b": {"E1": {"fix": "x"}, "E2": {"name": "N", "to": {"at": 1}, "o": true}}, "a": 1}',
+                '{"b": {"E1": {"fix": "x"}, "E": {"name": "N", "d": {"a": 1}, "o": true}}, "a": 1}',
                 ".json",
                 None,
-                "a: 1\n\n## b\n\n### E1\n\nfix: x\n\n### E2: N\n\no: true\n\n#### to\n\nat: 1",
+                "a: 1\n\n## b\n\n### E1\n\nfix: x\n\n### E: N\n\no: true\n\n#### d\n\na: 1",
             ),
             (
                 '{"t": "x\u2028y", "m": {"title": "M"}}\n{"t": "z"}',

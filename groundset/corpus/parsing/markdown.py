@@ -57,7 +57,7 @@ _SHOWN_ATTRIBUTES = [
 ]
 _FIELD_NAMES = ("query", "path", "body", "header", "name")
 _FIELD_ATTRIBUTES = [*_FIELD_NAMES, "type", "default", "required", "deprecated"]
-_LITERAL = re.compile(r"\{\s*(?:([\"'`])(?P<text>[^$]*)\1|(?P<value>[\w.+-]+))\s*\}", re.DOTALL)
+_LITERAL = re.compile(r"\{\s*(?:([\"'`])[^$]*\1|[\w+-]+)\s*\}", re.DOTALL)
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SHOWN = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
 _CODE = {"fence", "code_block"}
@@ -141,13 +141,9 @@ def _shown_of(tag: str) -> str:
     values: dict[str, str] = {}
     for found in _ATTRIBUTES.finditer(tag, re.match(r"</?[\w.]*", tag).end()):  # type: ignore[union-attr]
         value = found["value"] or found["name"]
-        if value[0] == "{":
-            literal = _LITERAL.fullmatch(value)
-            value = literal["text"] or literal["value"] or "" if literal else ""
-        else:
-            value = value.strip("\"'")
-        if value not in ("", "false"):
-            values[found["name"].lower()] = " ".join(unescape(value).split())
+        is_code = value[0] == "{" and not _LITERAL.fullmatch(value)
+        if (text := value.strip("{}\"'` \n")) not in ("", "false") and not is_code:
+            values[found["name"].lower()] = " ".join(unescape(text).split())
     lines = [values[name] for name in _SHOWN_ATTRIBUTES if name in values]
     if values.keys() & set(_FIELD_NAMES) and not tag.startswith("<Icon"):
         named = [name for name in _FIELD_ATTRIBUTES if name in values]

@@ -4,15 +4,13 @@ import io
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, records
 from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, prepared, to_markdown
@@ -31,22 +29,14 @@ _READERS: dict[str, Callable[[bytes], str]] = {
 _RECORDS = frozenset({".csv", ".tsv", ".json", ".jsonl"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _TEXTS = _PAGES | frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx"})
-_NAMESPACES = {
-    "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-    "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
-    "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
-    "v": "urn:schemas-microsoft-com:vml",
-    "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
-    "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
-    "pic": "http://schemas.openxmlformats.org/drawingml/2006/picture",
-    "wp": "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing",
-}
 _BODY = 9  # the outline level of text
-_RAISED = 4  # half points; as much is another way to write an exponent or an index
-# What markitdown fails without.
-_PROPERTIES = ("f", "acc", "bar", "d", "groupChr")
 _LEVEL = "outline"  # our style of a heading, before its level
 _NAMED = re.compile(r"heading ([1-9])", re.IGNORECASE)  # Word's internal name
+_RAISED = 4  # half points; as much is another way to write an exponent or an index
+# Formulas without properties, which markitdown fails for; for an integral, it knows no default.
+_FORMULAS = ["m:f", "m:acc", "m:bar", "m:d", "m:groupChr"]
+_VML = "urn:schemas-microsoft-com:vml"
+_INTEGRAL = {"m:val": "∫"}
 _DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
 
@@ -104,91 +94,71 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
     return slim
 
 
-def _outline_levels(styles: bytes) -> dict[str | None, int]:
+def _outline_levels(styles: bytes) -> dict[str, int]:
     """Return the level of each style of paragraphs that is an outline level, or based on such a
     style.
     """
     found = {
-        style.get(_name("w:styleId")): style
-        for style in (ElementTree.fromstring(styles) if styles else ())
-        if style.tag == _name("w:style")
+        str(style.get("w:styleId")): style
+        for style in BeautifulSoup(styles, "xml").find_all("w:style")
     }
 
-    def level(style: Element | None, depth: int = 0) -> int | None:
+    def level(name: str, depth: int = 0) -> int:
+        style = found.get(name)
         if style is None or depth > len(found):
-            return None
-        own = _value(style, "w:pPr/w:outlineLvl")
-        named = _NAMED.fullmatch(_value(style, "w:name") or "")
-        if own or named:
-            return int(own) if own else int(named[1]) - 1 if named else None
-        return level(found.get(_value(style, "w:basedOn")), depth + 1)
+            return _BODY
+        if own := style.find("w:outlineLvl"):
+            return int(str(own["w:val"]))
+        if named := _NAMED.fullmatch(_value(style.find("w:name"))):
+            return int(named[1]) - 1
+        return level(_value(style.find("w:basedOn")), depth + 1)
 
-    levels = {name: level(style) for name, style in found.items()}
-    return {name: each for name, each in levels.items() if each is not None}
+    return {name: level(name) for name in found}
 
 
-def _readable(content: bytes, levels: Mapping[str | None, int]) -> bytes:
+def _readable(content: bytes, levels: Mapping[str, int]) -> bytes:
     """Return a part of a Word document with headings by their outline levels, text boxes without a
     fallback, raised text and formulas as the libraries read them.
     """
-    for prefix, address in _NAMESPACES.items():
-        ElementTree.register_namespace(prefix, address)
-    root = ElementTree.fromstring(content)
-    for paragraph in root.iter(_name("w:p")):
-        own = _value(paragraph, "w:pPr/w:outlineLvl")
-        style = paragraph.find("w:pPr/w:pStyle", _NAMESPACES)
-        named = levels.get(style.get(_name("w:val"))) if style is not None else None
-        level = int(own) if own else named
-        if level is not None and level < _BODY:
-            properties = paragraph.find("w:pPr", _NAMESPACES)
-            if style is None and properties is not None:
-                style = ElementTree.Element(_name("w:pStyle"))
-                properties.insert(0, style)
-            if style is not None:
-                style.set(_name("w:val"), f"{_LEVEL}{min(level + 1, 6)}")
-    for parent in list(root.iter()):
-        for place, child in enumerate(parent):
-            if child.tag == _name("mc:AlternateContent"):
-                boxes = child.iterfind(
-                    f"mc:Choice//{{*}}txbx/{_name('w:txbxContent')}", _NAMESPACES
-                )
-                if child.find("mc:Fallback//w:txbxContent", _NAMESPACES) is None:
-                    parent[place] = _shape(boxes, child)
-            elif child.tag == _name("w:drawing"):
-                parent[place] = _shape(
-                    child.iterfind(f".//{{*}}txbx/{_name('w:txbxContent')}"), child
-                )
-    for position in root.iter(_name("w:position")):
-        height = float(position.get(_name("w:val")) or 0)
+    page = BeautifulSoup(content, "xml")
+    for properties in page.find_all("w:pPr"):
+        style, own = (
+            properties.find(name, recursive=False) for name in ("w:pStyle", "w:outlineLvl")
+        )
+        level = int(_value(own)) if own else levels.get(_value(style), _BODY)
+        if level < _BODY:
+            if style:
+                style.decompose()
+            named = page.new_tag("w:pStyle", attrs={"w:val": f"{_LEVEL}{min(level + 1, 6)}"})
+            properties.insert(0, named)
+    for choice in page.find_all("mc:AlternateContent"):
+        fallback = choice.find("mc:Fallback")
+        if choice.find("w:txbxContent") and not (fallback and fallback.find("w:txbxContent")):
+            choice.replace_with(choice.find("w:drawing") or choice)
+    for drawing in page.find_all("w:drawing"):
+        if boxes := drawing.find_all("w:txbxContent"):
+            # A shape of older documents, as mammoth reads them.
+            shape = page.new_tag("w:pict", attrs={"xmlns:v": _VML})
+            drawing.replace_with(shape)
+            for box in boxes:
+                box.wrap(page.new_tag("v:textbox"))
+                shape.append(box.parent or box)
+    for position in page.find_all("w:position"):
+        height = float(_value(position))
         if abs(height) >= _RAISED:
-            position.tag = _name("w:vertAlign")
-            position.set(_name("w:val"), "superscript" if height > 0 else "subscript")
-    for name in _PROPERTIES:
-        for part in root.iter(_name(f"m:{name}")):
-            if part.find(f"m:{name}Pr", _NAMESPACES) is None:
-                part.insert(0, ElementTree.Element(_name(f"m:{name}Pr")))
-    for properties in root.iter(_name("m:naryPr")):
-        if properties.find("m:chr", _NAMESPACES) is None:  # markitdown knows no default
-            properties.insert(0, ElementTree.Element(_name("m:chr"), {_name("m:val"): "∫"}))
-    return ElementTree.tostring(root, "utf-8")
+            position.name = "vertAlign"  # in the same namespace
+            position["w:val"] = "superscript" if height > 0 else "subscript"
+    for formula in page.find_all(_FORMULAS):
+        if not formula.find(f"{formula.name}Pr", recursive=False):
+            formula.insert(0, page.new_tag(f"m:{formula.name}Pr"))
+    for properties in page.find_all("m:naryPr"):
+        if not properties.find("m:chr"):
+            properties.insert(0, page.new_tag("m:chr", attrs=_INTEGRAL))
+    return str(page).encode()
 
 
-def _shape(boxes: Iterable[Element], otherwise: Element) -> Element:
-    """Return a shape of older documents, as mammoth reads them, with the text of boxes."""
-    shape = ElementTree.Element(_name("w:pict"))
-    for box in boxes:
-        ElementTree.SubElement(shape, _name("v:textbox")).append(box)
-    return shape if len(shape) else otherwise
-
-
-def _name(name: str) -> str:
-    prefix, _, local = name.partition(":")
-    return f"{{{_NAMESPACES[prefix]}}}{local}"
-
-
-def _value(element: Element, path: str) -> str | None:
-    found = element.find(path, _NAMESPACES)
-    return None if found is None else found.get(_name("w:val"))
+def _value(element: Tag | None) -> str:
+    return str(element.get("w:val", "")) if element else ""
 
 
 def _word(stream: io.BytesIO) -> tuple[str, list[str]]:

@@ -1,8 +1,11 @@
 """Pages of PDFs: their lines and tables, and which lines are running heads and page numbers."""
 
+import math
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from groundset.corpus.parsing import left_out_line
@@ -20,12 +23,12 @@ _PAGE_NUMBER = re.compile(
 )
 # Between a page number and the text beside it; a number within a sentence or a name counts nothing.
 _APART = re.compile(rf"\s+[–—-]\s+|\s*[|•·]\s*|,\s+|\s+(?={_PAGE}\s*\d)", re.IGNORECASE)
-_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}
 _WORDS = re.compile(r"[^\W_]+")
 _FIRST_YEAR = 1000  # a larger number at the top of a page is a year
 _SENTENCE_END = re.compile(r"[.!?:;]$")
 _SAME_WIDTH = 5  # points
 _GAP = 1.5  # sizes of a line, between a running head and the text
+_PROSE_WORDS = 5  # in each cell of a line of prose in columns
 _KNOWN = 1 / 3  # of the lines at a place have a word that the running heads there share
 
 
@@ -78,6 +81,14 @@ class Page(NamedTuple):
     is_picture: bool = False
 
 
+class Rule(NamedTuple):
+    """A horizontal rule on a page."""
+
+    x0: float
+    x1: float
+    y: float
+
+
 class _Margin(NamedTuple):
     """A line in the margin of a page."""
 
@@ -100,12 +111,7 @@ class _Margin(NamedTuple):
         if not found:
             return None
         shown = found["number"]
-        values = [_ROMAN.get(each, 0) for each in shown]
-        number = (
-            int(shown)
-            if shown.isdecimal()
-            else sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
-        )
+        number = int(shown) if shown.isdecimal() else self.page
         is_year = self.is_above and number >= _FIRST_YEAR and number != self.page
         return None if is_year else number
 
@@ -131,13 +137,64 @@ def without_running_heads(pages: Sequence[Page]) -> tuple[list[Page], list[str]]
     return kept, [left_out_line("running head", found) for found in texts.values()]
 
 
+def open_tables(lines: Sequence[Line], rules: Sequence[Rule]) -> Iterator[Table]:
+    """Yield tables that have rules above and below and no cells, as lines that stand in columns."""
+    for (left, right), group in groupby(sorted(rules), key=lambda rule: rule[:2]):
+        heights = [rule.y for rule in group][::-1]
+        cells: list[Line] = []
+        top = heights[0]
+        for above, below in pairwise([*heights, heights[-1]]):
+            area = Table(left - 5, above, right + 5, below, [])
+            band = [line for line in lines if area.holds(line)]
+            if band and len(_columns([*cells, *band])) > 1:
+                cells += band
+                continue
+            rows = _rows(cells)
+            if len(rows) > 1:
+                yield Table(left, top, right, above, rows)
+            cells, top = [], below
+
+
+def _columns(cells: Sequence[Line]) -> list[float]:
+    """Return where the columns begin that no cell crosses."""
+    starts: list[float] = []
+    right = -math.inf
+    for cell in sorted(cells, key=lambda cell: cell.x0):
+        if cell.x0 > right:
+            starts.append(cell.x0)
+        right = max(right, cell.x1)
+    return starts
+
+
+def _rows(cells: Sequence[Line]) -> list[list[str]]:
+    """Return the rows of a table; none if they are lines of prose in columns."""
+    starts = _columns(cells)
+    lines: list[list[str]] = []
+    bottom = math.inf
+    for cell in sorted(cells, key=lambda cell: (-round(cell.bottom), cell.x0)):
+        if bottom - cell.bottom > cell.size / 2:
+            lines.append([""] * len(starts))
+        bottom = cell.bottom
+        column = bisect_right(starts, cell.x0) - 1
+        lines[-1][column] = f"{lines[-1][column]} {cell.text}".strip()
+    prose = sum(min(len(text.split()) for text in line) >= _PROSE_WORDS for line in lines)
+    rows: list[list[str]] = []
+    for line in lines if 2 * prose <= len(lines) else ():
+        # A cell that goes on below stands alone, or beside others that do.
+        if rows and not line[0] and line.count("") > (len(line) > 2):
+            rows[-1] = [" ".join(filter(None, pair)) for pair in zip(rows[-1], line, strict=True)]
+        else:
+            rows.append(line)
+    return rows
+
+
 def _margins(page: Page, number: int) -> Iterator[_Margin]:
     for line in page.lines:
         is_above = line.bottom > page.height * (1 - _MARGIN)
         if is_above or line.top < page.height * _MARGIN:
+            parts: list[Line | Table] = [*page.lines, *page.tables]
             gaps = (
-                line.bottom - part.top if is_above else part.bottom - line.top
-                for part in (*page.lines, *page.tables)
+                line.bottom - part.top if is_above else part.bottom - line.top for part in parts
             )
             yield _Margin(number, line, is_above, min((gap for gap in gaps if gap > 0), default=0))
 

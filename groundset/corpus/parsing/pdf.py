@@ -7,18 +7,15 @@ import io
 import logging
 import re
 import warnings
-from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
-from statistics import median
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import pdfplumber
 from pdfminer.layout import IndexAssigner, LAParams, LTChar, LTPage, LTTextBox, LTTextLine
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.table import merge_edges
-from pdfplumber.utils import cluster_objects
 from pdfplumber.utils.exceptions import PdfminerException
 
 from groundset.corpus.parsing import LOWERED, RAISED, Parsed, UnparsableError, clean
@@ -27,8 +24,10 @@ from groundset.corpus.parsing.pages import (
     HEADING_SCALE,
     Line,
     Page,
+    Rule,
     Table,
     body_size,
+    open_tables,
     without_running_heads,
 )
 from groundset.programs.types import PageStart
@@ -57,8 +56,6 @@ _MAX_BETWEEN = 4  # blocks between the halves of a broken paragraph
 _LONGEST_WORD = 200  # characters
 _MIN_FILLED = 0.5
 _MIN_RULE = 0.2  # of the page's width, for a rule of a table
-_COLUMN_GAP = 0.8  # of the height of words
-_PROSE_WORDS = 5  # in each cell of a line of prose in columns
 _SCRIPT = 0.9  # of the size of the line; raised and lowered characters are smaller
 _SCRIPTS = re.compile(r"[\d+−-][\d+−,-]*\Z|n\Z")
 _MIN_ON_PICTURE = 40  # characters
@@ -302,11 +299,9 @@ def _read_page(page: Any) -> Page:
     is_leftward = _is_leftward("".join(c["text"] for c in page.chars))
     boxes = enumerate(_boxes_in_order(page.layout, is_leftward))
     found = (_read_line(item, number) for number, box in boxes for item in box)
-    lines = [
-        line
-        for line in found
-        if line is not None and not any(table.holds(line) for table in tables)
-    ]
+    lines = [line for line in found if line is not None]
+    tables += open_tables(lines, list(_rules(page, tables)))
+    lines = [line for line in lines if not any(table.holds(line) for table in tables)]
     lines = [line._replace(x0=-line.x1, x1=-line.x0) for line in lines] if is_leftward else lines
     area = sum(
         (image["x1"] - image["x0"]) * (image["bottom"] - image["top"]) for image in page.images
@@ -338,71 +333,18 @@ def _read_tables(page: Any) -> Iterator[Table]:
             yield Table(
                 x0, page.height - top, x1, page.height - bottom, rows, all(map(_is_bold, first))
             )
-    yield from _open_tables(page, [table.bbox for table in found])
 
 
-def _open_tables(page: Any, ruled: Sequence[tuple[float, ...]]) -> Iterator[Table]:
-    """Yield tables that have rules above and below, and no cells: their columns are what no word
-    crosses.
-    """
-    edges = [
-        edge
-        for edge in page.horizontal_edges
-        if not any(top - 1 <= edge["top"] <= bottom + 1 for _, top, _, bottom in ruled)
-    ]
-    groups: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
-    for edge in merge_edges(edges, 3, 3, 3, 3):
-        if edge["width"] >= _MIN_RULE * page.width:
-            groups[round(edge["x0"] / 5), round(edge["x1"] / 5)].append(edge["top"])
-    words = page.extract_words() if any(len(tops) > 1 for tops in groups.values()) else []
-    for (left, right), tops in groups.items():
-        inside = [
-            word for word in words if left * 5 - 5 <= word["x0"] and word["x1"] <= right * 5 + 5
-        ]
-        bands = [
-            [word for word in inside if top < (word["top"] + word["bottom"]) / 2 < bottom]
-            for top, bottom in pairwise(sorted(tops))
-        ]
-        start = 0
-        while start < len(bands):
-            end, rows = start, []
-            while end < len(bands) and bands[end] and (more := _columns(bands[start : end + 1])):
-                end, rows = end + 1, more
-            if len(rows) > 1:
-                top, bottom = (page.height - sorted(tops)[n] for n in (start, end))
-                yield Table(left * 5, top, right * 5, bottom, rows)
-            start = max(end, start + 1)
-
-
-def _columns(bands: Sequence[Sequence[Any]]) -> list[list[str]]:
-    """Return the rows of words between rules; none if they stand in no columns, or are prose in
-    columns.
-    """
-    words = sorted((word for band in bands for word in band), key=lambda word: word["x0"])
-    least = _COLUMN_GAP * median(word["bottom"] - word["top"] for word in words)
-    starts, right = [], -least
-    for word in words:
-        if word["x0"] - right >= least:
-            starts.append(word["x0"])
-        right = max(right, word["x1"])
-    rows: list[list[str]] = []
-    long = lines = 0
-    for band in bands:
-        for number, line in enumerate(cluster_objects(list(band), "bottom", 3)):
-            cells = [""] * len(starts)
-            for word in sorted(line, key=lambda word: word["x0"]):
-                cells[bisect_right(starts, word["x0"]) - 1] += f" {word['text']}"
-            cells = [plain_line(_as_read(cell)) for cell in cells]
-            lines += 1
-            long += all(len(cell.split()) >= _PROSE_WORDS for cell in cells)
-            # A cell that goes on below stands alone, or beside others that do.
-            if number and not cells[0] and cells.count("") > (len(cells) > 2):
-                rows[-1] = [
-                    " ".join(filter(None, pair)) for pair in zip(rows[-1], cells, strict=True)
-                ]
-            else:
-                rows.append(cells)
-    return rows if len(starts) > 1 and 2 * long <= lines else []
+def _rules(page: Any, ruled: Sequence[Table]) -> Iterator[Rule]:
+    """Yield the horizontal rules outside ruled tables, each as long as the pieces it is made of."""
+    is_drawing = len(page.edges) > _MAX_EDGES
+    for edge in [] if is_drawing else merge_edges(page.horizontal_edges, 3, 3, 3, 3):
+        y = float(page.height - edge["top"])
+        if edge["width"] >= _MIN_RULE * page.width and not any(
+            table.bottom - 1 <= y <= table.top + 1 for table in ruled
+        ):
+            # Those of one table differ by less than this.
+            yield Rule(5 * round(edge["x0"] / 5), 5 * round(edge["x1"] / 5), y)
 
 
 def _boxes_in_order(layout: LTPage, is_leftward: bool) -> list[LTTextBox]:

@@ -4,10 +4,10 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from groundset.corpus.parsing import clean, decode
@@ -92,7 +92,7 @@ def _blocks(value: Any, level: int, name: str = "") -> Iterator[str]:
             yield _heading(level, name)
             level += 1
         titled = [isinstance(each, dict) and bool(_title(each)) for each in value]
-        is_divided = any(titled) or any(map(_is_nested, value))
+        is_divided = any(titled) or any(map(_nested, value))
         for number, (each, has_title) in enumerate(zip(value, titled, strict=True), 1):
             counted = f"{name.split(' > ')[-1] or 'record'} {number}"
             yield from _blocks(each, level, counted if is_divided and not has_title else "")
@@ -105,13 +105,11 @@ def _record(fields: dict[str, Any], level: int, name: str) -> Iterator[str]:
     if heading:
         yield _heading(level, heading)
     lines, blocks = [], []
-    for key, each in fields.items():
-        parts = each if isinstance(each, list) else [each]
-        if key == title or _holds_objects(parts):
-            continue
+    nested = _nested(fields)
+    for key in [key for key in fields if key != title and key not in nested]:
         texts = [
             json.dumps(part) if isinstance(part, bool) else str(part)
-            for part in parts
+            for part in _listed(fields[key])
             if part not in (None, "")
         ]
         written = ", ".join(texts)
@@ -121,10 +119,9 @@ def _record(fields: dict[str, Any], level: int, name: str) -> Iterator[str]:
         elif text:
             lines.append(f"{key}: {text}")
     yield from filter(None, ["\n".join(lines), *blocks])
-    for key, each in fields.items():
-        if _holds_objects(each if isinstance(each, list) else [each]):
-            below = f"{name.split(': ')[0]} > {key}" if level >= _DEEPEST and name else key
-            yield from _blocks(each, level + 1, below)
+    for key, each in nested.items():
+        below = f"{name.split(': ')[0]} > {key}" if level >= _DEEPEST and name else key
+        yield from _blocks(each, level + 1, below)
 
 
 def _heading(level: int, text: str) -> str:
@@ -138,14 +135,17 @@ def _title(fields: dict[str, Any], *, is_named: bool = False) -> str:
     return next((name for name in scalars if fields[name] != ""), "")
 
 
-def _holds_objects(values: Sequence[Any]) -> bool:
-    return any(isinstance(value, dict | list) for value in values)
+def _nested(fields: Any) -> dict[str, Any]:
+    """Return the fields of a record that hold records."""
+    return {
+        key: value
+        for key, value in (fields.items() if isinstance(fields, dict) else ())
+        if any(isinstance(part, dict | list) for part in _listed(value))
+    }
 
 
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, dict) and any(
-        _holds_objects(each if isinstance(each, list) else [each]) for each in value.values()
-    )
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def mail(data: bytes) -> str:
@@ -192,15 +192,13 @@ def values(data: bytes) -> str:
     shown = [[shown_field(cell, 1).strip() for cell in row] for row in rest]
     has_blocks = any(
         "\n" in text and _CLOSING_BLOCK.search(cell)
-        for row, texts in zip(rest, shown, strict=True)
-        for cell, text in zip(row, texts, strict=True)
+        for cell, text in zip(chain(*rest), chain(*shown), strict=True)
     )
-    width = max(map(len, [head, *rest]))
-    names = [
-        name or f"column {n}" for n, name in enumerate([*head, *[""] * (width - len(head))], 1)
-    ]
-    if has_blocks and len(set(names)) == width:
-        fields = [dict(zip(names, row, strict=False)) for row in rest]
+    if has_blocks:
+        last = len(head) - 1  # has what further cells hold, too
+        fields = [
+            dict(zip(head, [*row[:last], " ".join(row[last:])], strict=False)) for row in rest
+        ]
         return "\n\n".join(_blocks(fields, 1))
     return table_of([[" ".join(cell.split()) for cell in row] for row in [head, *shown]])
 

@@ -492,9 +492,13 @@ class TestOffice:
             ("rad", "limLow", "borderBox", "nary"),
             "<m:sub/><m:e><m:r><m:t>x</m:t></m:r></m:e>",
         )
-        parts = (f"<m:{name}><m:{name}Pr></m:{name}Pr>{inner}</m:{name}>" for name in names)
+        parts = [f"<m:{name}><m:{name}Pr></m:{name}Pr>{inner}</m:{name}>" for name in names]
+        run = "<m:r><m:t>1</m:t></m:r>"
+        parts.append(f"<m:f><m:num>{run}</m:num><m:den>{run}</m:den></m:f>")
         math = "".join(f'<m:oMath xmlns:m="{MATH}">{part}</m:oMath>' for part in parts)
-        assert parse(docx(f"<w:p>{math}</w:p>"), ".docx").text == r"$\sqrt{x}$$x$$_{}x$$\int_{}x$"
+        assert parse(docx(f"<w:p>{math}</w:p>"), ".docx").text == (
+            r"$\sqrt{x}$$x$$_{}x$$\int_{}x$$\frac{1}{1}$"
+        )
 
     def test_table_of_values(self) -> None:
         found = parse("Name,Größe\nKöln,5\nBonn\n".encode("latin-1"), ".csv")
@@ -571,7 +575,7 @@ class TestOffice:
                 "name,b\nA,<p>x</p><ul><li>y</li></ul>,z\nB,w",
                 ".csv",
                 None,
-                "# A\n\ncolumn 3: z\n\nb:\n\nx\n\n* y\n\n# B\n\nb: w",
+                "# A\n\nb:\n\nx\n\n* y\n\nz\n\n# B\n\nb: w",
             ),
             ("a,b\n<b>x</b>,y\u2028z", ".csv", None, "| a | b |\n| --- | --- |\n| x | y z |"),
             ('{"subject": "A", "tags": ["x", "y"]}\n', ".jsonl", "A", "# A\n\ntags: x, y"),

@@ -28,7 +28,7 @@ SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suff
 }
 _TEMPLATE, _TEMPLATE_CODE = (
     ".erb",
-    re.compile(rb"^[ \t]*<%(?!%).*?%>[ \t]*\n|<%(?!%).*?%>", re.S | re.M),
+    re.compile(rb"^[ \t]*<%(?!%).{0,9999}?%>[ \t]*\n|<%(?!%).{0,9999}?%>", re.S | re.M),
 )
 # Limits for the text of one document; cutting it takes about fifty times its size in memory.
 MAX_TEXT_MB = 16

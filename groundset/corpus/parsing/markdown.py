@@ -21,13 +21,12 @@ _FRONT_MATTER = re.compile(
 _KEY = re.compile(r"[a-z][\w.-]*|(?i:title|date|author)")  # "Note: text" between two rules is text
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _CODE_SPAN = r"(?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`)"
-# What no reader sees: comments of HTML, MDX, Liquid, Hugo and Obsidian, links that are comments,
-# ids of headings.
+# What no reader sees, of a length that keeps a search short: comments of HTML, MDX, Liquid, Hugo and
+# Obsidian, links that are comments, ids of headings.
 _COMMENT = (
-    r"(?:<!--(?:(?!-->).)*-->|\{/\*(?:(?!\*/).)*\*/\}|"
-    r"\{\{[%<]?-?[ ]*/\*(?:(?!\*/).)*\*/[ ]*-?[%>]?\}\}|"
-    r"\{%-?\s*comment\b(?:(?!endcomment).)*endcomment\s*-?%\}|(?<!\S)%%(?!%)[^%\n]+%%(?!\S)|"
-    r"^%%[ \t]*\n(?:(?!^%%).)*^%%[ \t]*$|\{#[\w:.-]+\}(?=[ \t]*$)|"
+    r"(?><!--.{0,9999}?-->|\{/\*.{0,9999}?\*/\}|\{\{[%<]?-?[ ]*/\*.{0,9999}?\*/[ ]*-?[%>]?\}\}|"
+    r"\{%-?\s*comment\b.{0,9999}?endcomment\s*-?%\}|(?<!\S)%%(?!%)[^%\n]+%%(?!\S)|"
+    r"^%%[ \t]*\n.{0,9999}?^%%[ \t]*$|\{#[\w:.-]+\}(?=[ \t]*$)|"
     r"^ {0,3}\[[^\]\n]*\]:[ \t]*(?:\#|<\#?>)[ \t]+(?:\([^\n]*\)|\"[^\n]*\"|'[^\n]*')[ \t]*$)"
 )
 # Of prose; raised and lowered text stays, written as such.
@@ -45,7 +44,7 @@ _TAG = (
 )
 _MDX = re.compile(
     rf"(?P<code>^[ \t]*(?P<fence>`{{3,}}|~{{3,}})[^\n]*\n.*?(?:^[ \t]*(?P=fence)|\Z)|{_CODE_SPAN})|"
-    r"^(?:import\s+(?:[\w$*{][^'\"`;]*?\s+from\s+)?(['\"])[^'\"\n]+\4;?|"
+    r"^(?:import\s+(?:[\w$*{][^'\"`;]{0,2000}?\s+from\s+)?(['\"])[^'\"\n]+\4;?|"
     r"export\s+(?:default|const|let|var|function|async|class|\{|\*).*?(?=\n\s*\n[^\s)\]}]|\Z))"
     rf"[ \t]*$\n?|^[ \t]*(?P<line>(?:(?:{_TAG})[ \t]*)+)(?:\n|\Z)|(?P<tag>{_TAG})",
     re.MULTILINE | re.DOTALL,
@@ -57,7 +56,7 @@ _SHOWN_ATTRIBUTES = [
 ]
 _FIELD_NAMES = ("query", "path", "body", "header", "name")
 _FIELD_ATTRIBUTES = [*_FIELD_NAMES, "type", "default", "required", "deprecated"]
-_LITERAL = re.compile(r"\{\s*(?:([\"'`])[^$]*\1|[\w+-]+)\s*\}", re.DOTALL)
+_LITERAL = re.compile(r"\{\s*(?:([\"'`])[^$]*\1|[\d.]+|true)\s*\}", re.DOTALL)
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SHOWN = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
 _CODE = {"fence", "code_block"}

@@ -1,9 +1,11 @@
-"""Files of foreign formats, as small as they can be."""
+"""Files of foreign formats, as small as they can be, and what parsers make of them."""
 
 import io
 import zipfile
 import zlib
 from collections.abc import Callable
+
+from groundset.corpus.parsing import Parsed, parse
 
 _TYPES = (
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -21,6 +23,11 @@ _RELATIONS = (
 )
 _NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _DOCUMENT = f"<w:document {_NAMESPACE}><w:body>{{}}</w:body></w:document>"
+
+PROSE = (
+    "This paragraph is long enough to count as prose, since it has more than eighty characters"
+    " in it."
+)
 
 
 def archive(files: dict[str, str | bytes]) -> bytes:
@@ -71,3 +78,14 @@ def pdf(
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     end = b"trailer<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(data))
     return data + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
+
+
+def parsed(text: str, suffix: str) -> Parsed:
+    return parse(text.encode(), suffix)
+
+
+def outline(found: Parsed) -> list[tuple[int, str]]:
+    for heading in found.headings:
+        first_word = heading.text.split()[0].strip("`")
+        assert first_word in found.text[heading.start :].split("\n")[0]
+    return [(heading.level, heading.text) for heading in found.headings]

@@ -21,8 +21,8 @@ _FRONT_MATTER = re.compile(
 _KEY = re.compile(r"[a-z][\w.-]*|(?i:title|date|author)")  # "Note: text" between two rules is text
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _CODE_SPAN = r"(?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`)"
-# What no reader sees, of a length that keeps a search short: comments of HTML, MDX, Liquid, Hugo and
-# Obsidian, links that are comments, ids of headings.
+# What no reader sees, of a length that keeps a search short: comments of HTML, MDX, Liquid, Hugo
+# and Obsidian, links that are comments, ids of headings.
 _COMMENT = (
     r"(?><!--.{0,9999}?-->|\{/\*.{0,9999}?\*/\}|\{\{[%<]?-?[ ]*/\*.{0,9999}?\*/[ ]*-?[%>]?\}\}|"
     r"\{%-?\s*comment\b.{0,9999}?endcomment\s*-?%\}|(?<!\S)%%(?!%)[^%\n]+%%(?!\S)|"

@@ -5,9 +5,9 @@ import re
 from groundset.corpus.parsing import Parsed
 from groundset.corpus.parsing.plain import parse_plain
 
-# A block that begins with two dots is a comment, but for directives, footnotes and substitutions;
-# names of targets are not shown either.
-_UNSEEN = re.compile(r"\.\.(?:\s+(?!\[|\||[\w:+.-]+::)|$)")
+# A block that begins with two dots is a comment, but for directives and footnotes; texts and
+# names that are put in elsewhere are not shown here either.
+_UNSEEN = re.compile(r"\.\.(?:\s+(?!\[|[\w:+.-]+ ?::)|$)")
 _LITERAL = re.compile(r"(?:^\.\. (?:code|code-block|sourcecode|parsed-literal|raw)::|::$)")
 
 

@@ -180,7 +180,7 @@ class TestPlain:
     def test_comments_and_targets_are_dropped_but_not_in_code(self) -> None:
         text = (
             ".. _a:\n\nTitle\n=====\n\n.. TODO: secret\n   here\n\n   too\n\nSo::\n\n"
-            "    .. kept\n\n.. note:: kept\n\n..\n\n   kept\n\n- a\n\n  .. secret\n\nEnd."
+            "    .. kept\n\n.. note :: kept\n\n..\n\n   kept\n\n- a\n\n  .. secret\n\nEnd."
         )
         found = parsed(text, ".rst")
         assert found.title == "Title"

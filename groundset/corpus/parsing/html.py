@@ -199,13 +199,11 @@ def _show_macros(root: Tag) -> None:
     """
     for setting in root.find_all("ac:parameter"):
         macro = setting.find_parent("ac:structured-macro")
-        kind = macro.get("ac:name") if macro else ""
-        if setting.get("ac:name") not in ("title", "key") or (
-            setting.get("ac:name") == "key" and kind != "jira"
-        ):
-            setting.decompose()
+        is_inline = macro and macro.get("ac:name") == "status"
+        if setting.get("ac:name") == "title":
+            setting.name = "span" if is_inline else "p"
         else:
-            setting.name = "span" if kind in ("status", "jira") else "p"
+            setting.decompose()
     for body in root.find_all("ac:plain-text-body"):
         body.name = "pre"
     for unseen in root.find_all(

@@ -174,17 +174,15 @@ def _join_split_tables(blocks: Sequence[_Block]) -> list[_Block]:
     joined: list[_Block] = []
     for block in blocks:
         above = joined[-1] if joined else block
-        if not (above.table and block.table and above.last_page + 1 == block.page):
-            joined.append(block)
-            continue
-        first, _, *rows = block.text.split("\n")
-        is_repeated = above.text.startswith(f"{first}\n")
-        if not (is_repeated or block.table.goes_on(above.table)):
-            joined.append(block)
-            continue
-        rest = "\n".join(rows if is_repeated else [first, *rows])
-        text = f"{above.text}\n{_MARK.format(block.page)}{rest}"
-        joined[-1] = above._replace(text=text, last_page=block.page)
+        if above.table and block.table and above.last_page + 1 == block.page:
+            head, _, *rows = block.text.split("\n")
+            is_repeated = above.text.startswith(f"{head}\n")
+            if is_repeated or block.table.goes_on(above.table):
+                rest = "\n".join(rows if is_repeated else [head, *rows])
+                text = f"{above.text}\n{_MARK.format(block.page)}{rest}"
+                joined[-1] = above._replace(text=text, last_page=block.page)
+                continue
+        joined.append(block)
     return joined
 
 

@@ -110,19 +110,23 @@ def csv_rows(file: Path) -> Iterator[Row]:
 
 
 def _cells(file: Path) -> Iterator[Row]:
-    """Yield the rows of a csv file by its first line, which has the names of the columns and most
-    of the separator.
+    """Yield the rows of a csv file by the line with the names of its columns, whose separator gives
+    most of them.
     """
     csv.field_size_limit(MAX_ROW)
     number = 0
     try:
         lines = (line.decode() + "\n" for _, line in numbered_lines(file))
-        first = next(lines, "")
-        rows = csv.DictReader(
-            chain([first], lines), delimiter=max(",;\t|", key=first.count), strict=True
-        )
+        declared, _ = declared_separator(first := next(lines, ""))
+        first = next(lines, "") if declared else first
+
+        def columns(separator: str) -> int:
+            return len(next(csv.reader([first], delimiter=separator), []))
+
+        separator = declared or max(",;\t|", key=columns)
+        rows = csv.DictReader(chain([first], lines), delimiter=separator, strict=True)
         for fields in rows:
-            where = f"{file}, line {(number := rows.line_num)}"
+            where = f"{file}, line {(number := rows.line_num + bool(declared))}"
             if None in fields:
                 raise InputError(f"{where}: more cells than columns")
             yield where, fields
@@ -130,6 +134,12 @@ def _cells(file: Path) -> Iterator[Row]:
         raise InputError(
             f"{file}, after line {number}: not a csv file in UTF-8 ({error})"
         ) from error
+
+
+def declared_separator(text: str) -> tuple[str, str]:
+    """Return the separator that Excel has written above a table of values, and the table."""
+    first, _, rest = text.partition("\n")
+    return (first[4:5], rest) if first.startswith("sep=") else ("", text)
 
 
 def named_rows(file: Path, option: str, of_line: str = "") -> Iterator[Row]:
@@ -149,9 +159,9 @@ def named_rows(file: Path, option: str, of_line: str = "") -> Iterator[Row]:
         for where, fields in _cells(file):
             yield where, {name.strip().casefold(): value for name, value in fields.items()}
     elif kind == ".txt" and of_line:
-        for number, line in enumerate(small_text(file, _MOST_BYTES).splitlines(), 1):
+        for number, line in enumerate(small_text(file, _MOST_BYTES).split("\n"), 1):
             if line.strip():
-                yield f"{file}, line {number}", {of_line: line}
+                yield f"{file}, line {number}", {of_line: line.removesuffix("\r")}
     else:
         raise InputError(f"{option} {file}: name a {'.txt, ' * bool(of_line)}.csv or .jsonl file")
 

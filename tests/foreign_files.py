@@ -1,9 +1,11 @@
-"""Files of foreign formats, as small as they can be."""
+"""Files of foreign formats, as small as they can be, and what parsers make of them."""
 
 import io
 import zipfile
 import zlib
 from collections.abc import Callable
+
+from groundset.corpus.parsing import Parsed, parse
 
 _TYPES = (
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -19,9 +21,12 @@ _RELATIONS = (
     ' Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"'
     ' Target="word/document.xml"/></Relationships>'
 )
-_DOCUMENT = (
-    "<w:document"
-    ' xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>{}</w:body></w:document>'
+_NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_DOCUMENT = f"<w:document {_NAMESPACE}><w:body>{{}}</w:body></w:document>"
+
+PROSE = (
+    "This paragraph is long enough to count as prose, since it has more than eighty characters"
+    " in it."
 )
 
 
@@ -33,12 +38,14 @@ def archive(files: dict[str, str | bytes]) -> bytes:
     return packed.getvalue()
 
 
-def docx(paragraphs: str, **media: bytes) -> bytes:
+def docx(paragraphs: str, *, styles: str = "", **media: bytes) -> bytes:
     files: dict[str, str | bytes] = {
         "[Content_Types].xml": _TYPES,
         "_rels/.rels": _RELATIONS,
         "word/document.xml": _DOCUMENT.format(paragraphs),
     }
+    if styles:
+        files["word/styles.xml"] = f"<w:styles {_NAMESPACE}>{styles}</w:styles>"
     return archive(files | {f"word/media/{name}.png": content for name, content in media.items()})
 
 
@@ -71,3 +78,14 @@ def pdf(
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     end = b"trailer<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(data))
     return data + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
+
+
+def parsed(text: str, suffix: str) -> Parsed:
+    return parse(text.encode(), suffix)
+
+
+def outline(found: Parsed) -> list[tuple[int, str]]:
+    for heading in found.headings:
+        first_word = heading.text.split()[0].strip("`")
+        assert first_word in found.text[heading.start :].split("\n")[0]
+    return [(heading.level, heading.text) for heading in found.headings]

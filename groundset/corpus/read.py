@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from threading import local
 from typing import Any
 
@@ -18,7 +18,15 @@ from pydantic import BaseModel
 from groundset.bounded import BoundedProcess, LimitError, usable_processors
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import CorpusOptions
-from groundset.corpus.parsing import SUFFIXES, Parsed, UnparsableError, file_stem, name_title, parse
+from groundset.corpus.parsing import (
+    SUFFIXES,
+    Parsed,
+    UnparsableError,
+    file_stem,
+    name_title,
+    parse,
+    suffix_of,
+)
 from groundset.programs.types import Chunk, Document
 
 # Limits for one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a
@@ -126,7 +134,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     """Read the document in a file and cut it; argument and result are JSON."""
     file, name = Path(request["path"]), request["name"]
     try:
-        parsed = _parsed(file, PurePosixPath(name).suffix.lower())
+        parsed = _parsed(file, suffix_of(name))
     except UnparsableError as error:
         return {"reason": str(error)}
     except RecursionError:
@@ -164,7 +172,7 @@ def modified(file: Path) -> datetime | None:
 def _parsed(file: Path, suffix: str) -> Parsed:
     if not file.is_file():
         raise UnparsableError("not a regular file")
-    if suffix not in SUFFIXES:
+    if suffix.removesuffix(".erb") not in SUFFIXES:
         raise UnparsableError(f"unsupported type {suffix}{_MENDS.get(suffix, '')}")
     if file.stat().st_size > MAX_FILE_MB << 20:
         raise UnparsableError(f"larger than {MAX_FILE_MB} MB")

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
+from pathlib import PurePosixPath
+from textwrap import shorten
 from typing import NamedTuple
 
 from groundset.programs.text import composed
@@ -17,16 +19,22 @@ from groundset.programs.types import Heading, PageStart
 _KINDS = {
     "markdown": ".md .markdown .mdown .mkd .mdx .qmd .rmd",
     "html": ".html .htm .xhtml",
-    "plain": ".txt .text .rst .log",
+    "plain": ".txt .text .log",
+    "rst": ".rst",
     "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .json .jsonl .eml .adoc .asciidoc .org",
     "pdf": ".pdf",
 }
 SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {
     "": "plain"
 }
+_TEMPLATE, _TEMPLATE_CODE = (
+    ".erb",
+    re.compile(rb"^[ \t]*<%(?!%).{0,9999}?%>[ \t]*\n|<%(?!%).{0,9999}?%>", re.S | re.M),
+)
 # Limits for the text of one document; cutting it takes about fifty times its size in memory.
 MAX_TEXT_MB = 16
 MAX_LINES = 500_000
+_MAX_NAMED = 60  # characters of a text that is left out
 
 
 class Parsed(NamedTuple):
@@ -68,6 +76,7 @@ def _common(codec: str, first: int, last: int) -> str:
 # common first. Detectors take short texts, MacRoman, and texts with a stray byte for something
 # else.
 _WESTERN, _CENTRAL = "cp1252 iso8859_15 mac_roman cp850", "cp1250 iso8859_2 cp852"
+_NEC_SIGNS = "①-⑳Ⅰ-Ⅹ㈱㈲㈹№℡㊤-㊨㌀-㍗㎎㎏㎜-㎞㎡㏄㏍"
 _ENCODINGS = {
     "äöüßåæøéèàáõšž": _WESTERN,
     "àâæçéèêëîïôœùûüÿ": _WESTERN,
@@ -82,7 +91,7 @@ _ENCODINGS = {
     "α-ωάέήίόύώϊϋΐΰ": "cp1253",
     "؀-ۿ": "cp1256",
     "가-힣": "cp949",
-    f"ぁ-んァ-ヶ々{_common('euc_jp', 0xB0, 0xCF)}": "cp932 euc_jp",
+    f"ぁ-んァ-ヶ々{_NEC_SIGNS}{_common('euc_jp', 0xB0, 0xCF)}": "cp932 euc_jp",
     _common("gb2312", 0xB0, 0xD7): "gb18030",
     _common("big5", 0xA4, 0xC6): "big5",
     "ก-๛": "cp874",
@@ -204,10 +213,24 @@ def file_stem(path: str) -> str:
     return re.sub(r"(?<=.)\.\w*$", "", re.split(r"[/\\]", path)[-1])
 
 
+def suffix_of(path: str) -> str:
+    """Return the suffix of a file; that of a template with what it makes, by default HTML."""
+    *_, inner, suffix = ["", "", *(each.lower() for each in PurePosixPath(path).suffixes)]
+    if suffix != _TEMPLATE:
+        return suffix
+    return f"{inner if inner in SUFFIXES and inner else '.html'}{suffix}"
+
+
 def name_title(path: str) -> str:
     """Derive a title from a file name."""
     stem = file_stem(path)
     return " ".join(re.sub(r"[_\-.]+", " ", stem).split()) or stem
+
+
+def left_out_line(name: str, texts: Sequence[str]) -> str:
+    """Return a line about texts that are left out; empty if they are."""
+    text = shorten(" ".join(texts), _MAX_NAMED, placeholder=" …")
+    return f"{name}{f' ({len(texts)})' if len(texts) > 1 else ''}: {text}" if text else ""
 
 
 def _decode_as(data: bytes, encoding: str) -> str:
@@ -218,11 +241,13 @@ def _decode_as(data: bytes, encoding: str) -> str:
 
 
 def parse(data: bytes, suffix: str) -> Parsed:
-    """Parse the bytes of a file.
+    """Parse the bytes of a file; a suffix such as ``.md.erb`` is that of a template.
 
     Raises:
         UnparsableError: the file cannot be parsed.
     """
+    if suffix.endswith(_TEMPLATE):
+        data, suffix = _TEMPLATE_CODE.sub(b"", data), suffix.removesuffix(_TEMPLATE)
     if not data.strip():
         raise UnparsableError("empty")
     kind = "pdf" if data.startswith(b"%PDF-") else SUFFIXES[suffix]
@@ -230,10 +255,11 @@ def parse(data: bytes, suffix: str) -> Parsed:
         import_module(f"groundset.corpus.parsing.{kind}"), f"parse_{kind}"
     )  # some take a second
     try:
-        content = clean(decode(data)) if kind in ("markdown", "plain") else data
+        content = clean(decode(data)) if kind in ("markdown", "plain", "rst") else data
         if isinstance(content, str):
             _refuse_long(content)
-        parsed: Parsed = parser(content, suffix) if kind == "office" else parser(content)
+        is_general = kind in ("office", "markdown")
+        parsed: Parsed = parser(content, suffix) if is_general else parser(content)
     except (UnparsableError, MemoryError, RecursionError):
         raise
     except Exception as error:  # parsers raise arbitrary exceptions for damaged files

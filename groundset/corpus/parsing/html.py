@@ -3,17 +3,16 @@ addresses.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
 from itertools import product, takewhile
-from textwrap import shorten
 from typing import Any
 
 from bs4 import BeautifulSoup, Comment, Tag
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
-from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
-from groundset.corpus.parsing.markdown import heading_title, parse_markdown, script_of
+from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, left_out_line
+from groundset.corpus.parsing.markdown import parse_converted, script_of
 
 # No inline markup, and the first row of a table is its header.
 MARKDOWN_OPTIONS: dict[str, Any] = {
@@ -32,13 +31,29 @@ _FURNITURE = (
 )
 _NOISE = (
     "nav, [role=navigation], [role=search], [role=banner], [role=menu], body > header,"
-    "div#toc, div#sidebar, div#navbar, div#breadcrumbs, div#cookie-banner"
+    "div#toc, div#sidebar, div#navbar, div#breadcrumbs"
+)
+# Banners that ask for consent: those of vendors, by class or id, and what has such a class, or an
+# id that names it a banner, and offers something.
+_VENDOR = re.compile(
+    r"(?:^| )(?:onetrust|ot-sdk|cybot|usercentrics|didomi|qc-cmp|sp_message|"
+    r"trust(?:e|arc)[-_]|iubenda|klaro|cookiefirst|cky-|cmplz|borlabs|termly|osano|cc-(?:window|banner|revoke)|cookie-?law-|"
+    r"moove_gdpr|tarteaucitron|axeptio|cookiehub|cookiescript|fc-consent|hs-eu-cookie|cmpbox|"
+    r"cookieconsent|shopify-pc)",
+    re.IGNORECASE,
 )
 _BANNER = re.compile(
-    r"(?:^|[-_ ])(?:cookies?|consent|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE
+    r"(?:^|[-_ ])(?:cookies?|consent|gdpr|newsletter|advert(?:isement)?)(?:[-_ ]|$)", re.IGNORECASE
 )
+_BANNER_ID = re.compile(
+    r"(?:cookies?|consent|gdpr|privacy)[-_]?(?:\w+[-_])?"
+    r"(?:banner|bar|notice|popup|modal|dialog|overlay|box|message|consent|manager|disclaimer)",
+    re.IGNORECASE,
+)
+_BUTTON = "button, [role=button], a[class*=btn], a[class*=button]"
 _OFFER = re.compile(
-    r"accept|browser|privacy|subscri|sign up|sponsor|verwende|zustimm|abonn|acept|suscr",
+    r"a[ck]+[cz]?ept|browser|privacy|subscri|sign up|agree|allow|got it|^ok$|sponsor|verwende|"
+    r"zustimm|abonn|acept|suscr|aceit|accett|souhlas|zgadza|godkänn|hyväksy|elfogad|принять|соглас|同意|接受",
     re.IGNORECASE,
 )
 _NOISE_CLASS = re.compile(
@@ -57,7 +72,7 @@ _CONTENT = {
     "pre",
     "td",
     "tr",
-    *map("h{}".format, range(1, 7)),
+    *(_HEADINGS := [f"h{level}" for level in range(1, 7)]),
 }
 _OPENING = re.compile(
     r"h\d|summary|dt|button"
@@ -73,13 +88,23 @@ _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentie
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
 _MAX_NOISE = 0.5  # of the page's text; an element with more is not noise, whatever its class name
-_MAX_OFFER, _MAX_NAMED = 500, 60  # characters of a banner; of what is named of it
-_HEADINGS = [f"h{level}" for level in range(1, 7)]
+_MAX_OFFER = 500  # characters of a banner
 _RAISED = (
     "sup, sub, [style*='vertical-align:super'], [style*='vertical-align: super'], a.footnote-ref,"
     " a[role=doc-noteref]"
 )
+# Of what Confluence shows without a text of its own, the first that it has.
+_NAMES = [
+    *("ri:content-title", "ri:filename", "ri:username", "ri:account-id", "ri:userkey"),
+    *("ac:emoji-fallback", "ac:name", "datetime"),
+]
 _TEX = {"msup": "%s^{%s}", "msub": "%s_{%s}", "msubsup": "%s_{%s}^{%s}", "mfrac": r"\frac{%s}{%s}"}
+_ELEMENTS = (
+    r"p|div|span|ul|ol|li|table|tr|td|th|h[1-6]|strong|b|em|i|u|a|code|pre|blockquote|section|article|"
+    r"figure|img|br|hr|ac:[\w-]+"
+)
+_OPENING_TAG = re.compile(rf"\s*<(?:{_ELEMENTS})\b[^<>]*>", re.IGNORECASE)
+_CLOSING_TAG = re.compile(rf"</(?:{_ELEMENTS})>|<br ?/?>", re.IGNORECASE)
 _MIN_BLOCK = 80  # characters of a paragraph in a cell that lays out a page
 _MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
@@ -99,18 +124,37 @@ def parse_html(data: bytes) -> Parsed:
     if (
         content is not root
         and content.extract()
-        and (around := _named("outside the main part", [root.get_text(" ")]))
+        and (around := left_out_line("outside the main part", [root.get_text(" ")]))
     ):
         left_out.append(around)
     # Asides move to the end, so that their headings do not apply to the text that follows; the
     # innermost first, so that none is moved inside another.
     content.extend([aside.extract() for aside in reversed(content.find_all("aside"))][::-1])
     markdown, captions = to_markdown(content)
-    parsed = parse_markdown(markdown)
-    title = heading_title(parsed.text, parsed.headings)
-    return parsed._replace(
-        title=title or _SITE_NAME.sub("", page_title) or None, captions=captions, left_out=left_out
-    )
+    parsed = parse_converted(markdown)
+    title = parsed.title or _SITE_NAME.sub("", page_title) or None
+    return parsed._replace(title=title, captions=captions, left_out=left_out)
+
+
+def shown_field(text: str, level: int) -> str:
+    """Return a field of a record as Markdown if it is HTML, with its headings below those of a
+    level.
+    """
+    if not is_html(text):
+        return text
+    root = BeautifulSoup(_BLANKS.sub(" ", clean(text)), "html.parser")
+    _drop_noise(root)
+    for heading in root.find_all(_HEADINGS):
+        heading.name = f"h{min(int(heading.name[1]) + level, 6)}"
+    return to_markdown(root)[0]
+
+
+def is_html(text: str) -> bool:
+    """Return whether a field is HTML: it has tags, and no code of Markdown that may be about
+    them.
+    """
+    opening = _OPENING_TAG.match(text)
+    return bool(opening or ("`" not in text and _CLOSING_TAG.search(text)))
 
 
 def to_markdown(root: Tag) -> tuple[str, list[str]]:
@@ -129,6 +173,7 @@ def prepared(root: Tag) -> list[str]:
     """Rewrite what the converter would lose: formulas, raised digits and cells that span others;
     return captions.
     """
+    _show_macros(root)
     for formula in root.find_all("math"):
         formula.replace_with(_tex(formula))
     for numbered in root.find_all("ol", start=lambda start: start and not start.isdecimal()):
@@ -146,6 +191,35 @@ def prepared(root: Tag) -> list[str]:
     for table in root.find_all("table"):
         _straighten(table)
     return list(filter(None, named))
+
+
+def _show_macros(root: Tag) -> None:
+    """Turn Confluence's storage format into HTML: what its macros show, and nothing of their
+    settings.
+    """
+    for setting in root.find_all("ac:parameter"):
+        macro = setting.find_parent("ac:structured-macro")
+        is_inline = macro and macro.get("ac:name") == "status"
+        if setting.get("ac:name") == "title":
+            setting.name = "span" if is_inline else "p"
+        else:
+            setting.decompose()
+    for body in root.find_all("ac:plain-text-body"):
+        body.name = "pre"
+    for unseen in root.find_all(
+        ["ac:task-id", "ac:placeholder", "ac:adf-attribute", "ac:adf-fallback"]
+    ):
+        unseen.decompose()
+    for status in root.find_all("ac:task-status"):
+        status.replace_with("[x] " if status.get_text(strip=True) == "complete" else "[ ] ")
+    for name, shown in (("ac:task-list", "ul"), ("ac:task", "li"), ("ac:task-body", "span")):
+        for part in root.find_all(name):
+            part.name = shown
+    for link in root.find_all(["ac:link", "ac:emoticon", "time"]):
+        target = link.find(re.compile("^ri:")) or link
+        named = (target.get(name) for name in _NAMES)
+        if not link.get_text(strip=True) and (text := next(filter(None, named), "")):
+            link.replace_with(f"@{text}" if target.name == "ri:user" else str(text))
 
 
 def _tex(formula: Tag) -> str:
@@ -177,6 +251,7 @@ def _drop_noise(root: Tag) -> list[str]:
         *root.select(_NEVER_SHOWN),
     ):
         part.extract()
+    banners = {id(element) for element in root.find_all(_is_banner)} | set(map(id, _asking(root)))
     for button in root.find_all("button"):
         follows, classes = (
             button.find_next_sibling(),
@@ -198,23 +273,14 @@ def _drop_noise(root: Tag) -> list[str]:
         if element.decomposed or element.name in _CONTENT:
             continue
         is_noise = id(element) in certain or _is_noise(element, id(element) in marked, controlled)
-        if (
-            is_noise
-            and len(element.get_text()) <= most
-            and not (len(titles) == 1 and element.find("h1"))
-        ):
+        is_part = len(element.get_text()) <= most and not (len(titles) == 1 and element.find("h1"))
+        if id(element) in banners or (is_noise and is_part):
             name = ".".join([element.name, *_classes(element).split(" ")[:1]]).rstrip(".")
             dropped.setdefault(name, []).append(element.get_text(" "))
             element.decompose()
     for opening in root.find_all(["button", "summary"]):
         opening.name = "p"
-    return [line for name, texts in dropped.items() if (line := _named(name, texts))]
-
-
-def _named(name: str, texts: Sequence[str]) -> str:
-    """Return a line about texts that are left out; empty if they are."""
-    text = shorten(" ".join(texts), _MAX_NAMED, placeholder=" …")
-    return f"{name}{f' ({len(texts)})' if len(texts) > 1 else ''}: {text}" if text else ""
+    return [line for name, texts in dropped.items() if (line := left_out_line(name, texts))]
 
 
 def _classes(element: Tag) -> str:
@@ -230,22 +296,45 @@ def _is_hidden(element: Tag) -> bool:
     )
 
 
+def _is_banner(element: Tag) -> bool:
+    classes, name = _classes(element), str(element.get("id") or "")
+    if _VENDOR.search(f"{classes} {name}"):
+        return not element.find(["main", "article"])
+    if not (_BANNER.search(classes) or _BANNER_ID.match(name)):
+        return False
+    heading = element.find(_HEADINGS)
+    slug = re.sub(r"\W+", "-", heading.get_text(strip=True)) if heading else ""
+    if slug.casefold() == name.casefold() and name:
+        return False  # an id made of a heading
+    text = element.get_text(" ", strip=True)
+    return len(text) <= _MAX_OFFER and bool(_OFFER.search(text))
+
+
+def _asking(root: Tag) -> Iterator[Tag]:
+    """Yield what asks for cookies and has a button to accept them, outside the main part."""
+    for button in root.select(_BUTTON):
+        if _OFFER.search(button.get_text()) and not button.find_parent(["main", "article"]):
+            around = (part for part in button.parents if "cookie" in part.get_text().lower())
+            inner = next(around, root)
+            if inner.name not in _CONTENT and len(inner.get_text()) <= _MAX_OFFER:
+                yield inner
+
+
 def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> bool:
     """Return whether an element is no content; whatever has running text is, and so are panels and
     menus of dishes.
     """
-    # Ids are ignored: they are often made from headings ("cookies").
     classes, is_hidden = _classes(element), _is_hidden(element)
-    is_banner = bool(_BANNER.search(classes))
-    if not (is_marked or is_banner or is_hidden or _NOISE_CLASS.search(classes)):
+    is_named = bool(_BANNER.search(classes) or _NOISE_CLASS.search(classes))
+    if not (is_marked or is_named or is_hidden):
         return False
     own = " ".join(
         text.strip() for text in element.find_all(string=True) if not text.find_parent("a")
     )
     is_unlinked = len(own) > sum(len(link.get_text()) for link in element.find_all("a"))
     if _RUNNING.search(own):
-        return is_banner and len(own) <= _MAX_OFFER and bool(_OFFER.search(element.get_text()))
-    if is_banner or not is_hidden:
+        return False
+    if _BANNER.search(classes) or not is_hidden:
         return not (is_unlinked and "menu" in classes.lower())
     above = element.find_previous_sibling()
     return element.name in _INLINE or not (
@@ -326,10 +415,13 @@ def _straighten(table: Tag) -> None:
     for column in grid[0] if heads > 1 else ():
         texts = (line[column].get_text(" ", strip=True) for line in grid[:heads] if column in line)
         grid[0][column].string = " ".join(filter(None, dict.fromkeys(texts)))
-    for row, line in zip(rows, grid, strict=True):
-        row.extend([line[column] for column in sorted(line)])
-    for row in rows[1:heads]:
-        row.decompose()
+    # Rows of their own: white space, sections and dropped rows between them would tear the table.
+    table.clear()
+    for number, line in enumerate(grid):
+        if number == 0 or number >= heads:
+            row = Tag(name="tr")
+            row.extend([line[column] for column in sorted(line)])
+            table.append(row)
 
 
 def _span(cell: Tag, name: str) -> int:

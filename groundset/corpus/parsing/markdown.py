@@ -3,7 +3,9 @@
 import re
 import tomllib
 from collections.abc import Sequence
+from html import unescape
 from itertools import pairwise
+from textwrap import dedent
 from typing import Any
 
 import yaml
@@ -18,23 +20,72 @@ _FRONT_MATTER = re.compile(
 )
 _KEY = re.compile(r"[a-z][\w.-]*|(?i:title|date|author)")  # "Note: text" between two rules is text
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
-# Raised and lowered text, but for that in code.
-_SCRIPT = re.compile(
-    r"^```.*?^```|`[^`\n]*`|<(su[pb])>([^<>\n]{1,40})</\1>", re.MULTILINE | re.DOTALL
+_CODE_SPAN = r"(?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`)"
+# What no reader sees, of a length that keeps a search short: comments of HTML, MDX, Liquid, Hugo
+# and Obsidian, links that are comments, ids of headings.
+_COMMENT = (
+    r"(?><!--.{0,9999}?-->|\{/\*.{0,9999}?\*/\}|\{\{[%<]?-?[ ]*/\*.{0,9999}?\*/[ ]*-?[%>]?\}\}|"
+    r"\{%-?\s*comment\b.{0,9999}?endcomment\s*-?%\}|(?<!\S)%%(?!%)[^%\n]+%%(?!\S)|"
+    r"^%%[ \t]*\n.{0,9999}?^%%[ \t]*$|\{#[\w:.-]+\}(?=[ \t]*$)|"
+    r"^ {0,3}\[[^\]\n]*\]:[ \t]*(?:\#|<\#?>)[ \t]+(?:\([^\n]*\)|\"[^\n]*\"|'[^\n]*')[ \t]*$)"
 )
+# Of prose; raised and lowered text stays, written as such.
+_UNSHOWN = re.compile(
+    rf"{_CODE_SPAN}|^(?:[ \t]*{_COMMENT})+[ \t]*(?:\n|\Z)|^(?P<indent>[ \t]*){_COMMENT}[ \t]*|"
+    rf"[ \t]*{_COMMENT}|<(?P<script>su[pb])>(?P<raised>[^<>\n]{{1,40}})</(?P=script)>",
+    re.MULTILINE | re.DOTALL,
+)
+_EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+_ATTRIBUTE = rf"(?P<%s>[\w:-]+)(?:=(?P<%s>\"[^\"]*\"|'[^']*'|{_EXPRESSION}))?"
+_ATTRIBUTES = re.compile(_ATTRIBUTE % ("name", "value"))
+_TAG = (
+    rf"<(?:/?[A-Z][\w.]*|img)(?:\s+(?:{re.sub(r'[?]P<%s>', '?:', _ATTRIBUTE)}|{_EXPRESSION}))*"
+    r"\s*/?>|</?>"
+)
+_MDX = re.compile(
+    rf"(?P<code>^[ \t]*(?P<fence>`{{3,}}|~{{3,}})[^\n]*\n.*?(?:^[ \t]*(?P=fence)|\Z)|{_CODE_SPAN})|"
+    r"^(?:import\s+(?:[\w$*{][^'\"`;]{0,2000}?\s+from\s+)?(['\"])[^'\"\n]+\4;?|"
+    r"export\s+(?:default|const|let|var|function|async|class|\{|\*).*?(?=\n\s*\n[^\s)\]}]|\Z))"
+    rf"[ \t]*$\n?|^[ \t]*(?P<line>(?:(?:{_TAG})[ \t]*)+)(?:\n|\Z)|(?P<tag>{_TAG})",
+    re.MULTILINE | re.DOTALL,
+)
+# Attributes of components that are shown, and those of fields of an interface.
+_SHOWN_ATTRIBUTES = [
+    *("title", "label", "caption", "alt", "heading", "subtitle"),
+    *("summary", "description", "question", "tip"),
+]
+_FIELD_NAMES = ("query", "path", "body", "header", "name")
+_FIELD_ATTRIBUTES = [*_FIELD_NAMES, "type", "default", "required", "deprecated"]
+_LITERAL = re.compile(r"\{\s*(?:([\"'`])[^$]*\1|[\d.]+|true)\s*\}", re.DOTALL)
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SHOWN = {"text", "text_special", "code_inline", "softbreak", "hardbreak"}
+_CODE = {"fence", "code_block"}
 _MAX_HEADING = 1_000  # characters; longer ones are paragraphs above a line of dashes
 
 
-def parse_markdown(text: str) -> Parsed:
-    """Parse Markdown into its text without front matter and empty HTML, title and headings."""
+def parse_markdown(text: str, suffix: str = "") -> Parsed:
+    """Parse Markdown into what readers see of it, without front matter, comments and code of
+    components, its title and its headings.
+    """
     title, text = _without_front_matter(text)
-    text = _SCRIPT.sub(_scripted, text)
+    text = _without_components(text, is_mdx=suffix == ".mdx")
+    starts = [*line_starts(text), len(text) + 1]
+    parts, done = [], 0
+    for token in _outline(text, {}):
+        if token.type in _CODE and token.map:
+            start, end = (starts[line] for line in token.map)
+            parts += [_UNSHOWN.sub(_as_shown, text[done:start]), text[start:end]]
+            done = end
+    parsed = parse_converted("".join([*parts, _UNSHOWN.sub(_as_shown, text[done:])]))
+    return parsed._replace(title=title or parsed.title)
+
+
+def parse_converted(text: str) -> Parsed:
+    """Parse Markdown that was made of another format."""
     bare = _without_empty_html(text, _outline(text, {}))
     links: dict[str, Any] = {}
     headings = _headings(bare, _outline(bare, links), links)
-    return Parsed(bare, title or heading_title(bare, headings), headings)
+    return Parsed(bare, heading_title(bare, headings), headings)
 
 
 def script_of(text: str, before: str, *, is_sup: bool) -> str:
@@ -52,19 +103,64 @@ def script_of(text: str, before: str, *, is_sup: bool) -> str:
     )
 
 
-def _scripted(found: re.Match[str]) -> str:
+def _as_shown(found: re.Match[str]) -> str:
+    if found["ticks"]:
+        return found[0]
     before = found.string[max(0, found.start() - 1) : found.start()]
-    return script_of(found[2] or "", before, is_sup=found[1] == "sup") or found[2] or found[0]
+    raised = found["raised"] or ""
+    shown = script_of(raised, before, is_sup=found["script"] == "sup") or raised
+    return shown or found["indent"] or ""
+
+
+def _without_components(text: str, *, is_mdx: bool) -> str:
+    """Replace the components of MDX by what they show; what is in them stands where the text
+    around them does.
+    """
+    found = [each for each in _MDX.finditer(text) if not each["code"]]
+    if not is_mdx and not any(re.match("</[A-Z]", each["line"] or "") for each in found):
+        return text
+    parts: list[str] = []
+    done = 0
+    for each in found:
+        before = text[done : each.start()]
+        parts.append(before if each["tag"] else dedent(before))
+        shown = "\n\n".join(filter(None, map(_shown_of, re.findall(_TAG, each[0]))))
+        if each["line"] and shown:
+            parts.append(f"\n{shown}\n\n")
+        elif shown:
+            is_first = not before.rpartition("\n")[2].strip()
+            apart = "\n\n" if is_first else " " * (each[0][-2] != "/")
+            parts.append(f"{shown}{apart}")
+        done = each.end()
+    return "".join([*parts, dedent(text[done:]) if found else text])
+
+
+def _shown_of(tag: str) -> str:
+    """Return what readers see of the attributes of a component."""
+    values: dict[str, str] = {}
+    for found in _ATTRIBUTES.finditer(tag, re.match(r"</?[\w.]*", tag).end()):  # type: ignore[union-attr]
+        value = found["value"] or found["name"]
+        is_code = value[0] == "{" and not _LITERAL.fullmatch(value)
+        if (text := value.strip("{}\"'` \n")) not in ("", "false") and not is_code:
+            values[found["name"].lower()] = " ".join(unescape(text).split())
+    lines = [values[name] for name in _SHOWN_ATTRIBUTES if name in values]
+    if values.keys() & set(_FIELD_NAMES) and not tag.startswith("<Icon"):
+        named = [name for name in _FIELD_ATTRIBUTES if name in values]
+        shown = [
+            name if values[name] in (name, "true") else f"{name}: {values[name]}" for name in named
+        ]
+        lines.append(values["name"] if named == ["name"] else ", ".join(shown))
+    return "\n\n".join(lines)
 
 
 def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
-    """Return the heading that is the document's title: the first of level 1, or one that opens the
-    text.
+    """Return the heading that is the document's title: the first of level 1, else one that opens
+    the text.
     """
     opening = len(text) - len(text.lstrip())
+    first = [heading.text for heading in headings if heading.level == 1]
     return next(
-        (heading.text for heading in headings if heading.level == 1 or heading.start <= opening),
-        None,
+        iter(first + [heading.text for heading in headings if heading.start <= opening]), None
     )
 
 
@@ -103,12 +199,12 @@ def _without_front_matter(text: str) -> tuple[str | None, str]:
 
 
 class _Outline(list[Token]):
-    """Keeps only the tokens of headings and HTML blocks; others take a kilobyte per list item or
-    table cell.
+    """Keeps only the tokens of headings, code and HTML blocks; others take a kilobyte per list item
+    or table cell.
     """
 
     def append(self, token: Token) -> None:
-        if token.type in {"heading_open", "html_block"} or (
+        if token.type in {"heading_open", "html_block", *_CODE} or (
             self and self[-1].type == "heading_open"
         ):
             super().append(token)

@@ -4,21 +4,18 @@ import io
 import re
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, records
 from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, prepared, to_markdown
-from groundset.corpus.parsing.markdown import parse_markdown
+from groundset.corpus.parsing.markdown import parse_converted, parse_markdown
 
-_TITLE_STYLE = (
-    "p[style-name='Title'] => h1:fresh"  # Word's internal name, the same in every language
-)
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _READERS: dict[str, Callable[[bytes], str]] = {
@@ -29,23 +26,17 @@ _READERS: dict[str, Callable[[bytes], str]] = {
     ".org": partial(records.outline, sign="*"),
     **dict.fromkeys((".adoc", ".asciidoc"), partial(records.outline, sign="=")),
 }
+_RECORDS = frozenset({".csv", ".tsv", ".json", ".jsonl"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _TEXTS = _PAGES | frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx"})
-# Raised or lowered by two points or more: another way to write an exponent or an index.
-_POSITION = re.compile(rb'<w:position w:val="(-?)(?:[4-9]|[1-9]\d+)" ?/>')
-_INTEGRAL = (
-    '<m:naryPr><m:chr m:val="∫"/>'.encode()
-)  # the sign unless another one follows; markitdown knows no default
-_PROPERTIES = re.compile(rb"<m:(f|acc|bar|d|groupChr)>(?!<m:\1Pr)")  # markitdown fails without them
-# Text boxes of newer documents, which mammoth reads only as older ones.
-_ALTERNATIVES = re.compile(
-    rb"<mc:AlternateContent>\s*<mc:Choice[^>]*>(.*?)</mc:Choice>(.*?)</mc:AlternateContent>", re.S
-)
-_DRAWING, _BOX = (
-    re.compile(rb"<w:drawing>.*?</w:drawing>", re.S),
-    re.compile(rb"<wps:txbx[^>]*>(.*?)</wps:txbx>", re.S),
-)
-_TEXT_BOX = b'<w:pict><v:textbox xmlns:v="urn:schemas-microsoft-com:vml">%s</v:textbox></w:pict>'
+_BODY = 9  # the outline level of text
+_LEVEL = "outline"  # our style of a heading, before its level
+_NAMED = re.compile(r"heading ([1-9])", re.IGNORECASE)  # Word's internal name
+_RAISED = 4  # half points; as much is another way to write an exponent or an index
+# Formulas without properties, which markitdown fails for; for an integral, it knows no default.
+_FORMULAS = ["m:f", "m:acc", "m:bar", "m:d", "m:groupChr"]
+_VML = "urn:schemas-microsoft-com:vml"
+_INTEGRAL = {"m:val": "∫"}
 _DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
 
@@ -62,17 +53,16 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
         markdown = _READERS[suffix](data)
     else:
         markdown = _converted(_texts_only(data, suffix), suffix)
-    parsed = parse_markdown(clean(markdown))
-    if (
-        suffix.startswith(".json")
-        and sum(heading.level == parsed.headings[0].level for heading in parsed.headings) > 1
-    ):
+    parse = parse_markdown if suffix in _READERS else parse_converted
+    parsed = parse(clean(markdown))
+    if suffix in _RECORDS and sum(heading.level == 1 for heading in parsed.headings) != 1:
         parsed = parsed._replace(title=None)  # that of the first of several records
     return parsed._replace(captions=captions)
 
 
 def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
-    """Return an archive with its pictures, fonts and embedded files emptied.
+    """Return an archive with its pictures, fonts and embedded files emptied, and with what the
+    libraries would lose written in another way.
 
     Raises:
         UnparsableError: it is no archive; or an office document declares a document type, which
@@ -85,36 +75,90 @@ def _texts_only(data: bytes, suffix: str) -> io.BytesIO:
         )
     slim = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(slim, "w") as copy:
-        for entry in archive.infolist():
-            kind = PurePosixPath(entry.filename).suffix.lower()
-            content = _readable(archive.read(entry), kind) if kind in _TEXTS else b""
-            if suffix != ".epub" and _DOCUMENT_TYPE.search(content):
-                raise UnparsableError("declares an XML document type")
-            copy.writestr(entry.filename, content)
+        texts = {
+            entry.filename: archive.read(entry)
+            for entry in archive.infolist()
+            if PurePosixPath(entry.filename).suffix.lower() in _TEXTS
+        }
+        if suffix != ".epub" and any(map(_DOCUMENT_TYPE.search, texts.values())):
+            raise UnparsableError("declares an XML document type")
+        levels = _outline_levels(texts.get("word/styles.xml", b""))
+        for name in archive.namelist():
+            content = texts.get(name, b"")
+            if PurePosixPath(name).suffix.lower() in _PAGES:
+                prepared(page := BeautifulSoup(clean(decode(content)), "html.parser"))
+                content = str(page).encode()
+            elif re.fullmatch(r"word/(?:document|footnotes|endnotes)\d*\.xml", name):
+                content = _readable(content, levels)
+            copy.writestr(name, content)
     return slim
 
 
-def _readable(content: bytes, kind: str) -> bytes:
-    """Return a part of a document with what the libraries would lose written in another way."""
-    if kind in _PAGES:
-        prepared(page := BeautifulSoup(clean(decode(content)), "html.parser"))
-        return str(page).encode()
-    content = _PROPERTIES.sub(rb"<m:\1><m:\1Pr></m:\1Pr>", content).replace(
-        b"<m:naryPr>", _INTEGRAL
-    )
-    content = _POSITION.sub(
-        lambda found: b'<w:vertAlign w:val="%s"/>' % (b"subscript" if found[1] else b"superscript"),
-        content,
-    )
-    if b"<wps:txbx" not in content:
-        return content
-    content = _ALTERNATIVES.sub(
-        lambda found: found[0] if b"<w:txbxContent" in found[2] else found[1], content
-    )
-    return _DRAWING.sub(
-        lambda found: b"".join(_TEXT_BOX % box for box in _BOX.findall(found[0])) or found[0],
-        content,
-    )
+def _outline_levels(styles: bytes) -> dict[str, int]:
+    """Return the level of each style of paragraphs that is an outline level, or based on such a
+    style.
+    """
+    found = {
+        str(style.get("w:styleId")): style
+        for style in BeautifulSoup(styles, "xml").find_all("w:style")
+    }
+
+    def level(name: str, depth: int = 0) -> int:
+        style = found.get(name)
+        if style is None or depth > len(found):
+            return _BODY
+        if own := style.find("w:outlineLvl"):
+            return int(str(own["w:val"]))
+        if named := _NAMED.fullmatch(_value(style.find("w:name"))):
+            return int(named[1]) - 1
+        return level(_value(style.find("w:basedOn")), depth + 1)
+
+    return {name: level(name) for name in found}
+
+
+def _readable(content: bytes, levels: Mapping[str, int]) -> bytes:
+    """Return a part of a Word document with headings by their outline levels, text boxes without a
+    fallback, raised text and formulas as the libraries read them.
+    """
+    page = BeautifulSoup(content, "xml")
+    for properties in page.find_all("w:pPr"):
+        style, own = (
+            properties.find(name, recursive=False) for name in ("w:pStyle", "w:outlineLvl")
+        )
+        level = int(_value(own)) if own else levels.get(_value(style), _BODY)
+        if level < _BODY:
+            if style:
+                style.decompose()
+            named = page.new_tag("w:pStyle", attrs={"w:val": f"{_LEVEL}{min(level + 1, 6)}"})
+            properties.insert(0, named)
+    for choice in page.find_all("mc:AlternateContent"):
+        fallback = choice.find("mc:Fallback")
+        if choice.find("w:txbxContent") and not (fallback and fallback.find("w:txbxContent")):
+            choice.replace_with(choice.find("w:drawing") or choice)
+    for drawing in page.find_all("w:drawing"):
+        if boxes := drawing.find_all("w:txbxContent"):
+            # A shape of older documents, as mammoth reads them.
+            shape = page.new_tag("w:pict", attrs={"xmlns:v": _VML})
+            drawing.replace_with(shape)
+            for box in boxes:
+                box.wrap(page.new_tag("v:textbox"))
+                shape.append(box.parent or box)
+    for position in page.find_all("w:position"):
+        height = float(_value(position))
+        if abs(height) >= _RAISED:
+            position.name = "vertAlign"  # in the same namespace
+            position["w:val"] = "superscript" if height > 0 else "subscript"
+    for formula in page.find_all(_FORMULAS):
+        if not formula.find(f"{formula.name}Pr", recursive=False):
+            formula.insert(0, page.new_tag(f"m:{formula.name}Pr"))
+    for properties in page.find_all("m:naryPr"):
+        if not properties.find("m:chr"):
+            properties.insert(0, page.new_tag("m:chr", attrs=_INTEGRAL))
+    return str(page).encode()
+
+
+def _value(element: Tag | None) -> str:
+    return str(element.get("w:val", "")) if element else ""
 
 
 def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
@@ -133,8 +177,11 @@ def _word(stream: io.BytesIO) -> tuple[str, list[str]]:
     oMath2Latex.tag2meth |= dict.fromkeys(
         ("sPre", "borderBox", "phant"), oMath2Latex.process_children
     )
+    # Word's internal name of the title is the same in every language.
+    styles = ["p[style-name='Title'] => h1:fresh"]
+    styles += [f"p.{_LEVEL}{level} => h{level}:fresh" for level in range(1, 7)]
     html = mammoth.convert_to_html(
-        pre_process_docx(stream), style_map=_TITLE_STYLE
+        pre_process_docx(stream), style_map="\n".join(styles)
     ).value  # formulas become LaTeX
     return to_markdown(BeautifulSoup(html, "html.parser"))
 

@@ -8,27 +8,34 @@ import logging
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import pdfplumber
 from pdfminer.layout import IndexAssigner, LAParams, LTChar, LTPage, LTTextBox, LTTextLine
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
+from pdfplumber.table import merge_edges
 from pdfplumber.utils.exceptions import PdfminerException
 
 from groundset.corpus.parsing import LOWERED, RAISED, Parsed, UnparsableError, clean
-from groundset.corpus.parsing.markdown import heading_title, parse_markdown, table_of
+from groundset.corpus.parsing.markdown import heading_title, parse_converted, table_of
+from groundset.corpus.parsing.pages import (
+    HEADING_SCALE,
+    Line,
+    Page,
+    Rule,
+    Table,
+    body_size,
+    open_tables,
+    without_running_heads,
+)
 from groundset.programs.types import PageStart
 
 # Marks the start of a page in Markdown, between two characters that Unicode excludes from texts.
 _MARK = "\ufdd0{}\ufdd1"
 _MARKS = re.compile(_MARK.format(r"(\d+)"))
 _NO_MARKS = dict.fromkeys(map(ord, _MARK.format("")))
-_PAGE_NUMBER = re.compile(
-    r"^[\W_]*(?:(?:page|seite|p\.|s\.)\s*)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:of|von|/)\s*\d{1,4})?[\W_]*$",
-    re.IGNORECASE,
-)
 _BULLET = re.compile(r"^[•‣▪●◦○–*-]\s+")
 _ITEM = re.compile(r"^(?:[•‣▪●◦○–*-]\s|\(?\d{1,3}[.)]\s|\[\d{1,3}\]\s|\(?[a-z][.)]\s)")
 _OPEN_END = re.compile(r"[^.!?:;…'\"”’)\]]$")
@@ -43,13 +50,12 @@ _RIGHTWARDS = re.compile(
     rf"[^\W\d_{_LEFTWARD}](?:[^{_LEFTWARD}]*[^\W_{_LEFTWARD}])?|[$€£₪%]?\d(?:[.,:/+-]?\d)*%?"
 )
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
-_MARGIN = 0.12  # of the page's height, for running heads and page numbers
-_HEADING_SCALE = 1.12  # of the size of the text
 _MAX_HEADING, _MAX_BOLD_HEADING = 120, 70  # characters
 _HYPHENATED = 0.02  # of the lines end in a broken word, in a document that hyphenates
 _MAX_BETWEEN = 4  # blocks between the halves of a broken paragraph
 _LONGEST_WORD = 200  # characters
 _MIN_FILLED = 0.5
+_MIN_RULE = 0.2  # of the page's width, for a rule of a table
 _SCRIPT = 0.9  # of the size of the line; raised and lowered characters are smaller
 _SCRIPTS = re.compile(r"[\d+−-][\d+−,-]*\Z|n\Z")
 _MIN_ON_PICTURE = 40  # characters
@@ -60,51 +66,13 @@ _MAX_EDGES = 20_000  # of a page; one with more is a drawing
 _MAX_LOOKUPS = 2_000_000  # table rows times characters of a page: pdfplumber compares each pair
 
 
-class Line(NamedTuple):
-    """A line of text on a page; ``top`` and ``bottom`` count upwards from the page's lower edge."""
-
-    text: str
-    box: int
-    x0: float
-    x1: float
-    top: float
-    bottom: float
-    size: float
-    bold: bool
-
-
-class Table(NamedTuple):
-    """A ruled table on a page."""
-
-    x0: float
-    top: float
-    x1: float
-    bottom: float
-    rows: list[list[str]]
-
-    def holds(self, line: Line) -> bool:
-        """Return whether the middle of a line lies in it."""
-        x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
-        return self.x0 <= x <= self.x1 and self.bottom <= y <= self.top
-
-
-class Page(NamedTuple):
-    """A page: its height, its lines in reading order outside tables, its tables, and whether it is
-    a picture.
-    """
-
-    height: float
-    lines: list[Line]
-    tables: list[Table]
-    is_picture: bool = False
-
-
 class _Block(NamedTuple):
     kind: str  # "heading", "text" or "table"
     text: str
     size: float
     page: int
     last_page: int
+    table: Table | None = None
 
 
 def plain_line(text: str) -> str:
@@ -126,11 +94,8 @@ def split_page_marks(markdown: str) -> tuple[str, list[PageStart]]:
 
 def pages_to_markdown(pages: Sequence[Page]) -> str:
     """Convert the pages of a document to one Markdown text, with a mark where a page changes."""
-    pages = _without_running_heads(pages)
-    lines = [line for page in pages for line in page.lines]
-    sizes = Counter(line.size for line in lines for _ in line.text)
-    body = max(sizes, key=lambda size: sizes[size], default=0.0)
-    join = _Joiner(lines)
+    body = body_size(pages)
+    join = _Joiner([line for page in pages for line in page.lines])
     blocks = [
         block
         for number, page in enumerate(pages, 1)
@@ -138,7 +103,7 @@ def pages_to_markdown(pages: Sequence[Page]) -> str:
     ]
     levels = sorted({block.size for block in blocks if block.kind == "heading"}, reverse=True)
     parts, current = [], 1
-    for block in _join_split_paragraphs(blocks, join):
+    for block in _join_split_paragraphs(_join_split_tables(blocks), join):
         mark = _MARK.format(block.page) if block.page != current else ""
         prefix = f"{'#' * min(levels.index(block.size) + 1, 6)} " if block.kind == "heading" else ""
         parts.append(mark + prefix + block.text)
@@ -146,33 +111,12 @@ def pages_to_markdown(pages: Sequence[Page]) -> str:
     return "\n\n".join(parts)
 
 
-def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
-    """Drop page numbers, and lines in the margins that recur on half of the pages."""
-
-    def key(page: Page, line: Line) -> tuple[str, str]:
-        above, below = line.bottom > page.height * (1 - _MARGIN), line.top < page.height * _MARGIN
-        return ("above" if above else "below" if below else ""), re.sub(
-            r"\d+", "#", line.text
-        ).casefold()
-
-    seen = Counter(mark for page in pages for mark in {key(page, line) for line in page.lines})
-
-    def is_kept(page: Page, line: Line) -> bool:
-        mark = key(page, line)
-        shared = seen[mark] >= 2 and seen[mark] >= len(pages) / 2
-        return not (mark[0] and (shared or _PAGE_NUMBER.match(line.text)))
-
-    return [
-        page._replace(lines=[line for line in page.lines if is_kept(page, line)]) for page in pages
-    ]
-
-
 def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Iterator[_Block]:
     tables = sorted(page.tables, key=lambda table: -table.top)
     for _, lines in groupby(page.lines, key=lambda line: line.box):
         box = list(lines)
         while tables and tables[0].bottom >= box[0].top:
-            yield _Block("table", table_of(tables.pop(0).rows), 0.0, number, number)
+            yield _table_block(tables.pop(0), number)
         sizes = Counter(line.size for line in box)
         groups: list[tuple[str, list[Line]]] = []  # headings and paragraphs
         for line in box:
@@ -194,7 +138,11 @@ def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Itera
                 number,
             )
     for table in tables:
-        yield _Block("table", table_of(table.rows), 0.0, number, number)
+        yield _table_block(table, number)
+
+
+def _table_block(table: Table, page: int) -> _Block:
+    return _Block("table", table_of(table.rows), 0.0, page, page, table)
 
 
 def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
@@ -202,7 +150,7 @@ def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
     text = line.text
     if len(text) > _MAX_HEADING or sum(map(str.isalpha, text)) < 3:
         return False
-    if line.size >= body * _HEADING_SCALE:
+    if line.size >= body * HEADING_SCALE:
         return sizes[line.size] <= 3 and not text.endswith((",", ";"))
     # Bold text in body size is a heading only if it stands alone and reads like one.
     alone = sizes.total() == 1 and line.bold and line.size >= body
@@ -219,6 +167,23 @@ def _begins(kind: str, line: Line, group: Sequence[Line], left: float) -> bool:
         indented and not _ITEM.match(group[0].text)
     )
     return is_apart or bool(_ITEM.match(line.text))
+
+
+def _join_split_tables(blocks: Sequence[_Block]) -> list[_Block]:
+    """Join tables that go on at the start of the next page, without their repeated header."""
+    joined: list[_Block] = []
+    for block in blocks:
+        above = joined[-1] if joined else block
+        if above.table and block.table and above.last_page + 1 == block.page:
+            head, _, *rows = block.text.split("\n")
+            is_repeated = above.text.startswith(f"{head}\n")
+            if is_repeated or block.table.goes_on(above.table):
+                rest = "\n".join(rows if is_repeated else [head, *rows])
+                text = f"{above.text}\n{_MARK.format(block.page)}{rest}"
+                joined[-1] = above._replace(text=text, last_page=block.page)
+                continue
+        joined.append(block)
+    return joined
 
 
 def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_Block]:
@@ -306,7 +271,8 @@ def parse_pdf(data: bytes) -> Parsed:
             raise UnparsableError("password-protected") from error
         # pdfminer raises arbitrary exceptions for damaged files.
         raise UnparsableError(f"damaged pdf file ({type(cause).__name__})") from error
-    markdown, starts = split_page_marks(clean(pages_to_markdown(pages)))
+    shown, left_out = without_running_heads(pages)
+    markdown, starts = split_page_marks(clean(pages_to_markdown(shown)))
     if not markdown:
         raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
     counts = [sum(len(line.text) for line in page.lines) for page in pages]
@@ -316,11 +282,12 @@ def parse_pdf(data: bytes) -> Parsed:
         for n, page in enumerate(pages, 1)
         if not page.tables and counts[n - 1] < least[n - 1]
     )
-    parsed = parse_markdown(markdown)
+    parsed = parse_converted(markdown)
     return parsed._replace(
         title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
-        # Lines that look like front matter or empty HTML are dropped, which shifts the text.
+        # Lines that look like empty HTML are dropped, which shifts the text.
         pages=starts if parsed.text == markdown else (),
+        left_out=left_out,
         note=f"no text on page {bare} of {len(pages)} (scanned?)" if bare else "",
     )
 
@@ -330,11 +297,9 @@ def _read_page(page: Any) -> Page:
     is_leftward = _is_leftward("".join(c["text"] for c in page.chars))
     boxes = enumerate(_boxes_in_order(page.layout, is_leftward))
     found = (_read_line(item, number) for number, box in boxes for item in box)
-    lines = [
-        line
-        for line in found
-        if line is not None and not any(table.holds(line) for table in tables)
-    ]
+    lines = [line for line in found if line is not None]
+    tables += open_tables(lines, list(_rules(page, tables)))
+    lines = [line for line in lines if not any(table.holds(line) for table in tables)]
     lines = [line._replace(x0=-line.x1, x1=-line.x0) for line in lines] if is_leftward else lines
     area = sum(
         (image["x1"] - image["x0"]) * (image["bottom"] - image["top"]) for image in page.images
@@ -344,9 +309,14 @@ def _read_page(page: Any) -> Page:
 
 
 def _read_tables(page: Any) -> Iterator[Table]:
-    found = page.find_tables() if len(page.edges) <= _MAX_EDGES else []
+    if len(page.edges) > _MAX_EDGES:
+        return
     # Frames around text are found as tables too.
-    found = [table for table in found if len(table.rows) > 1 and len(table.rows[0].cells) > 1]
+    found = [
+        table
+        for table in page.find_tables()
+        if len(table.rows) > 1 and len(table.rows[0].cells) > 1
+    ]
     if sum(len(table.rows) for table in found) * len(page.chars) > _MAX_LOOKUPS:
         return
     for table in found:
@@ -357,7 +327,22 @@ def _read_tables(page: Any) -> Iterator[Table]:
         cells = [cell for row in rows for cell in row]
         if sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
             x0, top, x1, bottom = table.bbox
-            yield Table(x0, page.height - top, x1, page.height - bottom, rows)
+            first = page.crop(table.rows[0].bbox, strict=False).chars
+            yield Table(
+                x0, page.height - top, x1, page.height - bottom, rows, all(map(_is_bold, first))
+            )
+
+
+def _rules(page: Any, ruled: Sequence[Table]) -> Iterator[Rule]:
+    """Yield the horizontal rules outside ruled tables, each as long as the pieces it is made of."""
+    is_drawing = len(page.edges) > _MAX_EDGES
+    for edge in [] if is_drawing else merge_edges(page.horizontal_edges, 3, 3, 3, 3):
+        y = float(page.height - edge["top"])
+        if edge["width"] >= _MIN_RULE * page.width and not any(
+            table.bottom - 1 <= y <= table.top + 1 for table in ruled
+        ):
+            # Those of one table differ by less than this.
+            yield Rule(5 * round(edge["x0"] / 5), 5 * round(edge["x1"] / 5), y)
 
 
 def _boxes_in_order(layout: LTPage, is_leftward: bool) -> list[LTTextBox]:
@@ -398,12 +383,16 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
     )
     text = plain_line("".join(shown))
     text = _as_read(text) if characters[0].x0 < characters[-1].x0 else text
-    bold = sum("bold" in c.fontname.lower() or "black" in c.fontname.lower() for c in characters)
+    bold = sum(_is_bold({"fontname": c.fontname}) for c in characters)
     return (
         Line(text, box, item.x0, item.x1, item.y1, item.y0, size, bold > 0.9 * len(characters))
         if text
         else None
     )
+
+
+def _is_bold(character: Mapping[str, Any]) -> bool:
+    return "bold" in (name := character["fontname"].lower()) or "black" in name
 
 
 def _is_leftward(text: str) -> bool:

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
-from itertools import islice
+from email.message import EmailMessage
+from itertools import chain, islice
 from typing import Any
 
 from groundset.corpus.parsing import clean, decode
-from groundset.corpus.parsing.html import parse_html
+from groundset.corpus.parsing.html import is_html, parse_html, shown_field
 from groundset.corpus.parsing.markdown import table_of
+from groundset.rows import declared_separator
 
 _TITLES = (
     "title",
@@ -33,7 +35,18 @@ _SETTING = re.compile(
     r"\[(?!note|tip|important|warning|caution)[\w,=\"% -]*\])(?:\n|\Z)",
     re.IGNORECASE | re.MULTILINE,
 )
+# Comments of more than a line of AsciiDoc, those of Org.
+_UNSEEN = {
+    "=": re.compile(r"^/{4,}\n(?:.*\n)*?/{4,}$", re.MULTILINE),
+    "*": re.compile(
+        r"^#\+begin_comment\n(?:.*\n)*?#\+end_comment$|^# .*$", re.IGNORECASE | re.MULTILINE
+    ),
+}
+_CLOSING_BLOCK = re.compile(r"</(?:p|div|ul|ol|table|h[1-6]|pre|blockquote)>", re.IGNORECASE)
+_LINES_IN_CELLS = re.compile(r"[\x0b\x0c\x85\u2028\u2029]")  # they end no row
 _SNIFFED = 20  # rows
+_DEEPEST = 6  # levels of headings
+_MESSAGE = "message/rfc822"
 
 
 def notebook(data: bytes) -> str:
@@ -55,77 +68,139 @@ def notebook(data: bytes) -> str:
 
 
 def records(data: bytes) -> str:
-    """Return records of JSON, or of JSON lines: a heading for each that has a title, and its
-    fields.
+    """Return records of JSON, or of JSON lines: a heading for each, its fields, and then what is
+    nested in it.
     """
     text = decode(data)
     try:
         content = json.loads(text)
     except ValueError:
-        content = [json.loads(line) for line in text.splitlines() if line.strip()]
-    return "\n\n".join(_fields(content, 1))
+        content = [json.loads(line) for line in text.split("\n") if line.strip()]
+    return "\n\n".join(_blocks(content, 1))
 
 
-def _fields(value: Any, level: int) -> Iterator[str]:
-    if isinstance(value, list):
-        for each in value:
-            yield from _fields(each, level)
-    elif isinstance(value, dict):
-        title = next(
-            (
-                name
-                for name in _TITLES
-                if isinstance(value.get(name), str | int) and value[name] != ""
-            ),
-            "",
-        )
-        if title:
-            yield (
-                f"{'#' * min(level, 6)}"
-                f" {f'{title} ' * (title in _BARE)}{' '.join(str(value[title]).split())}"
-            )
-        for name, each in value.items():
-            parts = each if isinstance(each, list) else [each]
-            if any(isinstance(part, dict | list) for part in parts):
-                yield from _fields(parts, level + 1)
-            elif name != title and (
-                shown := ", ".join(str(part) for part in parts if part not in (None, ""))
-            ):
-                yield f"{name}: {shown}"
+def _blocks(value: Any, level: int, name: str = "") -> Iterator[str]:
+    """Yield the blocks of a value below a heading with its name."""
+    if isinstance(value, dict):
+        yield from _record(value, level, name)
+    elif not isinstance(value, list):
+        yield shown_field(str(value).strip(), level)
+    elif len(value) == 1:
+        yield from _blocks(value[0], level, name)
     else:
-        yield str(value).strip()
+        if name:
+            yield _heading(level, name)
+            level += 1
+        titled = [isinstance(each, dict) and bool(_title(each)) for each in value]
+        is_divided = any(titled) or any(map(_nested, value))
+        for number, (each, has_title) in enumerate(zip(value, titled, strict=True), 1):
+            counted = f"{name.split(' > ')[-1] or 'record'} {number}"
+            yield from _blocks(each, level, counted if is_divided and not has_title else "")
+
+
+def _record(fields: dict[str, Any], level: int, name: str) -> Iterator[str]:
+    title = _title(fields, is_named=bool(name))
+    shown = f"{f'{title} ' * (title in _BARE)}{fields[title]}" if title else ""
+    heading = ": ".join(filter(None, [name, shown]))
+    if heading:
+        yield _heading(level, heading)
+    lines, blocks = [], []
+    nested = _nested(fields)
+    for key in [key for key in fields if key != title and key not in nested]:
+        texts = [
+            json.dumps(part) if isinstance(part, bool) else str(part)
+            for part in _listed(fields[key])
+            if part not in (None, "")
+        ]
+        written = ", ".join(texts)
+        text = shown_field(written, level).strip()
+        if "\n" in text:
+            blocks.append("".join([key, ":\n\n" if is_html(written) else ": ", text]))
+        elif text:
+            lines.append(f"{key}: {text}")
+    yield from filter(None, ["\n".join(lines), *blocks])
+    for key, each in nested.items():
+        below = f"{name.split(': ')[0]} > {key}" if level >= _DEEPEST and name else key
+        yield from _blocks(each, level + 1, below)
+
+
+def _heading(level: int, text: str) -> str:
+    return f"{'#' * min(level, _DEEPEST)} {' '.join(text.split())}"
+
+
+def _title(fields: dict[str, Any], *, is_named: bool = False) -> str:
+    """Return which field of a record is its title; ids say nothing more about one with a name."""
+    names = _TITLES[: -len(_BARE)] if is_named else _TITLES
+    scalars = (name for name in names if isinstance(fields.get(name), str | int))
+    return next((name for name in scalars if fields[name] != ""), "")
+
+
+def _nested(fields: Any) -> dict[str, Any]:
+    """Return the fields of a record that hold records."""
+    return {
+        key: value
+        for key, value in (fields.items() if isinstance(fields, dict) else ())
+        if any(isinstance(part, dict | list) for part in _listed(value))
+    }
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def mail(data: bytes) -> str:
-    """Return the subject, the heads and the text of an e-mail, and the names of its attachments."""
-    message = message_from_bytes(data, policy=policy.default)
+    """Return the subject, the heads and the text of an e-mail, the names of its attachments, and
+    the e-mails that it forwards.
+    """
+    return _mail(message_from_bytes(data, policy=policy.default), 1)
+
+
+def _mail(message: EmailMessage, level: int) -> str:
+    parts = list(message.iter_attachments())
+    forwarded = [part.get_content() for part in parts if part.get_content_type() == _MESSAGE]
     heads = [f"{name}: {message[name]}" for name in ("From", "To", "Date") if message[name]]
     heads += [
         f"Attachment (not read): {part.get_filename() or 'unnamed'}"
-        for part in message.iter_attachments()
+        for part in parts
+        if part.get_content_type() != _MESSAGE
     ]
-    body = message.get_body(("plain", "html"))
-    text = decode(bytes(body.get_payload(decode=True)), body.get_content_charset()) if body else ""
-    text = parse_html(text.encode()).text if body and body.get_content_subtype() == "html" else text
-    return "\n\n".join(
-        [f"# {' '.join(str(message['Subject'] or 'E-mail').split())}", "\n".join(heads), text]
-    )
+    body, text = message.get_body(("plain", "html")), ""
+    if body is not None:  # a part without heads is false
+        text = decode(bytes(body.get_payload(decode=True)), body.get_content_charset())
+        is_page = body.get_content_subtype() == "html"
+        text = parse_html(text.encode()).text if is_page else text
+    subject = _heading(level, str(message["Subject"] or "E-mail"))
+    rest = [_mail(each, level + 1) for each in forwarded]
+    return "\n\n".join([subject, "\n".join(heads), text, *rest])
 
 
 def values(data: bytes) -> str:
-    """Return a table of values; its separator gives most rows the same number of cells."""
-    first, _, rest = (text := clean(decode(data))).partition("\n")
-    declared, text = (first[4:5], rest) if first.startswith("sep=") else ("", text)
+    """Return a table of values, or its rows as records if they hold HTML; its separator gives most
+    rows the same number of cells.
+    """
+    text = clean(_LINES_IN_CELLS.sub(" ", decode(data)))
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    declared, text = declared_separator(text)
 
     def even_rows(separator: str) -> int:
-        widths = [
-            len(row) for row in islice(csv.reader(io.StringIO(text), delimiter=separator), _SNIFFED)
-        ]
+        rows = csv.reader(io.StringIO(text), delimiter=separator)
+        widths = [len(row) for row in islice(rows, _SNIFFED)]
         return max((widths.count(width) for width in widths if width > 1), default=0)
 
     rows = csv.reader(io.StringIO(text), delimiter=declared or max("\t,;|", key=even_rows))
-    return table_of([[" ".join(cell.split()) for cell in row] for row in rows if row])
+    head, *rest = [row for row in rows if row]
+    shown = [[shown_field(cell, 1).strip() for cell in row] for row in rest]
+    has_blocks = any(
+        "\n" in text and _CLOSING_BLOCK.search(cell)
+        for cell, text in zip(chain(*rest), chain(*shown), strict=True)
+    )
+    if has_blocks:
+        last = len(head) - 1  # has what further cells hold, too
+        fields = [
+            dict(zip(head, [*row[:last], " ".join(row[last:])], strict=False)) for row in rest
+        ]
+        return "\n\n".join(_blocks(fields, 1))
+    return table_of([[" ".join(cell.split()) for cell in row] for row in [head, *shown]])
 
 
 def outline(data: bytes, sign: str) -> str:
@@ -141,7 +216,7 @@ def outline(data: bytes, sign: str) -> str:
             lambda found: (
                 f"\n{'#' * (1 if found[1][0] == '#' else min(len(found[1]), 6))} {found[2]}\n"
             ),
-            parts[n],
+            _UNSEEN[sign].sub("", parts[n]),
         )
         parts[n] = _SETTING.sub("", prose)
     return "```\n".join(parts)

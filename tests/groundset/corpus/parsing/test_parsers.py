@@ -1,28 +1,9 @@
 """What parsers make of files: text, title, headings and captions."""
 
-import json
-
 import pytest
-from foreign_files import archive, docx
+from foreign_files import PROSE, outline, parsed
 
-from groundset.corpus.parsing import Parsed, UnparsableError, parse
-
-MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
-PROSE = (
-    "This paragraph is long enough to count as prose, since it has more than eighty characters"
-    " in it."
-)
-
-
-def parsed(text: str, suffix: str) -> Parsed:
-    return parse(text.encode(), suffix)
-
-
-def outline(found: Parsed) -> list[tuple[int, str]]:
-    for heading in found.headings:
-        first_word = heading.text.split()[0].strip("`")
-        assert first_word in found.text[heading.start :].split("\n")[0]
-    return [(heading.level, heading.text) for heading in found.headings]
+from groundset.corpus.parsing import Parsed, UnparsableError, parse, suffix_of
 
 
 class TestMarkdown:
@@ -69,7 +50,79 @@ class TestMarkdown:
         assert "kept" in found.text
         assert outline(found) == [(1, "A"), (2, "B")]
 
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("The fee is 9. <!-- was 7 -->", "The fee is 9."),
+            ("- A <!-- margin\n\n12 % -->\n- B", "- A\n- B"),
+            ("| a <!-- b --> | c |\n| --- | --- |", "| a | c |\n| --- | --- |"),
+            ("<!--\n## Old\n\n3 euros\n--> It is due.", "It is due."),
+            ("A.\n\n[//]: # (secret)\n[x]: /y", "A.\n\n[x]: /y"),
+            ("A %%secret%% b.\n\n%%\nsecret\n%%\n\nB", "A b.\n\n\nB"),
+            ("A{% comment %}secret{% endcomment %} {{/* secret */}}b.", "Ab."),
+            ("`<!-- a -->` and\n\n    <!-- b -->", "`<!-- a -->` and\n\n    <!-- b -->"),
+            ("~~~\n<!-- a -->\n~~~\n\n5%% of 9%%", "~~~\n<!-- a -->\n~~~\n\n5%% of 9%%"),
+        ],
+    )
+    def test_comments_are_dropped_but_not_in_code(self, text: str, shown: str) -> None:
+        assert parsed(text, ".md").text == shown
+
+    def test_components_show_their_labels(self) -> None:
+        text = """import Tabs from '@theme/Tabs';
+
+export const secret = {
+
+  a: 1 };
+
+# Undo {#undo}
+
+<Tabs>
+  <TabItem
+    value="lin" label={"Linux"}>
+
+    ```sh
+    undo {/* kept */} <Kept a="b">
+    ```
+  </TabItem>
+</Tabs>
+
+<Step title="Open &amp; wait">Choose it.</Step> {/* secret */}
+
+<ParamField query="limit" type="integer" default={40} required>
+  <Card title="Hooks" href={`/x/${y}`} /> <img alt="A hook" src="x" />
+</ParamField>
+"""
+        shown = """# Undo
+
+Linux
+
+```sh
+undo {/* kept */} <Kept a="b">
+```
+
+Open & wait
+
+Choose it.
+
+query: limit, type: integer, default: 40, required
+
+Hooks
+
+A hook"""
+        found = parsed(text, ".mdx")
+        assert [line for line in found.text.split("\n") if line] == list(
+            filter(None, shown.split("\n"))
+        )
+        assert outline(found) == [(1, "Undo")]
+        assert parsed("Give <Name>.\n\n    <Name>", ".md").text == "Give <Name>.\n\n    <Name>"
+
+    def test_template_is_what_it_makes(self) -> None:
+        text = "# A <%# secret %>\n\n<% if x %>\nText <b>here</b>.\n<% end %>"
+        assert parsed(text, ".md.erb").text == "# A\n\nText <b>here</b>."
+        assert parsed(text, suffix_of("a.erb")).text.endswith("Text here.")
+
     def test_heading_at_the_start_is_the_title(self) -> None:
+        assert parsed("### Opening\n\ntext\n\n# Real", ".md").title == "Real"
         assert parsed("### Opening\n\ntext", ".md").title == "Opening"
         assert parsed("text\n\n### Later", ".md").title is None
 
@@ -123,6 +176,17 @@ class TestPlain:
             "x",
         )
         assert outline(parsed("\n\n".join(lines), ".txt")) == [(4, "Early life")]
+
+    def test_comments_and_targets_are_dropped_but_not_in_code(self) -> None:
+        text = (
+            ".. _a:\n\nTitle\n=====\n\n.. TODO: secret\n   here\n\n   too\n\nSo::\n\n"
+            "    .. kept\n\n.. note :: kept\n\n..\n\n   kept\n\n- a\n\n  .. secret\n\nEnd."
+        )
+        found = parsed(text, ".rst")
+        assert found.title == "Title"
+        assert found.text.count("kept") == 3
+        assert "secret" not in found.text
+        assert found.text.endswith("- a\n\nEnd.")
 
     @pytest.mark.parametrize(
         "text", [PROSE, f"{PROSE}\n{PROSE}", "1. An item.\n2. Another.", "Line\nfollowed at once"]
@@ -195,6 +259,72 @@ class TestHtml:
             "div: Busy",
             "outside the main part: Imprint",
         ]
+
+    @pytest.mark.parametrize(
+        "banner",
+        ["id='onetrust-sdk'", "class='cc-window x'", "id='CybotDialog'", "id=cookieNotice"],
+    )
+    def test_banner_is_no_content_of_a_short_page(self, banner: str) -> None:
+        offer = f"<h1>We value privacy</h1><p>{PROSE}</p>Our cookies: <button>I accept</button>"
+        page = f"<body><div {banner}>{offer}</div><h3>Help</h3><h1>Boats</h1><p>Rent one.</p>"
+        found = parsed(page, ".html")
+        assert (found.title, found.text) == ("Boats", "### Help\n\n# Boats\n\nRent one.")
+        section = "<section id='cookie-notice'><h2>Cookie notice</h2>You accept it.</section>"
+        assert "accept" in parsed(f"{section}<p>{PROSE * 3}</p>", ".html").text
+
+    def test_storage_format_of_confluence(self) -> None:
+        def macro(kind: str, title: str, text: str) -> str:
+            settings = f"<ac:parameter ac:name='x'>secret</ac:parameter>{title}"
+            return f"<ac:structured-macro ac:name='{kind}'>{settings}{text}</ac:structured-macro>"
+
+        named = "<ac:parameter ac:name='title'>Lost?</ac:parameter>"
+        code = "<ac:plain-text-body><![CDATA[run a\nrun b]]></ac:plain-text-body>"
+        page = (
+            "<p>Ask <ac:link><ri:user ri:username='bo'/></ac:link> by <time datetime='2031-04-05'/>"
+            f". {macro('status', named, '')}</p>{macro('code', '', code)}"
+            f"{macro('expand', named, '<ac:rich-text-body><p>Tell us.</p></ac:rich-text-body>')}"
+            "<ac:task-list><ac:task><ac:task-id>secret</ac:task-id><ac:task-status>complete"
+            "</ac:task-status><ac:task-body>Order it</ac:task-body></ac:task></ac:task-list>"
+        )
+        code = "```\nrun a\nrun b\n```"
+        rest = "Lost?\n\nTell us.\n\n* [x] Order it"
+        assert parsed(page, ".html").text == f"Ask @bo by 2031-04-05. Lost?\n\n{code}\n\n{rest}"
+
+    def test_white_space_between_cells(self) -> None:
+        page = """<table>
+          <thead>
+            <tr>
+              <th>Kind</th>
+              <th>Fee</th>
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <td rowspan="2">Night</td>
+              <td>
+
+                <p>13</p>
+              </td>
+            </tr>
+            <tr>
+              <td>14</td>
+            </tr>
+          </tbody>
+          <tfoot>
+            <tr>
+              <td>Sum</td>
+              <td>27</td>
+            </tr>
+          </tfoot>
+        </table>"""
+        rows = (
+            "| Kind | Fee |",
+            "| --- | --- |",
+            "| Night | 13 |",
+            "| Night | 14 |",
+            "| Sum | 27 |",
+        )
+        assert parsed(page, ".html").text == "\n".join(rows)
 
     def test_raised_and_lowered_text(self) -> None:
         page = (
@@ -285,148 +415,3 @@ class TestHtml:
         assert "deep" in parsed("<div>" * 3000 + "deep" + "</div>" * 3000, ".html").text
         with pytest.raises(UnparsableError, match="no text"):
             parsed("<body><script>x</script></body>", ".html")
-
-
-class TestOffice:
-    TYPE = '<!DOCTYPE w:styles [<!ENTITY e "a">]>'
-
-    @pytest.mark.parametrize(
-        ("data", "suffix", "reason"),
-        [
-            (
-                b"\xd0\xcf\x11\xe0 ... " + "EncryptedPackage".encode("utf-16-le"),
-                ".docx",
-                "password-protected",
-            ),
-            (b"\xd0\xcf\x11\xe0 an old document", ".docx", "not a file of the format"),
-            (b"nonsense", ".docx", "damaged docx file"),
-            (b"PK\x05\x06" + b"\0" * 18, ".docx", "damaged docx file"),
-            (b"{not json", ".ipynb", "damaged ipynb file"),
-            (
-                archive({"word/styles.xml": f"{TYPE}<a>&e;</a>"}),
-                ".docx",
-                "declares an XML document type",
-            ),
-            (
-                archive({"xl/workbook.xml": f"{TYPE}<a/>".encode("utf-16")}),
-                ".xlsx",
-                "declares an XML document type",
-            ),
-        ],
-    )
-    def test_unparsable_file(self, data: bytes, suffix: str, reason: str) -> None:
-        with pytest.raises(UnparsableError, match=reason):
-            parse(data, suffix)
-
-    def test_word(self) -> None:
-        def paragraph(text: str, style: str = "") -> str:
-            return f"<w:p>{style}<w:r><w:t>{text}</w:t></w:r></w:p>"
-
-        def cell(text: str, merge: str = "") -> str:
-            return f"<w:tc><w:tcPr>{merge}</w:tcPr>{paragraph(text)}</w:tc>"
-
-        first = cell("EU", '<w:vMerge w:val="restart"/>') + cell("Lamp")
-        rows = (cell("Region") + cell("Product"), first, cell("", "<w:vMerge/>") + cell("Hub"))
-        table = f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in rows)}</w:tbl>"
-        style = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
-        raised = f"<w:p><w:r><w:t>10</w:t></w:r><w:r>{style}<w:t>6</w:t></w:r></w:p>"
-        raised += raised.replace('vertAlign w:val="superscript"', 'position w:val="6"')
-        text = "It says &lt;!DOCTYPE html&gt; here."
-        found = parse(docx(paragraph(text) + raised + table, one=bytes(9 << 20)), ".docx")
-        assert found.text.startswith(
-            "It says <!DOCTYPE html> here.\n\n10⁶\n\n10⁶\n\n| Region | Product |"
-        )
-        assert "| EU | Hub |" in found.text
-
-    def test_word_equations(self) -> None:
-        names, inner = (
-            ("rad", "limLow", "borderBox", "nary"),
-            "<m:sub/><m:e><m:r><m:t>x</m:t></m:r></m:e>",
-        )
-        parts = (f"<m:{name}><m:{name}Pr></m:{name}Pr>{inner}</m:{name}>" for name in names)
-        math = "".join(f'<m:oMath xmlns:m="{MATH}">{part}</m:oMath>' for part in parts)
-        assert parse(docx(f"<w:p>{math}</w:p>"), ".docx").text == r"$\sqrt{x}$$x$$_{}x$$\int_{}x$"
-
-    def test_table_of_values(self) -> None:
-        found = parse("Name,Größe\nKöln,5\nBonn\n".encode("latin-1"), ".csv")
-        assert found.text == "| Name | Größe |\n| --- | --- |\n| Köln | 5 |\n| Bonn |  |"
-        assert (
-            parsed('a;b\n"x;|y";"1,5"', ".csv").text == "| a | b |\n| --- | --- |\n| x;\\|y | 1,5 |"
-        )
-        assert parsed("a, b;c, d, e\n1,5;2\n3;4", ".csv").text.startswith("| a, b | c, d, e |\n")
-        assert parsed("a;c\tb\n1;2\t3", ".tsv").text.endswith("| 1;2 | 3 |")
-
-    def test_mail(self) -> None:
-        parts = (
-            "--b\nContent-Type: text/html; charset=odd\n\n<p>Größe</p>\n--b\nContent-Disposition:"
-            " attachment\n\nx"
-        )
-        found = parsed(
-            f"Subject: A\nFrom: b@c.d\nContent-Type: multipart/mixed; boundary=b\n\n{parts}", ".eml"
-        )
-        assert (found.title, found.text) == (
-            "A",
-            "# A\n\nFrom: b@c.d\nAttachment (not read): unnamed\n\nGröße",
-        )
-
-    def test_notebook(self) -> None:
-        cells = [
-            {"cell_type": "markdown", "source": ["# Kilns\n", "They burn lime."]},
-            {
-                "cell_type": "code",
-                "source": ["lime = 3"],
-                "outputs": [{"data": {"text/plain": ["3"]}}],
-            },
-        ]
-        found = parsed(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}), ".ipynb")
-        assert (found.title, found.text) == (
-            "Kilns",
-            "# Kilns\nThey burn lime.\n\n```python\nlime = 3\n```\n\n```\n3\n```",
-        )
-
-    @pytest.mark.parametrize(
-        ("text", "suffix", "title", "shown"),
-        [
-            (
-                '{"rows": [{"id": 7, "text": "x"}, {"name": "B"}]}',
-                ".json",
-                None,
-                "## id 7\n\ntext: x\n\n## B",
-            ),
-            ('{"subject": "A", "tags": ["x", "y"]}\n', ".jsonl", "A", "# A\n\ntags: x, y"),
-            (
-                "= A\n:toc:\n\n== B\nText.\n----\n== c\n----",
-                ".adoc",
-                "A",
-                "# A\n\n\n\n## B\n\nText.\n```\n== c\n```",
-            ),
-            ("#+TITLE: A\n* B\nText.", ".org", "A", "# A\n\n\n# B\n\nText."),
-        ],
-    )
-    def test_records_and_outlines(
-        self, text: str, suffix: str, title: str | None, shown: str
-    ) -> None:
-        found = parsed(text, suffix)
-        assert (found.title, found.text) == (title, shown)
-
-    def test_word_text_box_without_a_fallback(self) -> None:
-        box = "<w:txbxContent><w:p><w:r><w:t>In the box.</w:t></w:r></w:p></w:txbxContent>"
-        shape = (
-            f"<w:drawing><wps:wsp xmlns:wps='s'><wps:txbx>{box}</wps:txbx></wps:wsp></w:drawing>"
-        )
-        assert parse(docx(f"<w:p><w:r>{shape}</w:r></w:p>"), ".docx").text == "In the box."
-
-    def test_book(self) -> None:
-        package = (
-            '<package xmlns="http://www.idpf.org/2007/opf"><metadata'
-            ' xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Lime</dc:title></metadata><manifest><item'
-            ' id="a" href="a.xhtml"/></manifest><spine><itemref idref="a"/></spine></package>'
-        )
-        container = '<container><rootfiles><rootfile full-path="o/c.opf"/></rootfiles></container>'
-        page = f"<html><body><h1>Kilns</h1><p>{PROSE}</p></body></html>"
-        files: dict[str, str | bytes] = {
-            "META-INF/container.xml": container,
-            "o/c.opf": package,
-            "o/a.xhtml": page,
-        }
-        assert f"# Kilns\n\n{PROSE}" in parse(archive(files), ".epub").text

@@ -4,10 +4,8 @@ import pytest
 from foreign_files import pdf
 
 from groundset.corpus.parsing import UnparsableError
+from groundset.corpus.parsing.pages import Line, Page, Table, without_running_heads
 from groundset.corpus.parsing.pdf import (
-    Line,
-    Page,
-    Table,
     pages_to_markdown,
     parse_pdf,
     plain_line,
@@ -85,13 +83,51 @@ def test_running_heads_and_page_numbers_are_dropped() -> None:
         )
         for number in (1, 2, 3)
     ]
-    text, starts = split_page_marks(pages_to_markdown(pages))
+    shown, dropped = without_running_heads(pages)
+    text, starts = split_page_marks(pages_to_markdown(shown))
+    assert dropped[0] == "running head (3): Page 1 of 3 Page 2 of 3 Page 3 of 3"
     assert [(start.page, text[start.start :][:17]) for start in starts] == [
         (number, f"Sentence number {number}") for number in (1, 2, 3)
     ]
     assert text.count("\n\n") == 2
     assert "Report" not in text
     assert "of 3" not in text
+
+
+BODY = "Sentences that are long enough to set the size of the text"
+
+
+@pytest.mark.parametrize(
+    ("texts", "y", "size"),
+    [
+        (["Rule 1", "Rule 2", "Rule 3", "Rule 4"], 750, 10),
+        (["1991", "1992", "1993", "1994"], 750, 18),
+        (["Rent: 300 EUR", "Rent: 310 EUR", "Rent: 320 EUR", "Rent: 330 EUR"], 750, 10),
+        (["Dose for under 2 years.", "Dose for under 3 years."], 40, 8),
+        (["1905"], 750, 18),
+    ],
+)
+def test_lines_that_differ_in_numbers_are_text(texts: list[str], y: float, size: float) -> None:
+    pages = [page(line(text, y, size=size), line(BODY, 400, box=1)) for text in texts]
+    assert without_running_heads(pages) == (pages, [])
+
+
+@pytest.mark.parametrize(
+    ("heads", "named"),
+    [
+        (["Hut rules - Beds", "Hut rules - Keys", "Hut rules - Lost keys", "Hut rules"], 4),
+        (["Hut rules", "Beds", "Hut rules", "Keys"], 3),
+        (["Beds | 7", "Keys | 8", "Beds | 9", "Keys | 10"], 2),
+        (["i", "ii", "1", "2"], 3),
+    ],
+)
+def test_heads_of_chapters_and_of_odd_pages_are_dropped(heads: list[str], named: int) -> None:
+    chapters = ("Beds", "Keys", "Lost keys", "Fees")
+    texts = [[line(chapter, 700, box=1, size=16), line(BODY, 400, box=2)] for chapter in chapters]
+    pages = [page(line(head, 770, size=8), *rest) for head, rest in zip(heads, texts, strict=True)]
+    shown, dropped = without_running_heads(pages)
+    assert [each.lines for each in shown] == texts
+    assert len(dropped) == named
 
 
 def test_sentence_is_joined_across_pages_and_captions() -> None:
@@ -127,6 +163,32 @@ def test_table_keeps_its_position() -> None:
         [page(line("Before.", 500, box=0), line("After.", 300, box=1), tables=[table])]
     )
     assert text == "Before.\n\n| Item | Cost |\n| --- | --- |\n| A\\|B | 5 |\n\nAfter."
+
+
+def test_table_goes_on_over_pages() -> None:
+    parts = [["Item", "Cost"], ["Lamp", "5"]], [["Item", "Cost"], ["Hub", "6"]], [["Key", "7"]]
+    pages = [page(tables=[Table(50, 450, 300, 400, rows)]) for rows in parts]
+    other = Table(50, 450, 300, 400, [["Town", "Code"], ["Keld", "8"]], is_headed=True)
+    text, starts = split_page_marks(pages_to_markdown([*pages, page(tables=[other])]))
+    table = "| Item | Cost |\n| --- | --- |\n| Lamp | 5 |\n| Hub | 6 |\n| Key | 7 |\n\n"
+    assert text == f"{table}| Town | Code |\n| --- | --- |\n| Keld | 8 |"
+    assert [text[start.start :][2:6] for start in starts] == ["Item", "Hub ", "Key ", "Town"]
+
+
+def test_table_with_rules_above_and_below_only() -> None:
+    cells = (("Pump", "Use of it"), ("K1", "lifts water from"), ("", "deep wells"), ("K2", "none"))
+    words = "".join(
+        f"BT /F1 12 Tf {x} {640 - 18 * row} Td ({text}) Tj ET "
+        for row, line in enumerate(cells)
+        for x, text in zip((60, 200), line, strict=True)
+    )
+    rules = " ".join(f"50 {y} m 400 {y} l S" for y in (660, 634, 570))
+    text = parse_pdf(pdf(TEXT + f"{words} {rules}".encode())).text
+    table = (
+        "| Pump | Use of it |\n| --- | --- |\n| K1 | lifts water from deep wells |\n| K2 | none |"
+    )
+    assert text.endswith(f"1887.\n\n{table}")
+    assert "|" not in parse_pdf(pdf(TEXT + b"50 760 m 400 760 l S 50 740 m 400 740 l S")).text
 
 
 def test_empty_pages() -> None:

@@ -18,6 +18,7 @@ JAPANESE = "東京は日本の首都であり、世界最大級の都市です�
         (FRENCH, "cp1252"),
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "utf-16"),
+        ("㈱北星の受付は①本館、②別館です。", "cp932"),
         *((JAPANESE, name) for name in ("shift_jis", "cp932", "euc_jp", "iso2022_jp")),
         ("서울은 대한민국의 수도이며 한강을 끼고 있다. 똠방각하.", "cp949"),
         ("Zażółć gęślą jaźń.", "cp1250"),

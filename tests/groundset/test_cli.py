@@ -106,12 +106,10 @@ def test_options_become_arguments(run: Any) -> None:
         ).status
         == 3
     )
-    assert (done[1].minutes, done[1].salt, done[1].as_json, done[1].heat) == (
-        3,
-        False,
-        True,
-        "high",
-    )
+    assert done[1].minutes == 3
+    assert done[1].salt is False
+    assert done[1].as_json is True
+    assert done[1].heat == "high"
 
 
 @pytest.mark.parametrize(
@@ -303,7 +301,8 @@ def test_closed_output_does_no_harm() -> None:
         cwd=ROOT,
         check=False,
     )
-    assert (shell.returncode, shell.stderr) == (0, "")
+    assert shell.returncode == 0
+    assert shell.stderr == ""
 
 
 def test_broken_pipe() -> None:

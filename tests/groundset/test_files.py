@@ -63,13 +63,15 @@ def test_results_are_created_with_parents_and_default_mode(tmp_path):
     target, folder = tmp_path / "new" / "rows.jsonl", tmp_path / "deep" / "out"
     write_rows(target, [{"text": "größer\r\n"}, {"name": "\udcff"}])
     first, second = target.read_text(encoding="utf-8").split("\n")[:2]
-    assert (json.loads(first), second) == ({"text": "größer\r\n"}, '{"name": "\\udcff"}')
+    assert json.loads(first) == {"text": "größer\r\n"}
+    assert second == '{"name": "\\udcff"}'
     write_folder(folder, a="1", z="2")
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "file").touch()
     for path, plain in ((target, "plain/file"), (folder, "plain"), (folder / "a", "plain/file")):
         assert path.stat().st_mode == (tmp_path / plain).stat().st_mode
-    assert (names(target.parent), names(folder.parent)) == (["rows.jsonl"], ["out"])
+    assert names(target.parent) == ["rows.jsonl"]
+    assert names(folder.parent) == ["out"]
     assert data_path("samples").name == "samples"
 
 
@@ -121,7 +123,9 @@ def test_pipes_and_devices_are_written_directly(tmp_path):
     assert got == ["größer\n"]
     null.symlink_to(os.devnull)
     write_text(null, "x")
-    assert (pipe.is_fifo(), null.is_symlink(), names(tmp_path)) == (True, True, ["null", "pipe"])
+    assert pipe.is_fifo() is True
+    assert null.is_symlink() is True
+    assert names(tmp_path) == ["null", "pipe"]
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
@@ -193,7 +197,8 @@ def test_working_folder_keeps_its_inode(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = tmp_path.stat().st_ino
     write_folder(Path(), a="new", z="new")
-    assert (contents(Path()), tmp_path.stat().st_ino) == ({"a": "new", "z": "new"}, before)
+    assert contents(Path()) == {"a": "new", "z": "new"}
+    assert tmp_path.stat().st_ino == before
 
 
 def test_names_of_maximum_length(tmp_path):
@@ -318,7 +323,8 @@ def test_last_of_concurrent_file_writes_wins(tmp_path):
         write_text(tmp_path / "a.txt", "2")
         assert (tmp_path / "a.txt").read_text() == "2"
         process.communicate("")
-    assert (process.returncode, contents(tmp_path)) == (0, {"a.txt": "1"})
+    assert process.returncode == 0
+    assert contents(tmp_path) == {"a.txt": "1"}
 
 
 def test_folder_written_by_another_process_is_rejected(tmp_path):
@@ -331,7 +337,8 @@ def test_folder_written_by_another_process_is_rejected(tmp_path):
             write_folder(out, z="2")
         write_folder(tmp_path / "other", z="2")
         process.communicate("")
-    assert (process.returncode, contents(tmp_path)) == (0, {"other/z": "2", "out/z": "1"})
+    assert process.returncode == 0
+    assert contents(tmp_path) == {"other/z": "2", "out/z": "1"}
     write_folder(out, z="2")
     assert contents(out) == {"z": "2"}
 
@@ -416,11 +423,9 @@ def test_killed_writer_never_mixes_files(tmp_path, before):
                 {path.name: path.read_text() for path in found if not is_leftover(path.name)}
             )
         process.stdin.close()
-    assert (status, seen[-1], names(out.parent)) == (
-        0,
-        new,
-        ["out"],
-    ), "what killed ones left is gone"
+    assert status == 0
+    assert seen[-1] == new
+    assert names(out.parent) == ["out"], "what killed ones left is gone"
     assert all(each in (before, new) or "z" not in each for each in seen), (
         "what is moved last is missing for a moment"
     )

@@ -20,12 +20,10 @@ def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path: Path) -> None:
     own = write(tmp_path / "own.jsonl", questions(2))
     assert [each.id for each in groundset.labels(own, split="dev")] == ["q100", "q101"]
     task = groundset.step("answer", rows=5)
-    assert (task.name, len(task.trainset), len(task.devset), len(task.testset)) == (
-        "answer",
-        5,
-        5,
-        5,
-    )
+    assert task.name == "answer"
+    assert len(task.trainset) == 5
+    assert len(task.devset) == 5
+    assert len(task.testset) == 5
     assert task.metric(task.devset[0], task.devset[0]) >= 0.5
     assert "q0" in {each.id for each in groundset.step("judge", [own]).trainset}
 

@@ -29,10 +29,8 @@ def test_texts_of_maximum_length_are_read(tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text("\ufeff" + json.dumps(row) + "\n\n", encoding="utf-8")
     [(where, fields)] = jsonl_rows(file)
-    assert (required(where, fields, "text"), required(where, fields, "doc_id")) == (
-        row["text"],
-        row["doc_id"],
-    )
+    assert required(where, fields, "text") == row["text"]
+    assert required(where, fields, "doc_id") == row["doc_id"]
     assert metadata_of(where, fields) == row["metadata"]
     assert required("here", {"chunk_id": 3}, "id", "chunk_id") == "3"
 

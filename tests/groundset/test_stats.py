@@ -30,10 +30,12 @@ def test_wilson_interval() -> None:
 
 def test_resampling_units_are_documents_if_there_are_enough() -> None:
     units, by_document = resampling_units([f"d{number // 3}" for number in range(30)])
-    assert (units.tolist(), by_document) == ([number // 3 for number in range(30)], True)
+    assert units.tolist() == [number // 3 for number in range(30)]
+    assert by_document is True
     for documents in (["a", "a", "b"], [f"d{number}" for number in range(30)]):
         units, by_document = resampling_units(documents)
-        assert (units.tolist(), by_document) == (list(range(len(documents))), False)
+        assert units.tolist() == list(range(len(documents)))
+        assert by_document is False
 
 
 def test_bootstrap_interval_is_wider_for_clustered_documents() -> None:

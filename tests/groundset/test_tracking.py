@@ -151,7 +151,8 @@ def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> N
     run.record.update(accepted=2, calls=20)
     assert store.log_run(run) == before
     found = logged(store, before).data
-    assert (found.metrics["accepted"], found.params["recipe"]) == (2, "evolved")
+    assert found.metrics["accepted"] == 2
+    assert found.params["recipe"] == "evolved"
     experiment = store.client.get_experiment_by_name("groundset-generate")
     assert len(store.client.search_runs([experiment.experiment_id])) == 1
 
@@ -214,10 +215,8 @@ def test_registered_prompts_are_read_back_as_states(store: Tracking) -> None:
         [program]
     )
     assert program.judge.signature.instructions == "judge like an “owl”."
-    assert (program.judge.config["temperature"], program.judge.demos) == (
-        0.5,
-        [{"passage": "p", "question": "q?"}],
-    )
+    assert program.judge.config["temperature"] == 0.5
+    assert program.judge.demos == [{"passage": "p", "question": "q?"}]
     assert program.ask.signature.instructions == "ask like an “owl”."
     store.client.register_prompt("groundset-ask-m", "edited by hand")
     odd = {"owl": {}}, {"judge": {"code": "import os"}}

@@ -61,14 +61,15 @@ def test_every_step_has_examples_of_every_split_that_can_be_demos(
 
 def test_judge_learns_parts_reason_and_answer(rows: list[Row]) -> None:
     good = of(rows, "judge", group="ok")
-    assert (good.independent, good.clear, good.answerable, good.fault) == (True, True, True, "")
+    assert good.independent is True
+    assert good.clear is True
+    assert good.answerable is True
+    assert good.fault == ""
     vague = of(rows, "judge", group="vague")
-    assert (vague.independent, vague.clear, vague.fault, vague.confidence) == (
-        False,
-        True,
-        "independent",
-        5,
-    )
+    assert vague.independent is False
+    assert vague.clear is True
+    assert vague.fault == "independent"
+    assert vague.confidence == 5
     assert of(rows, "judge", group="unanswerable").answer == "not stated"
     twin = next(
         each
@@ -84,7 +85,8 @@ def test_steps_are_asked_as_in_a_run(rows: list[Row]) -> None:
     assert of(rows, "review", group="panel").criterion in VIEWPOINTS.values()
     asked = of(rows, "ask", group="conditional")
     assert asked.forms == [f"conditional: {EVOLUTIONS['conditional'].form}"]
-    assert (asked.form, asked.answers) == ("conditional", LENGTHS["short"])
+    assert asked.form == "conditional"
+    assert asked.answers == LENGTHS["short"]
     assert all(piece in asked.passage for piece in asked.evidence)
     assert of(rows, "ask", group="unanswerable").form == "unanswerable"
     assert "[1] " in of(rows, "combine").passages

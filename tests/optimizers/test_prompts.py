@@ -81,7 +81,8 @@ def test_labelled_demos_are_saved_as_dspy_saves_them(judging: Task, tmp_path: Pa
         {"question", "reason", "clear"} <= set(demo) <= set(judging.program.signature.fields)
         for demo in made.program.demos
     )
-    assert (made.calls, made.ending) == (0, "complete")
+    assert made.calls == 0
+    assert made.ending == "complete"
     assert len(judging.program.demos) == 1, "the program that was given is not changed"
     made.program.save(str(tmp_path / "judge.json"))
     plain = dspy.Predict(judging.program.signature)
@@ -171,7 +172,8 @@ def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging: Task) 
     made = compile_program(
         judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=30
     )
-    assert (made.ending, made.calls) == ("budget", 30)
+    assert made.ending == "budget"
+    assert made.calls == 30
     assert made.chosen.mean(judging.devset) == 1
     none = compile_program(
         judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=5
@@ -228,7 +230,9 @@ def test_a_model_that_cannot_write_instructions(judging: Task) -> None:
 def test_tasks(
     judging: Task, asking: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert (len(judging.trainset), len(judging.devset), len(judging.testset)) == (12, 12, 12)
+    assert len(judging.trainset) == 12
+    assert len(judging.devset) == 12
+    assert len(judging.testset) == 12
     assert [row.good for row in judging.trainset[:4]] == [True, False, True, False]
     assert judging.metric is METRICS["judge"]
     assert asking.trainset[0].inputs().toDict() == {"passage": PASSAGE, "topic": "Ebbing"}

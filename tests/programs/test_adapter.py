@@ -63,7 +63,8 @@ def test_a_chat_keeps_the_lines_of_instructions_and_shows_form_and_demos() -> No
     assert "Size: <small or smaller: how large>" in system
     assert "Fit: <yes or no: is it fit?>" in system
     assert 'Quotes: <the words; " | " between several>' in system
-    assert (user, assistant) == ("Passage: D", WRITTEN)
+    assert user == "Passage: D"
+    assert assistant == WRITTEN
     assert last == "Passage: P\nAsked:\n- one?\n- two?"
 
 
@@ -158,7 +159,9 @@ def test_trained_weights_are_named_in_the_request() -> None:
         )
         dspy.Predict("passage -> fit: bool")(passage="P")
     assert seen[0].extensions == {"adapter": "sound"}
-    assert (seen[0].max_tokens, seen[1].max_tokens, seen[1].extensions) == (4, 256, None)
+    assert seen[0].max_tokens == 4
+    assert seen[1].max_tokens == 256
+    assert seen[1].extensions is None
 
 
 def test_probability_of_yes_after_a_label() -> None:

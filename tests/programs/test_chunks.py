@@ -39,7 +39,9 @@ def made(
 
 def test_a_question_needs_every_passage_without_which_it_has_another_answer() -> None:
     found, engine = made([NO, NO, GOOD])
-    assert (found.evolution, found.kind, found.needed) == ("multi_context", "bridge", [0, 1])
+    assert found.evolution == "multi_context"
+    assert found.kind == "bridge"
+    assert found.needed == [0, 1]
     assert found.evidence == [
         "the seal is ruined within seconds",
         "a new seal for the Orrin 5 costs 34 crowns",
@@ -50,7 +52,8 @@ def test_a_question_needs_every_passage_without_which_it_has_another_answer() ->
 
 def test_a_question_that_one_passage_answers_is_about_that_one() -> None:
     found, _ = made([GOOD, NO])
-    assert (found.evolution, found.needed) == ("simple", [1])
+    assert found.evolution == "simple"
+    assert found.needed == [1]
     assert found.evidence == ["a new seal for the Orrin 5 costs 34 crowns"]
 
 
@@ -64,10 +67,8 @@ def test_an_answer_that_agrees_means_that_a_passage_is_not_needed_whatever_the_v
 
 def test_refusals_of_the_writer_and_of_evidence_are_rejects() -> None:
     found, _ = made([GOOD], "Question: none\nAnswer: they have little to do with each other")
-    assert (found.exhausted, found.rejects[0].reason) == (
-        True,
-        "nothing to ask: they have little to do with each other",
-    )
+    assert found.exhausted is True
+    assert found.rejects[0].reason == "nothing to ask: they have little to do with each other"
     found, _ = made([GOOD], COMBINE.replace("seal is ruined within seconds", "pump breaks at once"))
     assert found.rejects[0].reason.startswith("its evidence is not in the passages")
 

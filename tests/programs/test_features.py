@@ -107,7 +107,10 @@ def test_answer_features() -> None:
     good = answer_features(
         PASSAGE, "Which engineer led the work on the Lowen harbour bridge?", "Maria Kolb", ENGLISH
     )
-    assert (good["verbatim"], good["supported"], good["in_question"], good["near"]) == (1, 1, 0, 1)
+    assert good["verbatim"] == 1
+    assert good["supported"] == 1
+    assert good["in_question"] == 0
+    assert good["near"] == 1
     far = answer_features(PASSAGE, "What was opened in 1931?", "Maria Kolb", ENGLISH)
     assert far["near"] < good["near"]
     assert answer_features(PASSAGE, "What?", "Oslo", ENGLISH)["verbatim"] == 0

@@ -91,20 +91,17 @@ def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
 
 def test_question_with_its_answer(ask: Any) -> None:
     made, engine = ask(YEAR)
-    assert (made.question, made.answer) == (
-        "In which year was the Lowen harbour bridge opened?",
-        "1931",
-    )
-    assert (made.evolution, made.kind, made.needed, made.alternatives) == (
-        "simple",
-        "fact",
-        [0],
-        [],
-    )
+    assert made.question == "In which year was the Lowen harbour bridge opened?"
+    assert made.answer == "1931"
+    assert made.evolution == "simple"
+    assert made.kind == "fact"
+    assert made.needed == [0]
+    assert made.alternatives == []
     assert made.evidence == [f"{FIRST}."]
     assert made.probability == 0.8, "that of the weakest step"
     assert made.metadata == {"fact": f"{FIRST}."}
-    assert (made.rejects, made.exhausted) == ([], True)
+    assert made.rejects == []
+    assert made.exhausted is True
     assert engine.steps() == ["fact", "answer"]
     (_, request), _ = engine.requests
     assert (
@@ -113,11 +110,9 @@ def test_question_with_its_answer(ask: Any) -> None:
         "Opening: In which year was the Lowen harbour bridge opened"
     )
     assert len(request.messages) == 13, "all demos are shown"
-    assert (request.config.max_tokens, request.config.stop, request.config.temperature) == (
-        56,
-        ("\n",),
-        0.0,
-    )
+    assert request.config.max_tokens == 56
+    assert request.config.stop == ("\n",)
+    assert request.config.temperature == 0.0
 
 
 def test_best_of_the_candidates_is_kept(ask: Any) -> None:
@@ -136,14 +131,18 @@ def test_best_of_the_candidates_is_kept(ask: Any) -> None:
 
 def test_refused_ones_are_told_and_the_next_are_tried(ask: Any) -> None:
     made, _ = ask(YEAR, WHO, WHAT, judge={"year": 0.1, "Who": 0.2})
-    assert (made.answer, made.kind, made.exhausted) == (WHAT.answer, "definition", True)
+    assert made.answer == WHAT.answer
+    assert made.kind == "definition"
+    assert made.exhausted is True
     assert [(each.step, each.reason, each.probability) for each in made.rejects] == [
         ("judge", "not clear", 0.1),
         ("judge", "not clear", 0.2),
     ]
     assert made.rejects[0].question == "In which year was the Lowen harbour bridge opened?"
     made, _ = ask(YEAR, WHO, judge={"": 0.1})
-    assert (made.question, made.exhausted, len(made.rejects)) == ("", True, 2)
+    assert made.question == ""
+    assert made.exhausted is True
+    assert len(made.rejects) == 2
 
 
 def test_answers_are_checked(ask: Any) -> None:
@@ -189,7 +188,9 @@ def test_questions_that_give_the_answer_away(ask: Any) -> None:
 
 def test_passages_that_cannot_be_asked_about(ask: Any) -> None:
     made, engine = ask(YEAR, passage="Das Schloss wurde 1754 von der Familie Aumann verkauft.")
-    assert (made.exhausted, made.rejects[0].step, engine.steps()) == (True, "fact", [])
+    assert made.exhausted is True
+    assert made.rejects[0].step == "fact"
+    assert engine.steps() == []
     assert "another language" in made.rejects[0].reason
     made, _ = ask()
     assert [each.reason for each in made.rejects] == [
@@ -272,7 +273,8 @@ def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Sound, "forward", forward)
     made, engine = ask(WHO)
-    assert (made.answer, seen) == ("Maria Kolb", []), "without weights it is skipped"
+    assert made.answer == "Maria Kolb"
+    assert seen == [], "without weights it is skipped"
     weights = {"adapter": "sound"}
     made, engine = ask(WHO, sound=weights)
     assert engine.steps() == ["fact"]
@@ -286,8 +288,10 @@ def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_a_question_that_the_passage_states_is_asked_without_a_call(ask: Any) -> None:
     passage = "## Was kostet die Lieferung?\n\nAb 40 Euro ist sie frei."
     made, engine = ask(passage=passage)
-    assert (made.question, made.answer) == ("Was kostet die Lieferung?", "Ab 40 Euro ist sie frei.")
-    assert (made.evidence, made.kind) == (["Ab 40 Euro ist sie frei."], "stated")
+    assert made.question == "Was kostet die Lieferung?"
+    assert made.answer == "Ab 40 Euro ist sie frei."
+    assert made.evidence == ["Ab 40 Euro ist sie frei."]
+    assert made.kind == "stated"
     assert not engine.requests
     again, _ = ask(passage=passage, asked=["Was kostet die Lieferung ?"])  # as French sets it off
     assert not again.question

@@ -64,8 +64,12 @@ def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) 
     grounded = judges["grounding"](passage=PASSAGE, question=QUESTION, answer="Maria Kolb")
     found = [each.probability for each in (good, bad, kept, grounded)]
     assert found == pytest.approx(GOLDEN, abs=1e-6)
-    assert (good.fit, good.reason, good.confidence) == (True, "", 73)
-    assert (bad.fit, bad.content, bad.reason) == (False, False, "not content")
+    assert good.fit is True
+    assert good.reason == ""
+    assert good.confidence == 73
+    assert bad.fit is False
+    assert bad.content is False
+    assert bad.reason == "not content"
     assert verdict(bad).reason == "not content"
     assert judges["chunk"].batch([]) == []
 
@@ -133,7 +137,9 @@ def test_missing_parts_are_never_the_reason(word_encoder: Callable[..., Any]) ->
     heads = one_feature()
     only = StepHeads(**{**heads, "heads": {"fit": heads["heads"]["fit"]}})
     judged = HeadJudge("judge", only, word_encoder())(passage=PASSAGE, question=QUESTION * 9)
-    assert (judged.fit, judged.clear, judged.reason) == (False, True, "not fit")
+    assert judged.fit is False
+    assert judged.clear is True
+    assert judged.reason == "not fit"
 
 
 def test_features_that_are_no_numbers_are_told() -> None:

@@ -47,13 +47,13 @@ def made(
 
 def test_the_writer_chooses_among_the_forms_that_the_passage_carries() -> None:
     found, engine = made({}, wanted=("table", "conditional", "simple"), kinds=("why", "fact"))
-    assert (found.evolution, found.kind, found.answer) == (
-        "conditional",
-        "fact",
-        "two thirds of the day's price",
-    )
+    assert found.evolution == "conditional"
+    assert found.kind == "fact"
+    assert found.answer == "two thirds of the day's price"
     assert found.evidence == ["A delivery that arrives later is paid at two thirds"]
-    assert (found.needed, found.probability, found.rejects) == ([0], 0.91, [])
+    assert found.needed == [0]
+    assert found.probability == 0.91
+    assert found.rejects == []
     assert engine.steps() == ["ask", "judge"]
     assert engine.requests[0][1].config.temperature == 0.7, "that of the model counts"
     prompt = str(engine.requests[0][1].messages[-1])
@@ -126,7 +126,8 @@ def test_a_badly_worded_question_is_rewritten_once_and_judged_again() -> None:
     assert found.rejects[0].reason == "not independent: who are they?"
     assert engine.steps() == ["ask", "judge", "revise", "judge"]
     kept, _ = made({"judge": BAD, "revise": REVISED}, keep=True)
-    assert (kept.question[:4], kept.probability) == ("How ", 0.4)
+    assert kept.question[:4] == "How "
+    assert kept.probability == 0.4
 
 
 def test_a_model_compares_answers_only_where_words_do_not_tell() -> None:
@@ -155,11 +156,9 @@ def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
         "two thirds of the day's price", "not stated"
     )
     found, engine = made({"ask": ask, "judge": no}, wanted=("unanswerable",))
-    assert (found.evolution, found.needed, found.answer) == (
-        "unanswerable",
-        [],
-        "The documents do not say.",
-    )
+    assert found.evolution == "unanswerable"
+    assert found.needed == []
+    assert found.answer == "The documents do not say."
     assert engine.steps() == ["ask", "judge", "compare"]
     hit = Hit("c2", "Cream that arrives after nine is paid at half.", "Dairy", 0.8)
     found, _ = made(
@@ -173,10 +172,8 @@ def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
 def test_a_style_keeps_what_a_question_asks() -> None:
     terse = "New question: Moss Lane plant pay milk arrives after nine\nNew answer: two thirds"
     found, _ = made({"revise": terse}, wanted=("terse",))
-    assert (found.evolution, found.question) == (
-        "terse",
-        "Moss Lane plant pay milk arrives after nine",
-    )
+    assert found.evolution == "terse"
+    assert found.question == "Moss Lane plant pay milk arrives after nine"
     assert found.metadata["seed_question"].startswith("How much")
     found, _ = made(
         {"revise": terse.replace("milk arrives after nine", "cheese")}, wanted=("terse",)
@@ -227,10 +224,8 @@ def test_a_panel_decides_by_majority_after_a_second_round() -> None:
 
 def test_questions_in_another_language_are_refused() -> None:
     found, _ = made({}, language="de")
-    assert (found.rejects[0].step, found.rejects[0].reason) == (
-        "language",
-        "the question is in English, not German",
-    )
+    assert found.rejects[0].step == "language"
+    assert found.rejects[0].reason == "the question is in English, not German"
 
 
 def test_a_state_holds_what_is_served(tmp_path: Path) -> None:

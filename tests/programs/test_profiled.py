@@ -45,7 +45,8 @@ def made(turn: int = 0, **answers: str) -> tuple[dspy.Prediction, list[str]]:
 
 def test_a_question_fits_its_profile_and_carries_its_options() -> None:
     found, steps = made()
-    assert (found.evolution, found.context_ids) == ("profiled", ["c1"])
+    assert found.evolution == "profiled"
+    assert found.context_ids == ["c1"]
     assert found.metadata["profile"]["Type"] == "multiple choice"
     assert found.question.count(")") == 3
     assert found.answer[3:] == "two thirds"

@@ -87,7 +87,8 @@ class TestSamples:
     def test_written_and_read_again(self, samples: Corpus, tmp_path: Path) -> None:
         samples.write(tmp_path)
         again = Corpus.read(tmp_path)
-        assert (again.documents, again.chunks) == (samples.documents, samples.chunks)
+        assert again.documents == samples.documents
+        assert again.chunks == samples.chunks
 
 
 def test_ids_do_not_depend_on_folder_or_encoding(tmp_path: Path) -> None:
@@ -131,10 +132,8 @@ def test_dropped_chunks_are_counted_and_named(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"# A\n\nTiny.\n\n# B\n\n{PROSE * 4}\n\n# C\n\n{PROSE * 4}")
     lines: list[str] = []
     corpus = read_corpus(CorpusOptions(documents=(tmp_path,), verbose=True), notify=lines.append)
-    assert (corpus.dropped, lines) == (
-        {"too short": 1, "copies": 1},
-        ["a.md: too short: # A Tiny."],
-    )
+    assert corpus.dropped == {"too short": 1, "copies": 1}
+    assert lines == ["a.md: too short: # A Tiny."]
     assert [chunk.headings for chunk in corpus.chunks] == [("B",)]
 
 
@@ -221,7 +220,8 @@ class TestStored:
         ]
         Corpus({"d": document}, chunks).write(tmp_path)
         again = Corpus.read(tmp_path)
-        assert (again.documents, again.chunks) == ({"d": document}, chunks)
+        assert again.documents == {"d": document}
+        assert again.chunks == chunks
 
     def test_damaged_files_are_named(self, samples: Corpus, tmp_path: Path) -> None:
         with pytest.raises(RunError, match=r"documents\.parquet: No such file"):

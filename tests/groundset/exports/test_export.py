@@ -88,7 +88,8 @@ def test_runs_are_joined(run: Run, tmp_path: Path) -> None:
     town = document("town", 2)
     third = saved(tmp_path / "town", [sample("q-3", cut(town)[0])], documents=[town])
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
-    assert (exported, asked(tmp_path / "out")) == ((3, 6, tmp_path / "out"), ["q-1", "q-2", "q-3"])
+    assert exported == (3, 6, tmp_path / "out")
+    assert asked(tmp_path / "out") == ["q-1", "q-2", "q-3"]
     found = joined([run, third])
     assert [tuple(row) for row in found.vectors()] == [
         tuple(row) for each in (run, third) for row in each.vectors

@@ -30,7 +30,8 @@ def test_shares_are_tested(make_run: MakeRun) -> None:
     assert tested["source found first"]["test"]["text"].startswith("+0 points (-")
     assert tested["attempts with a sample"]["run"]["value"] == 0.4
     assert found["notes"] == ["Both runs have the same documents, with the same chunks."]
-    assert (found["run"], found["against"]) == ("new", "old")
+    assert found["run"] == "new"
+    assert found["against"] == "old"
     assert found["conclusion"] == "No significant difference in 5 measures."
 
 

@@ -42,14 +42,13 @@ def test_verdicts_become_labels(make_run: MakeRun) -> None:
         "answer": {"text": "at nine", "label": "correct"},
     }
     vague = rows["Who built the bridge?"]
-    assert (vague["label"], vague["reason"], vague["explanation"]) == (
-        "bad",
-        "vague",
-        "Which bridge?",
-    )
+    assert vague["label"] == "bad"
+    assert vague["reason"] == "vague"
+    assert vague["explanation"] == "Which bridge?"
     assert "answer" not in vague
     incomplete = rows["How high is the tower?"]
-    assert (incomplete["label"], incomplete["answer"]["label"]) == ("good", "incomplete")
+    assert incomplete["label"] == "good"
+    assert incomplete["answer"]["label"] == "incomplete"
     assert rows["When does the museum open?"]["label"] == "good"
 
 

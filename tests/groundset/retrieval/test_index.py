@@ -60,14 +60,14 @@ def test_hits_are_sorted_by_similarity():
 def test_rank_is_of_the_best_chunk_of_the_last_group():
     index = index_of_angles(0.1, 0.2, 0.3, 0.4)
     first = index.rank("0", (("c0",),))
-    assert (first.rank, first.score, first.retrieved_id, first.retrieved_content) == (
-        1,
-        1,
-        "c0",
-        "**text** 0",
-    )
+    assert first.rank == 1
+    assert first.score == 1
+    assert first.retrieved_id == "c0"
+    assert first.retrieved_content == "**text** 0"
     later = index.rank("0", (("c2", "c1"),))
-    assert (later.rank, later.score, later.retrieved_id) == (2, 0, "c0")
+    assert later.rank == 2
+    assert later.score == 0
+    assert later.retrieved_id == "c0"
     assert index.rank("0", (("c0",), ("c3",))).rank == 4
     assert index.rank("0", (("c0",), ("c3", "c1"))).rank == 2
     assert index.rank("0", (("c3",), ("c0",))).score == 1

@@ -60,10 +60,8 @@ def test_a_state_may_write_fewer_outputs(saved: Path) -> None:
         "answerable",
         "answer",
     ]
-    assert (
-        program.judge.signature.fields["clear"].annotation,
-        program.judge.config["logprobs"],
-    ) == (bool, 5)
+    assert program.judge.signature.fields["clear"].annotation is bool
+    assert program.judge.config["logprobs"] == 5
     state["signature"]["fields"] = [*inputs, clear, clear]
     saved.write_text(json.dumps(state))
     with pytest.raises(StateError, match="not those of the step judge"):

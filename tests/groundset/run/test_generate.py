@@ -32,7 +32,8 @@ def test_documents_become_samples_with_provenance(
     monkeypatch.setattr("groundset.rows.parquet_rows", PARQUET_ROWS)
     documents = write_documents(tmp_path / "docs")
     run = opened.run(documents=(documents,), out=tmp_path / "run", size=10)
-    assert (run.status, len(run)) == ("complete", 10)
+    assert run.status == "complete"
+    assert len(run) == 10
     assert Counter(sample.evolution for sample in run) == {
         "simple": 6,
         "reasoning": 2,
@@ -55,11 +56,9 @@ def test_documents_become_samples_with_provenance(
     assert rejects
     assert all(row["chunk_id"] in run.chunks and row["reason"] and row["step"] for row in rejects)
     record = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert (record["status"], record["accepted"], record["models"]["lm"]["name"]) == (
-        "complete",
-        10,
-        "scripted",
-    )
+    assert record["status"] == "complete"
+    assert record["accepted"] == 10
+    assert record["models"]["lm"]["name"] == "scripted"
     assert record["calls"] == len(opened.script.requests)
     assert record["prompt_tokens"] > 0
     assert run.vectors.shape == (len(run.chunks), 64)
@@ -103,11 +102,9 @@ def test_a_set_that_was_carried_over_goes_on(
     with pytest.raises(RunError, match="was made of other documents"):
         opened.run(chunks=chunks, out=tmp_path / "new")
     whole = opened.run(chunks=rest, out=tmp_path / "new")
-    assert (whole.status, len(whole), whole.record["models"]["lm"]["name"]) == (
-        "complete",
-        6,
-        "scripted",
-    )
+    assert whole.status == "complete"
+    assert len(whole) == 6
+    assert whole.record["models"]["lm"]["name"] == "scripted"
     assert whole.samples[: len(found)] == found.samples
     assert len({sample.question for sample in whole}) == 6
     with pytest.raises(RunError, match="has --seed 0, not 1"):
@@ -250,13 +247,16 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
         assert line in printed
     with pytest.raises(InputError, match="--out must be given"):
         CommandOptions.parse({"chunks": chunks})
-    assert (sorted(tmp_path.rglob("*")), opened.script.requests) == (before, [])
+    assert sorted(tmp_path.rglob("*")) == before
+    assert opened.script.requests == []
 
 
 def test_a_saved_run_cannot_go_on(opened: Opened, chunks: Path, tmp_path: Path) -> None:
     run = opened.run(chunks=chunks, out=tmp_path / "run")
     part = run.filter(lambda sample: sample.evolution == "simple").save(tmp_path / "part")
-    assert (len(part), part.record["source"], part.status) == (3, "run", "complete")
+    assert len(part) == 3
+    assert part.record["source"] == "run"
+    assert part.status == "complete"
     assert part.vectors.shape == run.vectors.shape
     assert part.record["models"] == run.record["models"]
     with pytest.raises(RunError, match="was saved or imported, and cannot go on"):
@@ -497,9 +497,7 @@ def test_attempts_are_traced_and_the_run_is_the_same(
         (asked,) = [span for span in spans.values() if span.name in ("ask", "combine")]
         assert spans[spans[asked.parent_id].parent_id].inputs["chunks"] == list(attempt.chunks)
         (call,) = [span for span in spans.values() if span.parent_id == asked.span_id]
-        assert (call.name, call.span_type, call.inputs["messages"][0]["role"]) == (
-            "local/a",
-            "CHAT_MODEL",
-            "system",
-        )
+        assert call.name == "local/a"
+        assert call.span_type == "CHAT_MODEL"
+        assert call.inputs["messages"][0]["role"] == "system"
         assert asked.start_time_ns <= call.start_time_ns <= call.end_time_ns <= asked.end_time_ns

@@ -38,19 +38,19 @@ def test_questions_get_answers_and_a_stopped_run_goes_on(
     file.write_text("\n".join((GOWER, "hello", AGAIN, NOWHERE, CALDER, ARDEN, "hello!")) + "\n\n")
     given: dict[str, Any] = {"chunks": chunks, "questions": file}
     whole = opened.run(**given, out=tmp_path / "whole", size=None)
-    assert (whole.status, whole.record["configuration"]["recipe"]) == ("complete", "given")
+    assert whole.status == "complete"
+    assert whole.record["configuration"]["recipe"] == "given"
     assert [(each.question, each.metadata["weight"]) for each in whole] == [
         (GOWER, 2),
         (NOWHERE, 1),
         (ARDEN, 1),
     ]
     first, nowhere, _ = whole
-    assert (first.retrieval_gt, first.answer) == (((first.contexts[0].chunk_id,),), "1742")
-    assert (nowhere.evolution, nowhere.retrieval_gt, len(nowhere.contexts)) == (
-        "unanswerable",
-        (),
-        5,
-    )
+    assert first.retrieval_gt == ((first.contexts[0].chunk_id,),)
+    assert first.answer == "1742"
+    assert nowhere.evolution == "unanswerable"
+    assert nowhere.retrieval_gt == ()
+    assert len(nowhere.contexts) == 5
     told = [(reject.step, reject.question, bool(reject.chunk_id)) for reject in whole.rejects]
     assert told == [("question", "hello", False), ("judge", CALDER, True)]
     assert len(opened.run(**given, out=out, size=1)) == 1

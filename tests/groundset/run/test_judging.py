@@ -82,7 +82,8 @@ def test_a_language_model_judges_the_rows_of_a_file(
         "reason": "it is fine",
         "criteria": {"independent": True, "clear": True, "answerable": True},
     }
-    assert (second["verdict"], second["probability"]) == ("bad", 0.2)
+    assert second["verdict"] == "bad"
+    assert second["probability"] == 0.2
     assert second["reason"] == "not independent: it points at a text"
     assert list(second) == [*ROWS[1], "probability", "verdict", "reason", "criteria"]
     prompts = [
@@ -98,7 +99,8 @@ def test_a_language_model_judges_the_rows_of_a_file(
 def test_what_cannot_be_read_is_no_verdict(scripted: Scripted, written: str) -> None:
     scripted({"judge": written})
     (row,) = groundset.judge("questions", ROWS[:1], critic_lm="any/tiny", quiet=True)
-    assert (row["verdict"], row["probability"]) == (None, None)
+    assert row["verdict"] is None
+    assert row["probability"] is None
     assert "cannot be read" in row["reason"]
 
 
@@ -125,7 +127,8 @@ def test_an_error_loses_no_finished_call(tmp_path: Path, monkeypatch: pytest.Mon
             assert len(server.bodies) == asked
             server.answer = lambda body: GOOD
         judged = run_command("questions", file, tmp_path / "out", critic_lm=server.spec)
-        assert ([row["verdict"] for row in judged], len(server.bodies)) == (["good"] * 4, 5)
+        assert [row["verdict"] for row in judged] == ["good"] * 4
+        assert len(server.bodies) == 5
     assert list((tmp_path / "cache" / "judged").iterdir()) == []
 
 

@@ -124,7 +124,9 @@ def test_a_chunk_in_flight_is_not_asked_again() -> None:
     plan.record(finished(first, "simple", plan))
     again = plan.next()
     assert again is not None
-    assert (again.chunks, again.turn, again.asked) == (first.chunks, 1, ("q 1?",))
+    assert again.chunks == first.chunks
+    assert again.turn == 1
+    assert again.asked == ("q 1?",)
 
 
 def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:

@@ -11,14 +11,13 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
+from evaluation_sets import saved
 
 import groundset
 from groundset import api, cli
 from groundset.options import Options, option
 from groundset.programs.errors import InputError
-from groundset.programs.types import Chunk, Document, Retrieval, Sample
 from groundset.run.options import GenerateOptions
-from groundset.run.run import save_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,10 +93,9 @@ def test_errors_name_parameters(cook: Any) -> None:
         cook("Ann", [])
     with pytest.raises(InputError, match="salt 1: there is no such option"):
         cook("Ann", "soup", salt=1)
-    with pytest.raises(InputError, match="path is empty"):
-        cook("Ann", "")
-    with pytest.raises(InputError, match="path holds NUL"):
-        cook("Ann", "a\0b")
+    for path, message in (("", "path is empty"), ("a\0b", "path holds NUL")):
+        with pytest.raises(InputError, match=message):
+            cook("Ann", path)
     with pytest.raises(TypeError, match="dishes"):
         cook("Ann")
 
@@ -172,30 +170,9 @@ def test_passages_are_taken_as_texts(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_functions_are_methods_of_runs(tmp_path: Path) -> None:
-    chunk = Chunk(chunk_id="c", doc_id="d", path="d.md", title="T", start=0, end=4, text="Text")
-    found = Retrieval(rank=1, retrieved_id="c", retrieved_content="Text", score=1)
-    sample = Sample(
-        id="q",
-        question="What?",
-        answer="That.",
-        evolution="simple",
-        language="en",
-        contexts=(chunk,),
-        retrieval_gt=(("c",),),
-        retrieval=found,
-    )
-    document = Document(doc_id="d", path="d.md", title="T", text="Text")
-    save_run(
-        tmp_path / "run",
-        samples=[sample],
-        documents=[document],
-        chunks=[chunk],
-        vectors=None,
-        record={},
-    )
-    run = groundset.open_run(tmp_path / "run")
-    assert run.export("csv", tmp_path / "csv").questions == 1
-    assert groundset.export([run], "csv", tmp_path / "other").questions == 1
+    run = saved(tmp_path / "run")
+    assert run.export("csv", tmp_path / "csv").questions == 2
+    assert groundset.export([run], "csv", tmp_path / "other").questions == 2
     assert groundset.Run.export is groundset.export
     assert list(inspect.signature(run.push).parameters)[:2] == ["repo", "licence"]
     with pytest.raises(

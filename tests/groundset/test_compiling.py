@@ -13,7 +13,7 @@ from labelled import KEPT, REFUSED, question, questions, write
 from model_server import ModelServer, serving, wrote
 
 import groundset
-from groundset import cli, compiling, labelling
+from groundset import compiling, labelling
 from groundset.compiling import CompileOptions, Report
 from groundset.optimizers.labels import GOLD
 from groundset.programs.errors import InputError
@@ -99,11 +99,10 @@ def compiled(server: ModelServer, name: str = "judge", **options: Any) -> Report
 
 
 def test_what_is_better_is_written_as_dspy_saves_it(
-    server: ModelServer, capsys: pytest.CaptureFixture[str], labels: Path
+    server: ModelServer, status_of: Any, capsys: pytest.CaptureFixture[str], labels: Path
 ) -> None:
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(["compile", "judge", "--lm", server.spec, "--tracking", "store", "--out", "out"])
-    assert leaving.value.code == 0
+    options = "--lm", server.spec, "--tracking", "store", "--out", "out"
+    assert status_of("compile", "judge", *options) == 0
     shown = capsys.readouterr().out
     assert f"  logged: MLflow run {logged('store').info.run_id} in " in shown
     assert shown.splitlines()[:4] == [

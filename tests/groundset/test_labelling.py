@@ -1,12 +1,12 @@
 """Labels as examples and tasks of DSPy, and `groundset labels check`."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from labelled import question, questions, write
 
 import groundset
-from groundset import cli
 from groundset.labelling import LabelsOptions, check_labels
 from groundset.programs.errors import InputError
 
@@ -21,9 +21,7 @@ def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path: Path) -> None:
     assert [each.id for each in groundset.labels(own, split="dev")] == ["q100", "q101"]
     task = groundset.step("answer", rows=5)
     assert task.name == "answer"
-    assert len(task.trainset) == 5
-    assert len(task.devset) == 5
-    assert len(task.testset) == 5
+    assert [len(part) for part in (task.trainset, task.devset, task.testset)] == [5] * 3
     assert task.metric(task.devset[0], task.devset[0]) >= 0.5
     assert "q0" in {each.id for each in groundset.step("judge", [own]).trainset}
 
@@ -37,16 +35,16 @@ def test_names_that_do_not_exist(tmp_path: Path) -> None:
         groundset.step("nosuch")
 
 
-def test_check_names_all_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_all_problems(
+    tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     good = write(tmp_path / "good.jsonl", questions(2))
     check_labels(LabelsOptions(files=(good,)))
     assert capsys.readouterr().out == "6 rows in 1 file: no problems; train 2, dev 2, test 2.\n"
     bad = write(
         tmp_path / "bad.jsonl", [{**question(7, good=True, split="dev"), "label": "?"}, {"id": "x"}]
     )
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(["labels", "check", str(good), str(bad)])
-    assert leaving.value.code == 2
+    assert status_of("labels", "check", good, bad) == 2
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
         f"{bad}, line 1: label: input should be 'good' or 'bad'",

@@ -12,6 +12,7 @@ from typing import Any
 import dspy
 import mlflow
 import pytest
+from evaluation_sets import chunk, sample
 
 from groundset import tracking
 from groundset.compiling import Report
@@ -19,31 +20,12 @@ from groundset.optimizers.prompts import Candidate
 from groundset.programs.errors import InputError, StateError, TrackingError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
-from groundset.programs.types import Chunk, Reject, Retrieval, Sample
+from groundset.programs.types import Reject
 from groundset.run.compiled import read_own
 from groundset.run.run import Run
 from groundset.tracking import Location, Tracking, location
 
-CHUNK = Chunk(
-    chunk_id="c1",
-    doc_id="d",
-    path="weir.md",
-    title="Weir",
-    start=0,
-    end=4,
-    text="Oak.\u2028And stone.",
-)
-SAMPLE = Sample(
-    **{
-        "id": "s1",
-        "question": "What is it made of?",
-        "answer": "oak",
-        "evolution": "simple",
-        "language": "en",
-    },
-    **{"contexts": (CHUNK,), "retrieval_gt": (("c1",),), "probability": 0.9},
-    retrieval=Retrieval(rank=1, retrieved_id="c1", retrieved_content="Oak.", score=1),
-)
+SAMPLE = sample("s1", chunk("c1", "Oak.\u2028And stone."), question="What is it made of?")
 RECORD = {
     **{
         "started": "2026-01-01",

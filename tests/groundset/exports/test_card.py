@@ -14,7 +14,6 @@ from evaluation_sets import RECORD, private_run, run_of, sample, saved, two_docu
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
-from groundset import cli
 from groundset.exports.card import markdown_text, public_model
 from groundset.exports.hub import Pushed
 from groundset.files import write_text
@@ -33,21 +32,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_command_writes_a_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_a_dry_run(
+    tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     run, dry = saved(tmp_path / "run"), tmp_path / "dry"
-    command = [
-        "push",
-        str(run.folder),
-        "--repo",
-        "you/demo",
-        "--licence",
-        "MIT",
-        "--dry-run",
-        str(dry),
-    ]
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(command)
-    assert leaving.value.code == 0
+    options = "--repo", "you/demo", "--licence", "MIT", "--dry-run", dry
+    assert status_of("push", run.folder, *options) == 0
     assert capsys.readouterr().out == f"dry run for you/demo, 2 questions and 4 chunks: {dry}\n"
     assert sorted(contents(dry)) == ["README.md", CORPUS, QA, "groundset.json"]
 

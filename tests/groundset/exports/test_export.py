@@ -9,7 +9,6 @@ import pytest
 from evaluation_sets import cut, document, evaluation_set, run_of, sample, saved, two_documents
 
 import groundset
-from groundset import cli
 from groundset.exports.formats import EXPORTS, Export
 from groundset.exports.sets import EvaluationSet, joined, split
 from groundset.files import write_text
@@ -19,9 +18,9 @@ from groundset.run.run import Run
 from groundset.run.store import Review
 
 
-def asked(out: Path) -> list[str]:
-    """Return the ids of the questions in an export as ``jsonl``."""
-    return [json.loads(line)["id"] for line in (out / "samples.jsonl").read_text().splitlines()]
+def rows(out: Path) -> list[dict[str, Any]]:
+    """Return the questions in an export as ``jsonl``."""
+    return [*map(json.loads, (out / "samples.jsonl").read_text().splitlines())]
 
 
 def names(folder: Path) -> list[str]:
@@ -30,30 +29,27 @@ def names(folder: Path) -> list[str]:
     )
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in names(folder)}
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return saved(tmp_path_factory.mktemp("saved") / "run")
 
 
 def test_command_and_function_write_the_same(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     exported = groundset.export(run, format="autorag,csv,adk", out=tmp_path / "python")
     assert exported == (2, 4, tmp_path / "python")
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(
-            ["export", str(run.folder), "--format", "autorag, csv", "--out", str(tmp_path / "cli")]
-        )
-    assert leaving.value.code == 0
-    assert capsys.readouterr().out == f"2 questions and 4 chunks: {tmp_path / 'cli'}\n"
-    assert names(tmp_path / "cli") == [
-        "autorag/corpus.parquet",
-        "autorag/qa.parquet",
-        "csv/corpus.csv",
-        "csv/questions.csv",
-    ]
-    for name in names(tmp_path / "cli"):
-        assert (tmp_path / "cli" / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
+    out = tmp_path / "cli"
+    assert status_of("export", run.folder, "--format", "autorag, csv", "--out", out) == 0
+    assert capsys.readouterr().out == f"2 questions and 4 chunks: {out}\n"
+    tables = "autorag/corpus.parquet", "autorag/qa.parquet", "csv/corpus.csv", "csv/questions.csv"
+    assert names(out) == [*tables]
+    for name in tables:
+        assert (out / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
 
 
 def two(*samples: Sample, name: str = "run", **parts: Any) -> Run:
@@ -89,7 +85,7 @@ def test_runs_are_joined(run: Run, tmp_path: Path) -> None:
     third = saved(tmp_path / "town", [sample("q-3", cut(town)[0])], documents=[town])
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
     assert exported == (3, 6, tmp_path / "out")
-    assert asked(tmp_path / "out") == ["q-1", "q-2", "q-3"]
+    assert [row["id"] for row in rows(tmp_path / "out")] == ["q-1", "q-2", "q-3"]
     found = joined([run, third])
     assert [tuple(row) for row in found.vectors()] == [
         tuple(row) for each in (run, third) for row in each.vectors
@@ -123,7 +119,6 @@ def test_runs_that_contradict_each_other_are_not_joined() -> None:
         ({"format": "csv", "splits": "a=1,b=0.5"}, "splits a=1,b=0.5: write each split once"),
         ({"format": "csv", "splits": {"all": 1}}, "'all' cannot be the name of a split"),
         ({"format": "csv", "splits": "a/b=1"}, "'a/b' cannot be the name of a split"),
-        ({"format": "csv", "splits": "a"}, "write each split once"),
         ({"format": "csv", "splits": "a=nan,b=0.5"}, "write each split once"),
         (
             {"format": "csv", "splits": "a=0.5,b=0.5"},
@@ -159,12 +154,12 @@ def test_a_file_that_a_person_changed_is_not_replaced(run: Run, tmp_path: Path) 
         groundset.export(run, format="csv,adk", out=tmp_path)
     edited = tmp_path / "csv" / "questions.csv"
     edited.write_text(edited.read_text().replace("ferry", "boat"))
-    before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
+    before = contents(tmp_path)
     with pytest.raises(
         InputError, match=r"questions\.csv is not as groundset wrote it last; delete it, or name"
     ):
         groundset.export(run, format="csv,adk", out=tmp_path)
-    assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
+    assert contents(tmp_path) == before
     edited.unlink()
     groundset.export(run, format="csv,adk", out=tmp_path)
 
@@ -174,7 +169,7 @@ def test_failed_export_changes_no_format(
 ) -> None:
     out = tmp_path / "out"
     groundset.export(run, format="csv,adk", out=out)
-    before = {name: (out / name).read_bytes() for name in names(out)}
+    before = contents(out)
 
     def full_disk(found: EvaluationSet, folder: Path) -> None:
         raise OSError(28, "No space left on device")
@@ -184,11 +179,9 @@ def test_failed_export_changes_no_format(
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
     with pytest.raises(InputError, match="No space left on device"):
         groundset.export(less, format="csv,adk,beir", out=out)
-    assert {name: (out / name).read_bytes() for name in names(out)} == before
+    assert contents(out) == before
     groundset.export(less, format="csv,adk", out=out)
-    assert {name: (out / name).read_bytes() for name in names(out)} != before, (
-        "an earlier export is replaced"
-    )
+    assert contents(out) != before, "an earlier export is replaced"
 
 
 @pytest.fixture
@@ -267,9 +260,6 @@ def test_split_questions_go_to_their_files(tmp_path: Path) -> None:
         run, format="beir,jsonl", out=tmp_path / "out", splits=" train = 0.67, test=0.33"
     )
     assert names(tmp_path / "out" / "beir" / "qrels") == ["test.tsv", "train.tsv"]
-    rows = [
-        json.loads(line)
-        for line in (tmp_path / "out" / "jsonl" / "samples.jsonl").read_text().splitlines()
-    ]
-    assert Counter(row["split"] for row in rows) == {"train": 4, "test": 2}
-    assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in rows}) == 3
+    found = rows(tmp_path / "out" / "jsonl")
+    assert Counter(row["split"] for row in found) == {"train": 4, "test": 2}
+    assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in found}) == 3

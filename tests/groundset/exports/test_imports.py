@@ -15,7 +15,6 @@ import pytest
 from evaluation_sets import saved, two_documents
 
 import groundset
-from groundset import cli
 from groundset.programs.errors import InputError
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
@@ -88,11 +87,11 @@ def imported(*files: Path, out: Path, format: str = "autorag") -> Run:
     return groundset.import_files(files, out=out, format=format, quiet=True)
 
 
-def test_command_imports_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_imports_a_folder(
+    tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     source = write_tables(tmp_path / "foreign")
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(["import", str(source), "--format", "autorag", "--out", str(tmp_path / "run")])
-    assert leaving.value.code == 0
+    assert status_of("import", source, "--format", "autorag", "--out", tmp_path / "run") == 0
     assert capsys.readouterr().out == f"2 samples on 3 chunks of 2 documents: {tmp_path / 'run'}\n"
     one, two = groundset.open_run(tmp_path / "run")
     assert one.answer == "at nine"
@@ -240,7 +239,6 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) 
     ("qa", "corpus", "message"),
     [
         ({"generation_gt": []}, {}, r"qa.parquet, row 2: question two has no answer"),
-        ({"generation_gt": [" "]}, {}, "row 2: question two has no answer"),
         ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone in .*corpus.parquet"),
         (
             {"retrieval_gt": [["c1"], []]},
@@ -251,16 +249,10 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) 
         ({"query": ""}, {}, "row 2, column query: is empty"),
         ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: chunk c1 is in the table twice"),
         ({}, {"contents": " "}, "row 3, column contents: is empty"),
-        ({}, {"contents": None}, "row 3: column contents is missing"),
         (
             {},
             {"start_end_idx": [1, 2, 3]},
             "row 3, column start_end_idx: must be two whole numbers",
-        ),
-        (
-            {},
-            {"metadata": {"score": float("nan")}},
-            "row 3, column metadata: a number is not finite",
         ),
     ],
 )
@@ -295,11 +287,6 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     for files, format_, message in (
         (
-            [tmp_path / "corpus.csv"],
-            "csv",
-            "csv is two files, questions.csv and corpus.csv; name both",
-        ),
-        (
             [tmp_path / name for name in tables],
             "csv",
             "corpus.csv, line 2: more cells than columns",
@@ -309,7 +296,6 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
         ([text], "jsonl", "notes.txt, line 1: not JSON"),
         ([write_lines(tmp_path / "none.jsonl")], "jsonl", "there is no question"),
         ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
-        ([good / "qa.parquet", good / "corpus.parquet", text], "autorag", "autorag is two files"),
         ([broken], "autorag", "is not a parquet file"),
         ([far], "autorag", "corpus.parquet, after row 0: date value out of range"),
     ):
@@ -334,10 +320,8 @@ def test_samples_of_a_run_come_back_whole(tmp_path: Path) -> None:
         single.model_copy(update={"retrieval_gt": ()}),
     ]
     run = saved(tmp_path / "run", samples)
-    rows = [
-        json.loads(line) for line in (tmp_path / "run" / "samples.jsonl").read_text().splitlines()
-    ]
-    file = write_lines(tmp_path / "rows.jsonl", {**rows[0], "author": "ann"}, rows[1])
+    first, second = (tmp_path / "run" / "samples.jsonl").read_text().splitlines()
+    file = write_lines(tmp_path / "rows.jsonl", {**json.loads(first), "author": "ann"}, second)
     again = imported(file, out=tmp_path / "again", format="jsonl")
     assert again[0].metadata == {"imported": {"difficulty": 3, "author": "ann"}, "kind": "time"}
     assert again[1].retrieval_gt == (), "unanswerable"
@@ -378,8 +362,6 @@ def test_jsonl_rows(tmp_path: Path) -> None:
     assert [chunk.title for chunk in run.chunks.values()] == ["", "clock"]
     row = {"question": "When?", "answer": "nine", "contexts": [{"text": "a", "chunk_id": "x"}]}
     for bad, message in (
-        ({**row, "contexts": []}, r"line 2, column contexts: must be a list"),
-        ({**row, "contexts": None}, r"line 2, column contexts: must be a list"),
         ({**row, "contexts": [3]}, r"line 2, column contexts: must be a list"),
         (
             {**row, "contexts": [{"text": "b", "chunk_id": "x"}]},
@@ -394,13 +376,7 @@ def test_jsonl_rows(tmp_path: Path) -> None:
             "a number does not fit 64 bits",
         ),
         ({**row, "answer": " "}, "line 2: question .* has no answer"),
-        ({**row, "question": None}, "line 2: column question is missing"),
-        (
-            {**row, "metadata": {"size": 2**63}},
-            "line 2, column metadata: a number does not fit 64 bits",
-        ),
         ({**row, "size": 2**63}, "line 2, column metadata: a number does not fit 64 bits"),
-        ('{"question": "When?", "answer": NaN}', r"line 2: not JSON \(NaN is no number"),
         (row, "line 2: question .* is there twice"),
     ):
         with pytest.raises(InputError, match=message):

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evaluation_sets import sample
+
 from groundset.corpus.corpus import Corpus
 from groundset.programs.types import Chunk, Document, Reject, Retrieval, Sample
 from groundset.run.run import Run, save_run
@@ -120,25 +122,14 @@ def _sample(
     chunks: Sequence[Chunk],
     changes: Mapping[int, Mapping[str, Any]],
 ) -> Sample:
-    chunk = chunks[number % len(chunks)]
+    chunk, place = chunks[number % len(chunks)], number % 4
+    found = {"retrieved_id": chunk.chunk_id, "retrieved_content": chunk.text, "score": 1}
+    evidence = PASSAGES[place].split(",")[0].split(".")[0].replace("*", "")
     fields = {
-        "id": f"s{number}",
         "question": question,
         "answer": answer,
-        "evolution": "simple",
-        "language": "en",
-        "contexts": (chunk,),
-        "retrieval_gt": ((chunk.chunk_id,),),
         "probability": 0.4321,
-        "retrieval": Retrieval(
-            rank=RANKS[number % 4],
-            retrieved_id=chunk.chunk_id,
-            retrieved_content=chunk.text,
-            score=1,
-        ),
-        "metadata": {
-            "evidence": [PASSAGES[number % 4].split(",")[0].split(".")[0].replace("*", "")],
-            "kind": "fact",
-        },
+        "retrieval": Retrieval(rank=RANKS[place], **found),
+        "metadata": {"evidence": [evidence], "kind": "fact"},
     }
-    return Sample.model_validate({**fields, **changes.get(number, {})})
+    return sample(f"s{number}", chunk, **{**fields, **changes.get(number, {})})

@@ -4,18 +4,11 @@ import threading
 
 import numpy as np
 import pytest
+from evaluation_sets import chunk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.programs.types import Chunk
 from groundset.retrieval.index import Index
-
-
-def chunk(number: int) -> Chunk:
-    text = f"**text** {number}"
-    return Chunk(
-        chunk_id=f"c{number}", doc_id="d", path="d", title="D", start=0, end=len(text), text=text
-    )
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -41,7 +34,8 @@ class Rows:
 
 
 def index_of(vectors, encoder) -> Index:
-    return Index(vectors, [chunk(number) for number in range(len(vectors))], encoder)
+    chunks = [chunk(f"c{n}", f"**text** {n}", title="D") for n in range(len(vectors))]
+    return Index(vectors, chunks, encoder)
 
 
 def index_of_angles(*angles: float) -> Index:

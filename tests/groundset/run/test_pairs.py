@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from evaluation_sets import chunk
 
-from groundset.programs.types import Chunk, Hit
+from groundset.programs.types import Hit
 from groundset.run.plan import Pairs
 
 FILLER = (
@@ -52,16 +53,7 @@ HEADINGS = {"a": ("Owners",), "e": ("Owners of old",)}
 @pytest.fixture
 def pairs() -> Callable[..., Pairs]:
     chunks = {
-        name: Chunk(
-            chunk_id=name,
-            doc_id=DOCUMENTS[name],
-            path=f"{DOCUMENTS[name]}.md",
-            title="",
-            headings=HEADINGS.get(name, ()),
-            start=0,
-            end=1,
-            text=text,
-        )
+        name: chunk(name, text, doc_id=DOCUMENTS[name], headings=HEADINGS.get(name, ()))
         for name, text in TEXTS.items()
     }
 

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
+from evaluation_sets import chunk, sample
 
-from groundset.programs.types import Chunk, Reject, Retrieval, Sample
+from groundset.programs.types import Reject
 from groundset.run.plan import Plan, Task, quotas
 from groundset.run.store import Attempt, Result
 
@@ -25,23 +26,11 @@ def finished(
         )
         result = Result(rejects=(reject,), exhausted=exhausted)
         return Attempt(task.number, task.chunks, task.wanted, "refused", result)
-    contexts = tuple(
-        Chunk(chunk_id=c, doc_id="d", path="d", title="", start=0, end=1, text="x")
-        for c in task.chunks
-    )
-    found = Retrieval(rank=1, retrieved_id="c0", retrieved_content="x", score=1)
-    given = {
-        "language": "en",
-        "contexts": contexts,
-        "retrieval_gt": ((task.chunks[0],),),
-        "retrieval": found,
-    }
-    given["metadata"] = {"kind": task.kinds[0]} if task.kinds else {}
-    sample = Sample(
-        id=f"s{task.number}", question=f"q {task.number}?", answer="a", evolution=evolution, **given
-    )
+    metadata = {"kind": task.kinds[0]} if task.kinds else {}
+    about = {"question": f"q {task.number}?", "evolution": evolution, "metadata": metadata}
+    good = sample(f"s{task.number}", *map(chunk, task.chunks), **about)
     state = plan.state_of(evolution, beyond=task.beyond)
-    return Attempt(task.number, task.chunks, task.wanted, state, Result(sample=sample))
+    return Attempt(task.number, task.chunks, task.wanted, state, Result(sample=good))
 
 
 def run(plan: Plan, answer: Callable[[Task], str | None], most: int = 500) -> list[Attempt]:
@@ -53,20 +42,15 @@ def run(plan: Plan, answer: Callable[[Task], str | None], most: int = 500) -> li
     return attempts
 
 
-def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing() -> None:
+@pytest.mark.parametrize("taken", [0, -1])  # the writer may take another wanted form
+def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing(taken: int) -> None:
     plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
-    attempts = run(plan, lambda task: task.wanted[0])
+    attempts = run(plan, lambda task: task.wanted[taken])
     assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
     assert len(attempts) == 8
     assert (
         len({attempt.chunks for attempt in attempts}) == 8
     )  # a chunk is asked again only after all others
-
-
-def test_the_writer_may_take_another_wanted_form() -> None:
-    plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
-    run(plan, lambda task: task.wanted[-1])
-    assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
 
 
 def test_what_documents_do_not_yield_is_made_simple_in_later_rounds() -> None:

@@ -154,13 +154,5 @@ def flags() -> Iterator[str]:
 FLAGS = frozenset(flags())
 
 
-@pytest.mark.parametrize(
-    "words", [["chunk", "x.md"], ["colour"], ["judge", "x", "y"], ["models", "lst"]]
-)
-def test_wrong_commands_do_not_parse(words: list[str]) -> None:
-    with pytest.raises(typer.TyperException):
-        parse(words)
-
-
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")

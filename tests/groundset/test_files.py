@@ -21,11 +21,8 @@ import pytest
 
 from groundset import files
 from groundset.files import (
-    check_own,
     data_path,
     is_leftover,
-    is_standard_output,
-    is_stream,
     remove_leftovers,
     whole_file,
     whole_folder,
@@ -152,14 +149,6 @@ def test_failed_write_leaves_the_stream_empty(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_ordinary_paths_are_not_streams(tmp_path):
-    file = tmp_path / "a"
-    file.touch()
-    for path in (file, tmp_path, tmp_path / "none", file / "below"):
-        assert not is_stream(path)
-        assert not is_standard_output(path)
-
-
 def test_links_are_kept_and_their_targets_replaced(tmp_path):
     write_text(tmp_path / "far" / "a.txt", "before")
     for link, target in (("file", "far/a.txt"), ("ahead", "far/new.txt"), ("folder", "real")):
@@ -206,24 +195,6 @@ def test_names_of_maximum_length(tmp_path):
     write_folder(tmp_path / name, z="1")
     write_text(tmp_path / name / name, "x")
     assert (tmp_path / name / name).read_text() == "x"
-
-
-def test_folder_with_other_files_is_refused(tmp_path):
-    out = tmp_path / "out"
-    check_own(out, ("a.txt",))
-    for path in ("a.txt", "qrels/test.tsv", ".x.groundset-part/part"):
-        write_text(out / path, "x")
-    check_own(out, ("a.txt", "qrels/*.tsv"))
-    with pytest.raises(
-        InputError,
-        match=r"out holds other files \(qrels/test\.tsv\); name an empty or a new folder",
-    ):
-        check_own(out, ("*.txt", "*.tsv"))
-    write_text(out / "run.sqlite", "x")
-    with pytest.raises(InputError, match="out is the folder of a run; name"):
-        check_own(out, ("a.txt", "qrels/*.tsv"))
-    with pytest.raises(InputError, match=r"cannot write to .*a\.txt: it is a file, not a folder"):
-        check_own(out / "a.txt", ())
 
 
 class FillingDisk:

@@ -86,18 +86,15 @@ def test_holm_correction(found: list[float], corrected: list[float]) -> None:
 
 def test_kappa() -> None:
     found = kappa(list("gbgg"), list("gbbg"))
-    assert found is not None
     assert found.value == pytest.approx(0.5)
     assert -1 <= found.low < 0.5 < found.high < 1
     perfect = kappa(list("gb") * 20, list("gb") * 20)
-    assert perfect is not None
     assert perfect == (1.0, pytest.approx(0.82, abs=0.01), pytest.approx(1.0))
     assert kappa(list("gg"), list("gb")) is None
 
 
 def test_gain_of_shares_matches_newcombe_example() -> None:
     found = gain_of_shares((48, 80), (56, 70))
-    assert found is not None
     gain, p = found
     assert gain == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5), (
         "Newcombe (1998), table II, example (a), method 10"

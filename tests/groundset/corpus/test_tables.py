@@ -1,22 +1,15 @@
 """Tables and figures: chunks keep them whole and say what they are."""
 
-from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any
-
-import numpy as np
 import pytest
+from cut_documents import CHUNKERS, chunks, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundset.corpus.chunkers import Span, split
-from groundset.corpus.chunks import chunk_document
-from groundset.corpus.options import ChunkerName, CorpusOptions
-from groundset.corpus.parsing import parse
+from groundset.corpus.options import ChunkerName
 from groundset.corpus.parts import Table, tables_of
-from groundset.programs.types import Chunk, Document
+from groundset.programs.types import Document
 
-NAMES: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]
 PROSE = (
     "The kiln of Orsle burns lime for the fields of the valley, and it is fired with peat from"
     " Wendmoor. " * 3
@@ -29,32 +22,6 @@ LONG = "| Kiln | Tons |\n|---|---|\n" + "\n".join(
     f"| Kiln number {n} of the valley | {n * 17} |" for n in range(40)
 )
 CAPTION = "Table 3: Kilns of the valley"
-
-
-def embed(texts: Sequence[str]) -> np.ndarray[Any, Any]:
-    return np.array([[text.count("kiln"), text.count("|"), 0.1] for text in texts])
-
-
-def document(text: str, suffix: str = ".md") -> Document:
-    parsed = parse(text.encode(), suffix)
-    return Document(
-        doc_id="d",
-        path=f"d{suffix}",
-        title="Lime",
-        text=parsed.text,
-        headings=tuple(parsed.headings),
-        captions=tuple(parsed.captions),
-    )
-
-
-def chunks(
-    source: Document, chunker: ChunkerName = "recursive", size: int = 300, overlap: int = 0
-) -> list[Chunk]:
-    options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, min_length=0)
-    found, _ = chunk_document(source, options, SimpleNamespace(encode=embed, tokenizer=None))
-    assert all(chunk.text == source.text[chunk.start : chunk.end] for chunk in found)
-    assert len({chunk.chunk_id for chunk in found}) == len(found)
-    return found
 
 
 def captions(text: str, suffix: str = ".md") -> list[str]:
@@ -129,7 +96,7 @@ def test_two_tables_in_a_row() -> None:
 
 
 @pytest.mark.parametrize("overlap", [0, 60])
-@pytest.mark.parametrize("chunker", NAMES)
+@pytest.mark.parametrize("chunker", CHUNKERS)
 def test_chunkers_keep_tables_with_their_captions(chunker: ChunkerName, overlap: int) -> None:
     size = {"word": 60, "token": 120}.get(chunker, 300)
     table = f"{CAPTION}\n\n{TABLE}"
@@ -152,7 +119,7 @@ def test_chunkers_keep_tables_with_their_captions(chunker: ChunkerName, overlap:
 
 
 @pytest.mark.parametrize("overlap", [0, 40])
-@pytest.mark.parametrize("chunker", NAMES)
+@pytest.mark.parametrize("chunker", CHUNKERS)
 def test_long_table_is_cut_between_rows(chunker: ChunkerName, overlap: int) -> None:
     size = {"word": 50, "token": 80}.get(chunker, 300)
     source = document(f"{PROSE}\n\n{CAPTION}\n\n{LONG}\n\n{PROSE}")
@@ -219,7 +186,7 @@ PIECES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("chunker", NAMES)
+@pytest.mark.parametrize("chunker", CHUNKERS)
 @settings(max_examples=25, deadline=None)
 @given(
     text=st.lists(PIECES, min_size=1, max_size=8).flatmap(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from dspy.lm15 import Config, ContextLengthError, InvalidRequestError, Message, Request
+from scripted import response
 
 from groundset.models.journal import Engine
 from groundset.models.llama import LlamaModel
@@ -141,7 +142,7 @@ def test_tokens_are_escaped_and_restored(token: str) -> None:
 
     def echo(request: Request) -> Any:
         seen.extend([str(request.system), *(str(message.text) for message in request.messages)])
-        return answer(request.messages[-1].text or "")
+        return response(request.messages[-1].text or "")
 
     asked = Request(
         model="x", system=f"Say {token}", messages=(Message.user(text), Message.assistant(text))
@@ -157,12 +158,3 @@ def test_nested_tokens_and_ordinary_text() -> None:
         assert tokens.escape(escaped) == escaped != text
     text = "a  b\n\n<i>bold</i> 1 <2> |> <|> <| x |> [1] x▁▁y a|b|c [x](y)"
     assert tokens.escape(text) == text
-
-
-def answer(text: str) -> Any:
-    from dspy.lm15 import Response, Usage
-
-    usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-    return Response(
-        id=None, model="x", message=Message.assistant(text), finish_reason="stop", usage=usage
-    )

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 sys.path.append(str(Path(__file__).parent))
 
-from scripted_run import chunks, opened  # noqa: F401
+from scripted_run import opened  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -30,14 +30,11 @@ def judge(prompt: str) -> str:
     )
 
 
-def test_questions_get_answers_and_a_stopped_run_goes_on(
-    opened: Opened, chunks: Path, tmp_path: Path
-) -> None:
+def test_questions_get_answers_and_a_stopped_run_goes_on(opened: Opened, tmp_path: Path) -> None:
     opened.script.answers["judge"] = judge
-    file, out = tmp_path / "questions.txt", tmp_path / "run"
+    file = tmp_path / "questions.txt"
     file.write_text("\n".join((GOWER, "hello", AGAIN, NOWHERE, CALDER, ARDEN, "hello!")) + "\n\n")
-    given: dict[str, Any] = {"chunks": chunks, "questions": file}
-    whole = opened.run(**given, out=tmp_path / "whole", size=None)
+    whole = opened.run(questions=file, out=tmp_path / "whole", size=None)
     assert whole.status == "complete"
     assert whole.record["configuration"]["recipe"] == "given"
     assert [(each.question, each.metadata["weight"]) for each in whole] == [
@@ -53,12 +50,12 @@ def test_questions_get_answers_and_a_stopped_run_goes_on(
     assert len(nowhere.contexts) == 5
     told = [(reject.step, reject.question, bool(reject.chunk_id)) for reject in whole.rejects]
     assert told == [("question", "hello", False), ("judge", CALDER, True)]
-    assert len(opened.run(**given, out=out, size=1)) == 1
-    assert opened.run(**given, out=out, size=None, budget_calls=8).status == "budget"
-    assert opened.run(**given, out=out, size=None).samples == whole.samples
+    assert len(opened.run(questions=file, size=1)) == 1
+    assert opened.run(questions=file, size=None, budget_calls=8).status == "budget"
+    assert opened.run(questions=file, size=None).samples == whole.samples
     file.write_text(ARDEN)
     with pytest.raises(RunError, match="was made of other --questions"):
-        opened.run(**given, out=out, size=None)
+        opened.run(questions=file, size=None)
 
 
 def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(

@@ -93,7 +93,6 @@ def test_no_more_is_in_flight_than_is_missing_at_the_yield_so_far() -> None:
     assert all(first)  # nothing is known: half are expected to be good
     assert plan.next() is None
     for task in first[:4]:
-        assert task is not None
         plan.record(finished(task, None, plan))
     assert plan.next() is not None  # few are good, so more are begun
 
@@ -101,13 +100,10 @@ def test_no_more_is_in_flight_than_is_missing_at_the_yield_so_far() -> None:
 def test_a_chunk_in_flight_is_not_asked_again() -> None:
     plan = Plan({"c0": "x", "c1": "x"}, size=9, mix={"simple": 1}, rounds=3)
     first, second = plan.next(), plan.next()
-    assert first is not None
-    assert second is not None
     assert first.chunks != second.chunks
     assert plan.next() is None
     plan.record(finished(first, "simple", plan))
     again = plan.next()
-    assert again is not None
     assert again.chunks == first.chunks
     assert again.turn == 1
     assert again.asked == ("q 1?",)
@@ -138,7 +134,6 @@ def test_a_refused_chunk_is_not_used_at_all() -> None:
         partners=lambda _: [("c9",)],
     )
     task = plan.next()
-    assert task is not None
     plan.record(finished(task, None, plan, exhausted=True, step="chunk"))
     assert plan.next() is None
 
@@ -161,7 +156,6 @@ def test_surplus_is_used_when_the_run_grows() -> None:
     tasks = [plan.next(), plan.next()]
     attempts = []
     for task in tasks:
-        assert task is not None
         attempts.append(finished(task, "simple", plan))
         plan.record(attempts[-1])
     assert [attempt.state for attempt in attempts] == ["accepted", "surplus"]

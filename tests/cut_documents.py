@@ -17,9 +17,8 @@ CHUNKERS: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semant
 def document(text: str, suffix: str = ".md") -> Document:
     parsed = parse(text.encode(), suffix)
     parts = {"headings": tuple(parsed.headings), "captions": tuple(parsed.captions)}
-    return Document(
-        doc_id="d", path=f"d{suffix}", title=parsed.title or "D", text=parsed.text, **parts
-    )
+    parts |= {"title": parsed.title or "D", "text": parsed.text}
+    return Document(doc_id="d", path=f"d{suffix}", **parts)
 
 
 def embed(texts: Sequence[str]) -> np.ndarray[Any, Any]:

@@ -9,23 +9,17 @@ from typing import Any
 import dspy
 import mlflow
 import pytest
-from labelled import KEPT, REFUSED, question, questions, write
+from labelled import ASKED, KEPT, REFUSED, chunks, question, questions, write
 from model_server import ModelServer, serving, wrote
 
 import groundset
 from groundset import compiling, labelling
 from groundset.compiling import CompileOptions, Report
-from groundset.optimizers.labels import GOLD
 from groundset.programs.errors import InputError
 from groundset.programs.onechunk import OneChunk
-from groundset.programs.step import STEPS, step
+from groundset.programs.step import step
 from groundset.retrieval import embed
 from groundset.run.compiled import load_compiled, read_states
-
-ASKED = (
-    "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
-    "Evidence: built in 1891 by the miller Jonas Alder"
-)
 
 
 def judging(body: dict[str, Any]) -> str:
@@ -70,23 +64,7 @@ def logged(folder: str) -> Any:
 @pytest.fixture(autouse=True)
 def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Invented labels instead of the shipped ones; the folder of a test is where it works."""
-    chunks = [
-        {
-            "id": f"{split}{number}",
-            "document": f"{split}{number}",
-            "split": split,
-            "text": "x",
-            "label": "good",
-            "reason": "ok",
-            "topic": "Ebbing",
-        }
-        for split in ("train", "dev", "test")
-        for number in range(2)
-    ]
-    passage = questions(1)[0]["passage"]
-    file = write(
-        tmp_path / "labels.jsonl", [*questions(), *({**chunk, "text": passage} for chunk in chunks)]
-    )
+    file = write(tmp_path / "labels.jsonl", [*questions(), *chunks(2)])
     monkeypatch.setattr(labelling, "shipped_files", lambda: [file])
     monkeypatch.chdir(tmp_path)
     return file
@@ -285,16 +263,6 @@ def test_more_that_is_wrong(server: ModelServer) -> None:
         compiled(server, "nosuch")
     with pytest.raises(InputError, match="--optimizer finetune trains one step of a local model"):
         compiled(server, optimizer="finetune")
-    with pytest.raises(InputError, match="id q0 is already used"):
-        compiled(
-            server, labels=(write(Path("twice.jsonl"), [question(0, good=True, split="train")]),)
-        )
-
-
-def test_every_step_and_every_kind_of_gold_rows_is_known() -> None:
-    files = {file.stem for file in labelling.data_path("gold").glob("*.jsonl")}
-    assert set(GOLD) <= files
-    assert set(STEPS) >= {"judge", "ask", "compare", "review", "revise", "answer"}
 
 
 @pytest.mark.model

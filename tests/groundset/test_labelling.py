@@ -31,7 +31,9 @@ def test_names_that_do_not_exist(tmp_path: Path) -> None:
         InputError, match="labels nosuch: name a file, or one of chunks, company-chunks, questions"
     ):
         groundset.labels("nosuch")
-    with pytest.raises(InputError, match="STEP nosuch: there is no such step"):
+    with pytest.raises(
+        InputError, match="STEP nosuch: there is no such step or recipe; choose from chunk"
+    ):
         groundset.step("nosuch")
 
 

@@ -8,21 +8,16 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request, Response
-from labelled import PASSAGE, Judge, questions, write
+from labelled import ASKED, PASSAGE, Judge, chunks, questions, write
 from scripted import response
 
 from groundset.optimizers.metrics import METRICS
 from groundset.optimizers.prompts import OPTIMIZERS, Compiled, compile_program, measure, state_of
 from groundset.optimizers.tasks import Task, task
-from groundset.programs.errors import CompileError, InputError, ModelError
+from groundset.programs.errors import CompileError, ModelError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import Step, step
 from groundset.run.compiled import read_states
-
-ASKED = (
-    "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
-    "Evidence: built in 1891 by the miller Jonas Alder"
-)
 
 
 class Writer(Judge):
@@ -54,13 +49,7 @@ def judging(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    fixed = {"topic": "Ebbing", "text": PASSAGE, "label": "good", "reason": "ok"}
-    rows = [
-        {"id": f"{split}{number}", "document": f"{split}{number % 2}", "split": split, **fixed}
-        for split in ("train", "dev", "test")
-        for number in range(4)
-    ]
-    return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", rows)])
+    return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", chunks(4))])
 
 
 def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compiled:
@@ -236,10 +225,6 @@ def test_tasks(
     assert [row.good for row in judging.trainset[:4]] == [True, False, True, False]
     assert judging.metric is METRICS["judge"]
     assert asking.trainset[0].inputs().toDict() == {"passage": PASSAGE, "topic": "Ebbing"}
-    with pytest.raises(
-        InputError, match="STEP nosuch: there is no such step or recipe; choose from chunk"
-    ):
-        task("nosuch", [])
     with pytest.raises(
         CompileError, match="there are no dev and no test rows for judge; add some with --labels"
     ):

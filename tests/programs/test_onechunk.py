@@ -1,7 +1,6 @@
 """Questions about one passage."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import dspy
@@ -226,15 +225,3 @@ def test_questions_in_another_language_are_refused() -> None:
     found, _ = made({}, language="de")
     assert found.rejects[0].step == "language"
     assert found.rejects[0].reason == "the question is in English, not German"
-
-
-def test_a_state_holds_what_is_served(tmp_path: Path) -> None:
-    program = OneChunk()
-    program.judge.signature = program.judge.signature.with_instructions("Decide\nin two lines.")
-    program.ask.config["max_tokens"] = 77
-    program.save(tmp_path / "program.json")
-    loaded = OneChunk()
-    loaded.load(tmp_path / "program.json")
-    assert loaded.judge.signature.instructions == "Decide\nin two lines."
-    assert loaded.ask.config["max_tokens"] == 77
-    assert [name for name, _ in loaded.named_predictors()] == ["judge", "compare", "revise", "ask"]

@@ -37,9 +37,8 @@ PIECES = st.sampled_from(
     ]
 )
 NOISE = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=30)
-TEXTS = (
-    st.lists(st.one_of(PIECES, NOISE), max_size=12).map("\n\n".join).map(clean).filter(str.strip)
-)
+PARTS = st.lists(st.one_of(PIECES, NOISE), max_size=12)
+TEXTS = PARTS.map("\n\n".join).map(clean).filter(str.strip)
 
 
 @pytest.mark.parametrize("name", CHUNKERS)

@@ -216,17 +216,6 @@ def test_card_describes_the_set(card: Callable[..., str]) -> None:
     assert DatasetCard(imported).data.tags == ["rag", "evaluation", "groundset"]
 
 
-def test_splits_are_published(card: Callable[..., str], tmp_path: Path) -> None:
-    ferry, clock, *_ = two_documents().chunks
-    one, two = sample("q-1", ferry, question="One?"), sample("q-2", clock, question="Two?")
-    text = card(private_run(one, two), splits="train=0.5,test=0.5")
-    assert [row["split"] for row in DatasetCard(text).data.configs[0]["data_files"]] == [
-        "train",
-        "test",
-    ]
-    assert len(contents(tmp_path / "dry")) == 5
-
-
 HOSTILE = (
     "<script>alert(1)</script>",
     "a | b | c",

@@ -9,7 +9,7 @@ import hub_server
 import pandas as pd
 import pytest
 from evaluation_sets import private_run, sample, two_documents
-from huggingface_hub import close_session, constants
+from huggingface_hub import DatasetCard, close_session, constants
 
 from groundset.exports.hub import Pushed
 from groundset.programs.errors import HubError, InputError
@@ -75,6 +75,8 @@ def test_push_replaces_what_is_ours_and_keeps_what_is_not(hub: Any, push: Push) 
         QA.replace("test", "dev"),
         QA.replace("test", "train"),
     }
+    card = DatasetCard(hub.files("you/demo")["README.md"].decode())
+    assert [row["split"] for row in card.data.configs[0]["data_files"]] == ["dev", "train"]
     hub.put("you/demo", "README.md", b"# My own card\n")
     with pytest.raises(InputError, match=r"you/demo: its README.md was not written by groundset"):
         push()

@@ -55,9 +55,7 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Command:
+def command(capsys, monkeypatch, tmp_path) -> Command:
     """Run a command in this process, in an empty folder."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -73,7 +71,7 @@ def command(
 
 
 @pytest.fixture
-def refused(command: Command, tmp_path: Path) -> Callable[..., str]:
+def refused(command, tmp_path) -> Callable[..., str]:
     """Run a command that must be refused in one line, and leave nothing behind; return the line."""
 
     def run(*arguments: object) -> str:
@@ -94,14 +92,14 @@ def refused(command: Command, tmp_path: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Path:
+def rows(tmp_path) -> Path:
     """One question with its passage."""
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
     return tmp_path / "rows.jsonl"
 
 
 @pytest.fixture
-def good(tmp_path: Path) -> Path:
+def good(tmp_path) -> Path:
     """A document that can be read."""
     (tmp_path / "good.md").write_text(GOOD)
     return tmp_path / "good.md"
@@ -175,9 +173,7 @@ DOCUMENTS = {  # each with the beginning of the reason why it is skipped
 }
 
 
-def test_documents_that_never_end_are_skipped(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_that_never_end_are_skipped(command, tmp_path, monkeypatch):
     monkeypatch.setattr(read, "LIMITS", {"memory_mb": 300, "output_mb": 64})
     monkeypatch.setattr(read, "SECONDS", 2)
     monkeypatch.setattr(read, "SECONDS_PER_MB", 0)
@@ -209,9 +205,7 @@ def test_documents_that_never_end_are_skipped(
         "import ENDLESS.jsonl --format jsonl --out out",
     ],
 )
-def test_pipes_and_devices_without_end_are_refused(
-    refused: Callable[..., str], rows: Path, good: Path, tmp_path: Path, arguments: str
-) -> None:
+def test_pipes_and_devices_without_end_are_refused(refused, rows, good, tmp_path, arguments):
     suffix = re.findall(r"ENDLESS(\.\w+)", arguments)[0]
     os.mkfifo(tmp_path / f"pipe{suffix}")
     (tmp_path / f"zero{suffix}").symlink_to("/dev/zero")
@@ -222,9 +216,7 @@ def test_pipes_and_devices_without_end_are_refused(
             refused(*((values | endless).get(each, each) for each in arguments.split()))
 
 
-def test_a_small_parquet_file_of_many_rows_is_refused(
-    refused: Callable[..., str], tmp_path: Path
-) -> None:
+def test_a_small_parquet_file_of_many_rows_is_refused(refused, tmp_path):
     texts = pa.DictionaryArray.from_arrays(np.zeros(200_000, np.int32), pa.array(["x" * 7_000]))
     table = pa.table({"doc_id": np.arange(200_000), "contents": texts})
     packed = {"use_dictionary": ["contents"], "column_encoding": {"doc_id": "DELTA_BINARY_PACKED"}}
@@ -234,7 +226,7 @@ def test_a_small_parquet_file_of_many_rows_is_refused(
     assert "must not hold more than this" in line
 
 
-def test_modules_beside_documents_are_not_run(tmp_path: Path, good: Path) -> None:
+def test_modules_beside_documents_are_not_run(tmp_path, good):
     for name in {*sys.stdlib_module_names, *packages_distributions(), "groundset", "sitecustomize"}:
         (tmp_path / f"{Path(name).name}.py").write_text("import os; os.mkdir('ran')")
     command = [sys.executable, "-P", "-m", "groundset", "chunk", good, "--out", "out.jsonl"]
@@ -249,9 +241,7 @@ def state() -> dict[str, Any]:
     return dict(dspy.Predict(STEPS["judge"].signature).dump_state())
 
 
-def test_the_server_of_a_compiled_state_is_not_contacted(
-    command: Command, state: dict[str, Any], elsewhere: socket.socket, rows: Path, tmp_path: Path
-) -> None:
+def test_the_server_of_a_compiled_state_is_not_contacted(command, state, elsewhere, rows, tmp_path):
     url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/v1"
     (tmp_path / "states").mkdir()
     lm = {
@@ -279,9 +269,7 @@ class Touches:
 
 
 @pytest.mark.parametrize("attack", ["pickle", "keys", "size", "server of a call", "depth"])
-def test_other_states_than_those_of_dspy_are_refused(
-    refused: Callable[..., str], state: dict[str, Any], rows: Path, tmp_path: Path, attack: str
-) -> None:
+def test_other_states_than_those_of_dspy_are_refused(refused, state, rows, tmp_path, attack):
     contents = {
         "pickle": pickle.dumps(Touches(tmp_path / "unpickled")),
         "keys": json.dumps(state | {"__class__": "os.system", "code": "import os"}).encode(),
@@ -327,7 +315,7 @@ def saved(out: Path, text: str) -> Path:
     return out
 
 
-def test_what_is_shown_does_not_steer_the_terminal(command: Command, tmp_path: Path) -> None:
+def test_what_is_shown_does_not_steer_the_terminal(command, tmp_path):
     run = saved(tmp_path / "run", HOSTILE)
     for options in (("--trail",), ("--rejects",), ("--json", "--trail"), ("--json", "--rejects")):
         ended = command("show", run, *options)
@@ -336,9 +324,7 @@ def test_what_is_shown_does_not_steer_the_terminal(command: Command, tmp_path: P
         assert not STEERING.search(ended.out + ended.err)
 
 
-def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(
-    refused: Callable[..., str], tmp_path: Path
-) -> None:
+def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(refused, tmp_path):
     run, real = tmp_path / "run", saved(tmp_path / "real", "mill") / "run.sqlite"
     run.mkdir()
     before, noise = real.read_bytes(), np.random.default_rng(7).bytes(100_000)
@@ -358,7 +344,7 @@ def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(
     assert real.read_bytes() == before
 
 
-def test_vectors_are_not_unpickled(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_vectors_are_not_unpickled(refused, tmp_path):
     run = saved(tmp_path / "run", "mill")
     (run / "vectors.npy").unlink()
     np.save(
@@ -386,9 +372,7 @@ def without_end(head: bytes) -> Callable[[Any, list[int]], None]:
 @pytest.mark.parametrize(
     "fault", [without_end(b""), without_end(b"Content-Length: %d\r\n" % (100 << 20))]
 )
-def test_answers_without_end_are_cut_off(
-    refused: Callable[..., str], rows: Path, tmp_path: Path, fault: Any
-) -> None:
+def test_answers_without_end_are_cut_off(refused, rows, tmp_path, fault):
     sent = [0]
     with serving(JUDGED) as server:
         server.fault = lambda handler: fault(handler, sent)
@@ -398,15 +382,15 @@ def test_answers_without_end_are_cut_off(
 
 
 def test_redirects_to_another_server_are_not_followed(
-    refused: Callable[..., str],
-    elsewhere: socket.socket,
-    rows: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    refused,
+    elsewhere,
+    rows,
+    tmp_path,
+    monkeypatch,
+):
     monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
 
-    def redirect(handler: Any) -> None:
+    def redirect(handler):
         handler.send_response(307)
         handler.send_header(
             "Location", f"http://127.0.0.1:{elsewhere.getsockname()[1]}/v1/chat/completions"
@@ -431,9 +415,7 @@ def test_redirects_to_another_server_are_not_followed(
         "\x00" * 100_000,
     ],
 )
-def test_what_a_model_writes_is_a_verdict_or_none(
-    command: Command, rows: Path, tmp_path: Path, written: str
-) -> None:
+def test_what_a_model_writes_is_a_verdict_or_none(command, rows, tmp_path, written):
     with serving(lambda body: JUDGED if len(body["messages"]) == 1 else written) as server:
         ended = command(*judging(rows, server.spec, "--quiet"))
     assert ended.status == 0, ended
@@ -441,9 +423,7 @@ def test_what_a_model_writes_is_a_verdict_or_none(
     assert not STEERING.search(ended.out + ended.err)
 
 
-def test_weights_of_random_bytes_are_refused(
-    refused: Callable[..., str], rows: Path, tmp_path: Path
-) -> None:
+def test_weights_of_random_bytes_are_refused(refused, rows, tmp_path):
     noise = np.random.default_rng(7).bytes(1 << 20)
     for name, data in (("noise.gguf", noise), ("header.gguf", b"GGUF\3\0\0\0" + noise)):
         (tmp_path / name).write_bytes(data)
@@ -451,9 +431,7 @@ def test_weights_of_random_bytes_are_refused(
         assert f"{name}: llama.cpp cannot use this file" in line
 
 
-def test_profiles_of_a_million_keys_are_refused(
-    refused: Callable[..., str], good: Path, tmp_path: Path
-) -> None:
+def test_profiles_of_a_million_keys_are_refused(refused, good, tmp_path):
     file = tmp_path / "profiles.json"
     keys = {f"k{number}": {} for number in range(1_000_000)}
     few = dict(list(keys.items())[:50_000])

@@ -111,7 +111,7 @@ def samples(out: Path) -> set[str]:
 @pytest.mark.fault
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("given", [False, True])
-def test_killed_runs_go_on_where_they_were(tmp_path: Path, given: bool) -> None:
+def test_killed_runs_go_on_where_they_were(tmp_path, given):
     with serving(answer) as server:
         check_kills(Runs(server, tmp_path, given=given))
 

@@ -44,7 +44,7 @@ FERRY, CLOCK, TOWER, PIER, WEIR = (
 
 
 @pytest.fixture(autouse=True)
-def embedder(word_encoder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def embedder(word_encoder, monkeypatch) -> None:
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
@@ -76,7 +76,7 @@ def middle_line(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
     return [("What?", " ".join(words[-3:]), " ".join(words[len(words) // 4 : -len(words) // 4]))]
 
 
-def test_other_chunks_and_back(tmp_path: Path) -> None:
+def test_other_chunks_and_back(tmp_path):
     docs = SAMPLES / "[ko]*.md"
     run = make_run(tmp_path / "run", docs, middle_line, chunk_size=400)
     for size, usual in ((800, "merged"), (200, "split")):
@@ -106,9 +106,7 @@ def ask(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
     return [each for each in asked if each[2] in chunk.text]
 
 
-def test_changed_documents(
-    tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_changed_documents(tmp_path, status_of, capsys):
     docs, new = tmp_path / "docs", tmp_path / "new"
     docs.mkdir()
     (docs / "town.md").write_text(f"# Town\n\n{FERRY}\n\n{CLOCK}\n\n{TOWER}\n")

@@ -17,7 +17,6 @@ import groundset
 from groundset import api, cli
 from groundset.options import Options, option
 from groundset.programs.errors import InputError
-from groundset.run.options import GenerateOptions
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,7 +54,7 @@ def cook() -> Callable[..., Any]:
     return api.with_keywords(serve, ("dishes",))
 
 
-def test_signature_and_documentation_are_made_from_the_options(cook: Any) -> None:
+def test_signature_and_documentation_are_made_from_the_options(cook):
     signature = inspect.signature(cook)
     assert list(signature.parameters) == ["guest", "dishes", "out", "minutes", "herbs", "heat"]
     assert signature.parameters["minutes"].default == 20
@@ -69,7 +68,7 @@ def test_signature_and_documentation_are_made_from_the_options(cook: Any) -> Non
     )
 
 
-def test_arguments_become_options(cook: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_become_options(cook, monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     guest, options = cook("Ann", ["~/soup", Folder()], herbs="dill", out=Folder(), minutes=5)
     assert guest == "Ann"
@@ -82,7 +81,7 @@ def test_arguments_become_options(cook: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert cook("Ann", "soup", out=None)[1] == CookOptions(dishes=(Path("soup"),))
 
 
-def test_errors_name_parameters(cook: Any) -> None:
+def test_errors_name_parameters(cook):
     with pytest.raises(
         InputError, match=r"^minutes 0: must be at least 1; heat hot: choose one of low, high$"
     ):
@@ -100,7 +99,7 @@ def test_errors_name_parameters(cook: Any) -> None:
         cook("Ann")
 
 
-def test_every_public_name_is_found_and_listed() -> None:
+def test_every_public_name_is_found_and_listed():
     assert set(groundset.__all__) <= set(dir(groundset))
     for name in groundset.__all__:
         assert getattr(groundset, name) is not None, name
@@ -109,7 +108,7 @@ def test_every_public_name_is_found_and_listed() -> None:
 
 
 @pytest.mark.parametrize("name", list(api.FUNCTIONS))
-def test_functions_are_documented(name: str) -> None:
+def test_functions_are_documented(name):
     function = getattr(groundset, name)
     assert function.__name__ == name
     own = {"kind", "rows"}
@@ -117,7 +116,7 @@ def test_functions_are_documented(name: str) -> None:
         assert f"        {parameter}: " in function.__doc__
 
 
-def test_functions_have_the_options_of_their_commands() -> None:
+def test_functions_have_the_options_of_their_commands():
     names = {"import_files": "import"}
     for name in api.FUNCTIONS:
         options = cli.options_of(resolve_name(cli.COMMANDS[names.get(name, name)][0])).model_fields
@@ -126,7 +125,7 @@ def test_functions_have_the_options_of_their_commands() -> None:
         assert set(parameters) - own <= set(options), name
 
 
-def test_import_is_quick_and_imports_nothing_heavy() -> None:
+def test_import_is_quick_and_imports_nothing_heavy():
     script = (
         "import json, sys, time, groundset\n"
         "print(json.dumps([time.process_time(), *(set(sys.modules) & set(sys.argv[1:]))]))"
@@ -144,8 +143,8 @@ def test_import_is_quick_and_imports_nothing_heavy() -> None:
     assert seconds < 0.5
 
 
-def test_passages_are_taken_as_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[GenerateOptions] = []
+def test_passages_are_taken_as_texts(tmp_path, monkeypatch):
+    made = []
     monkeypatch.setitem(
         sys.modules, "groundset.run.generate", SimpleNamespace(make_run=made.append)
     )
@@ -169,7 +168,7 @@ def test_passages_are_taken_as_texts(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert next(iter(inspect.signature(groundset.generate).parameters)) == "documents"
 
 
-def test_functions_are_methods_of_runs(tmp_path: Path) -> None:
+def test_functions_are_methods_of_runs(tmp_path):
     run = saved(tmp_path / "run")
     assert run.export("csv", tmp_path / "csv").questions == 2
     assert groundset.export([run], "csv", tmp_path / "other").questions == 2
@@ -182,7 +181,7 @@ def test_functions_are_methods_of_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.model
-def test_five_lines_in_a_notebook() -> None:
+def test_five_lines_in_a_notebook():
     import dspy
 
     dspy.configure(lm=groundset.lm("smollm2-135m"))

@@ -62,7 +62,7 @@ def logged(folder: str) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def labels(tmp_path, monkeypatch) -> Path:
     """Invented labels instead of the shipped ones; the folder of a test is where it works."""
     file = write(tmp_path / "labels.jsonl", [*questions(), *chunks(2)])
     monkeypatch.setattr(labelling, "shipped_files", lambda: [file])
@@ -76,9 +76,7 @@ def compiled(server: ModelServer, name: str = "judge", **options: Any) -> Report
     return report
 
 
-def test_what_is_better_is_written_as_dspy_saves_it(
-    server: ModelServer, status_of: Any, capsys: pytest.CaptureFixture[str], labels: Path
-) -> None:
+def test_what_is_better_is_written_as_dspy_saves_it(server, status_of, capsys, labels):
     options = "--lm", server.spec, "--tracking", "store", "--out", "out"
     assert status_of("compile", "judge", *options) == 0
     shown = capsys.readouterr().out
@@ -104,9 +102,7 @@ def test_what_is_better_is_written_as_dspy_saves_it(
     assert record["options"]["seed"] == 0
 
 
-def test_what_is_not_better_is_not_written(
-    server: ModelServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_not_better_is_not_written(server, capsys):
     first = compiled(server)
     before = Path("out/judge.json").read_bytes()
     again = compiled(server, seed=1)
@@ -123,11 +119,11 @@ def test_what_is_not_better_is_not_written(
     assert Path("out/judge.json").read_bytes() != before
 
 
-def test_a_prompt_that_is_never_answered_costs_its_row_only(labels: Path) -> None:
+def test_a_prompt_that_is_never_answered_costs_its_row_only(labels):
     rows = [row | {"passage": row["passage"] + row["id"]} for row in questions()]
     write(labels, rows)
 
-    def filtering(body: dict[str, Any]) -> Any:
+    def filtering(body):
         shown = body["messages"][-1]["content"]
         return {**wrote(""), "choices": []} if "long.q100" in shown else judging(body)
 
@@ -137,7 +133,7 @@ def test_a_prompt_that_is_never_answered_costs_its_row_only(labels: Path) -> Non
     assert report.figures["after_dev"] == pytest.approx(11 / 12)
 
 
-def test_what_is_worse_on_test_rows_is_not_written(server: ModelServer, labels: Path) -> None:
+def test_what_is_worse_on_test_rows_is_not_written(server, labels):
     swapped = [
         {**row, "question": other["question"]}
         for row, other in zip(questions()[24:], questions()[25:], strict=False)
@@ -149,7 +145,7 @@ def test_what_is_worse_on_test_rows_is_not_written(server: ModelServer, labels: 
     assert not report.files
 
 
-def test_no_call_is_made_twice(server: ModelServer) -> None:
+def test_no_call_is_made_twice(server):
     compiled(server)
     made = len(server.bodies)
     Path("out/judge.json").unlink()
@@ -161,12 +157,10 @@ def test_no_call_is_made_twice(server: ModelServer) -> None:
         assert journal.execute("SELECT count(*) FROM calls").fetchone()[0] > 20
 
 
-def test_interrupted_compiles_say_so_and_report_no_test_rows(
-    server: ModelServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupted_compiles_say_so_and_report_no_test_rows(server, monkeypatch, capsys):
     from groundset.optimizers import prompts
 
-    def interrupted(*_: Any) -> Any:
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(prompts.OPTIMIZERS, "labeled", interrupted)
@@ -177,9 +171,7 @@ def test_interrupted_compiles_say_so_and_report_no_test_rows(
     assert " test rows:" not in shown
 
 
-def test_recipe_in_one_file_and_in_a_folder(
-    server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recipe_in_one_file_and_in_a_folder(server, monkeypatch):
     monkeypatch.setattr(compiling, "_judge", lambda *_: None)
     report = compiled(
         server, "evolved", optimizer="bootstrap", out=Path("out/evolved.json"), keep=True
@@ -197,9 +189,7 @@ def test_recipe_in_one_file_and_in_a_folder(
     assert read_states(Path("steps")).keys() == {"ask", "judge"}
 
 
-def test_written_questions_are_judged_by_a_model_or_a_head(
-    server: ModelServer, word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_written_questions_are_judged_by_a_model_or_a_head(server, word_encoder, monkeypatch):
     shipped = load_compiled("shipped", "").heads["judge"]
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder(shipped.embedder))
     options = CompileOptions(steps=("ask",), lm="x")
@@ -209,9 +199,7 @@ def test_written_questions_are_judged_by_a_model_or_a_head(
     assert compiling._judge(None, options).name == "judge"
 
 
-def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(
-    word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(word_encoder, monkeypatch):
     from groundset.retrieval import embed
 
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder())
@@ -249,12 +237,12 @@ def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(
         ({"lm": "x", "rows": 0}, "--rows 0: must be at least 1"),
     ],
 )
-def test_options_that_are_wrong(options: dict[str, Any], message: str) -> None:
+def test_options_that_are_wrong(options, message):
     with pytest.raises(InputError, match=message):
         CompileOptions.parse({"steps": ("judge",), **options})
 
 
-def test_more_that_is_wrong(server: ModelServer) -> None:
+def test_more_that_is_wrong(server):
     with pytest.raises(
         InputError, match=r"--out judge\.json: the state of a step goes to a folder, as judge\.json"
     ):
@@ -266,7 +254,7 @@ def test_more_that_is_wrong(server: ModelServer) -> None:
 
 
 @pytest.mark.model
-def test_the_smallest_real_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_smallest_real_model(monkeypatch):
     rows = [
         {
             "step": "answer",

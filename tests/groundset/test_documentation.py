@@ -70,7 +70,7 @@ def help_text(command: str) -> str:
     return re.sub(r" +$", "", out.getvalue(), flags=re.MULTILINE)
 
 
-def test_page_of_commands_is_up_to_date() -> None:
+def test_page_of_commands_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == page(), (
         f"run {Path(__file__).relative_to(ROOT)} to renew docs/cli.md"
     )
@@ -107,7 +107,7 @@ def parse(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: file.relative_to(ROOT).as_posix())
-def test_commands_and_options_in_documentation_exist(file: Path) -> None:
+def test_commands_and_options_in_documentation_exist(file):
     text = file.read_text(encoding="utf-8")
     for words in calls_in(text):
         if "--help" not in words:
@@ -129,7 +129,7 @@ def test_commands_and_options_in_documentation_exist(file: Path) -> None:
                 )
 
 
-def test_links_lead_to_files_and_llms_txt_names_every_page() -> None:
+def test_links_lead_to_files_and_llms_txt_names_every_page():
     links = {
         file: {(file.parent / name).resolve() for name in LINK.findall(file.read_text("utf-8"))}
         for file in PAGES

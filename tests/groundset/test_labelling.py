@@ -1,8 +1,5 @@
 """Labels as examples and tasks of DSPy, and `groundset labels check`."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from labelled import question, questions, write
 
@@ -11,7 +8,7 @@ from groundset.labelling import LabelsOptions, check_labels
 from groundset.programs.errors import InputError
 
 
-def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path: Path) -> None:
+def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path):
     train = groundset.labels("questions", split="train")
     assert len(train) > 1500
     assert set(train[0].inputs().keys()) == {"topic", "passage", "question"}
@@ -26,7 +23,7 @@ def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path: Path) -> None:
     assert "q0" in {each.id for each in groundset.step("judge", [own]).trainset}
 
 
-def test_names_that_do_not_exist(tmp_path: Path) -> None:
+def test_names_that_do_not_exist(tmp_path):
     with pytest.raises(
         InputError, match="labels nosuch: name a file, or one of chunks, company-chunks, questions"
     ):
@@ -37,9 +34,7 @@ def test_names_that_do_not_exist(tmp_path: Path) -> None:
         groundset.step("nosuch")
 
 
-def test_check_names_all_problems(
-    tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_names_all_problems(tmp_path, status_of, capsys):
     good = write(tmp_path / "good.jsonl", questions(2))
     check_labels(LabelsOptions(files=(good,)))
     assert capsys.readouterr().out == "6 rows in 1 file: no problems; train 2, dev 2, test 2.\n"

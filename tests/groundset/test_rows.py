@@ -75,9 +75,9 @@ def test_unusable_line_is_rejected_with_its_number(tmp_path, line, message):
         ({"headings": ["a" * MAX_NAME, "b"]}, "column headings: longer than 10,000 characters"),
     ],
 )
-def test_unusable_value_is_rejected_with_its_column(fields: dict[str, Any], message: str) -> None:
+def test_unusable_value_is_rejected_with_its_column(fields, message):
     [name] = fields
-    read: dict[str, Any] = {"metadata": metadata_of, "headings": headings_of}
+    read = {"metadata": metadata_of, "headings": headings_of}
     with pytest.raises(InputError, match=f"^here, {message}$"):
         read[name]("here", fields) if name in read else required("here", fields, name)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import mlflow
 import pytest
@@ -29,7 +28,7 @@ GOLD = [
 
 
 @pytest.fixture
-def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def notebook(tmp_path, monkeypatch) -> Iterator[None]:
     """A working folder with a run, and MLflow as it was afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", before := mlflow.get_tracking_uri())
@@ -39,8 +38,8 @@ def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.filterwarnings("ignore")  # MLflow's own, when it imports its flavors
-def test_the_cell_of_the_page_evaluates_a_dataset_that_is_extended(notebook: None) -> None:
-    seen: dict[str, Any] = {}
+def test_the_cell_of_the_page_evaluates_a_dataset_that_is_extended(notebook):
+    seen = {}
     exec(PAGE.read_text("utf-8").partition("```python\n")[2].partition("```")[0], seen)
     assert seen["evaluated"].metrics == {
         "gold_recall/mean": 1,
@@ -89,9 +88,7 @@ def test_the_cell_of_the_page_evaluates_a_dataset_that_is_extended(notebook: Non
         ([], 0, 0),
     ],
 )
-def test_chunks_are_known_by_id_text_evidence_or_document(
-    outputs: Any, recall: float, rank: float
-) -> None:
+def test_chunks_are_known_by_id_text_evidence_or_document(outputs, recall, rank):
     expected = {"expected_retrieved_context": GOLD}
     assert gold_recall(outputs=outputs, expectations=expected) == recall
     assert gold_rank(outputs=outputs, expectations=expected) == rank
@@ -100,8 +97,8 @@ def test_chunks_are_known_by_id_text_evidence_or_document(
         gold_rank(outputs="text", expectations=expected)
 
 
-def test_facts_are_looked_for_by_the_named_model() -> None:
-    def answer(body: dict[str, Any]) -> str:
+def test_facts_are_looked_for_by_the_named_model():
+    def answer(body):
         return f"Reason: so\nHolds: {'no' if 'stone' in body['messages'][-1]['content'] else 'yes'}"
 
     expected = {"expected_response": "It is of two things:\n- oak\n2. stone"}

@@ -67,7 +67,7 @@ def compiled(*files: Path) -> Report:
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty(tmp_path_factory) -> Path:
     """An empty database: making its tables takes longer than most tests."""
     folder = tmp_path_factory.mktemp("empty")
     with pytest.MonkeyPatch.context() as patch:
@@ -77,7 +77,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> Tracking:
+def store(tmp_path, empty, monkeypatch) -> Tracking:
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     (tmp_path / "store").mkdir()
     shutil.copy(empty, tmp_path / "store")
@@ -85,7 +85,7 @@ def store(tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> Track
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path) -> Run:
     folder = tmp_path / "demo"
     folder.mkdir()
     (folder / "samples.jsonl").write_text(SAMPLE.model_dump_json() + "\n", encoding="utf-8")
@@ -104,7 +104,7 @@ def artifacts(store: Tracking, line: str, path: str | None = None) -> set[str]:
     return {file.path for file in store.client.list_artifacts(line.split()[2], path)}
 
 
-def test_run_with_figures_parameters_and_a_dataset_with_contexts(store: Tracking, run: Run) -> None:
+def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
     line = store.log_run(run)
     found = logged(store, line)
     assert line == f"MLflow run {found.info.run_id} in {store.where}"
@@ -128,7 +128,7 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store: Tracking
     assert found.info.status == "FINISHED"
 
 
-def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> None:
+def test_run_that_grew_is_the_same_run_of_mlflow(store, run):
     before = store.log_run(run)
     run.record.update(accepted=2, calls=20)
     assert store.log_run(run) == before
@@ -139,7 +139,7 @@ def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> N
     assert len(store.client.search_runs([experiment.experiment_id])) == 1
 
 
-def test_a_local_store_sends_nothing_away(store: Tracking, run: Run) -> None:
+def test_a_local_store_sends_nothing_away(store, run):
     elsewhere = "http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x"
     store.log_run(run)
     with closing(
@@ -157,7 +157,7 @@ def test_a_local_store_sends_nothing_away(store: Tracking, run: Run) -> None:
         store.log_run(run)
 
 
-def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: Path) -> None:
+def test_compile_with_candidates_and_linked_prompts(store, tmp_path):
     state = tmp_path / "judge.json"
     state.write_text("{}", encoding="utf-8")
     report = compiled(state)
@@ -185,7 +185,7 @@ def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: P
     assert logged(store, killed).info.status == "KILLED"
 
 
-def test_registered_prompts_are_read_back_as_states(store: Tracking) -> None:
+def test_registered_prompts_are_read_back_as_states(store):
     for name in ("judge", "ask"):
         predictor = step(name, temperature=0.5)
         predictor.signature = predictor.signature.with_instructions(f"{name} like an “owl”.")
@@ -217,9 +217,7 @@ def test_registered_prompts_are_read_back_as_states(store: Tracking) -> None:
             read_own(f"prompts:/{prompt}", where)
 
 
-def test_servers_get_figures_only_unless_texts_are_asked_for(
-    store: Tracking, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_get_figures_only_unless_texts_are_asked_for(store, run, monkeypatch):
     store.where, store.texts = store.where._replace(host="mlflow.example"), False
     line = store.log_run(run)
     found = logged(store, line)
@@ -251,9 +249,7 @@ def test_servers_get_figures_only_unless_texts_are_asked_for(
     assert "a text" not in trace.to_json()
 
 
-def test_the_uri_and_the_active_run_of_a_notebook_stay(
-    store: Tracking, run: Run, tmp_path: Path
-) -> None:
+def test_the_uri_and_the_active_run_of_a_notebook_stay(store, run, tmp_path):
     before = mlflow.get_tracking_uri()
     store.log_run(run)
     assert mlflow.get_tracking_uri() == before
@@ -261,7 +257,7 @@ def test_the_uri_and_the_active_run_of_a_notebook_stay(
     assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
-def test_where_things_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_things_are_tracked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@mlflow.example/x?key=1")
     assert location("https://own.example").host == "own.example"
@@ -290,9 +286,7 @@ def test_where_things_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         location("file/store")
 
 
-def test_store_that_fails_is_named_without_secrets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_store_that_fails_is_named_without_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@127.0.0.1:9")
     monkeypatch.setitem(tracking._PATIENCE, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)

@@ -1,6 +1,5 @@
 """Fitting heads to labels whose good rows can be told apart."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +71,7 @@ def chunks(count: int = 120) -> list[Row]:
         ("grounding", {"grounded"}),
     ],
 )
-def test_heads_learn_what_labels_say(
-    step: str, outputs: set[str], word_encoder: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_heads_learn_what_labels_say(step, outputs, word_encoder, tmp_path):
     encoder, labels = word_encoder(), [*questions(240), *chunks()]
     heads = fit_heads(step, labels, encoder, target_precision=0.8)
     assert heads.heads.keys() == outputs
@@ -93,7 +90,7 @@ def test_heads_learn_what_labels_say(
     )
 
 
-def test_judge_says_what_is_wrong(word_encoder: Callable[..., Any]) -> None:
+def test_judge_says_what_is_wrong(word_encoder):
     encoder = word_encoder()
     judge = HeadJudge("judge", fit_heads("judge", questions(), encoder), encoder)
     rows = [
@@ -103,14 +100,14 @@ def test_judge_says_what_is_wrong(word_encoder: Callable[..., Any]) -> None:
     assert [judged.reason for judged in judge.batch(rows)] == ["not independent", "not clear"]
 
 
-def test_precision_that_labels_do_not_support_is_recorded(word_encoder: Callable[..., Any]) -> None:
+def test_precision_that_labels_do_not_support_is_recorded(word_encoder):
     heads = fit_heads("judge", questions(), word_encoder(), target_precision=0.999)
     assert heads.record["target_precision"] == 0.999
     assert 0.6 < heads.record["supported_precision"] < 0.999  # type: ignore[operator]
     assert 0 < heads.threshold < 1
 
 
-def test_threshold_is_that_of_generated_questions(word_encoder: Callable[..., Any]) -> None:
+def test_threshold_is_that_of_generated_questions(word_encoder):
     rows = questions()
     # Of those that runs kept, the bad ones look like good ones.
     kept = [
@@ -130,7 +127,7 @@ def test_threshold_is_that_of_generated_questions(word_encoder: Callable[..., An
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
-def test_too_few_labels_are_told(split: str, word_encoder: Callable[..., Any]) -> None:
+def test_too_few_labels_are_told(split, word_encoder):
     labels = [row for row in questions() if row.split != split or row.label == "good"]
     with pytest.raises(
         LabelError, match=f"too few labels of judge in the split {split}: .* and 0 bad rows"
@@ -138,7 +135,7 @@ def test_too_few_labels_are_told(split: str, word_encoder: Callable[..., Any]) -
         fit_heads("judge", labels, word_encoder())
 
 
-def test_questions_of_strong_writers_are_left_to_models(word_encoder: Callable[..., Any]) -> None:
+def test_questions_of_strong_writers_are_left_to_models(word_encoder):
     strong = [
         row.model_copy(update={"origin": "strong", "id": f"s{row.id}"}) for row in questions()
     ]
@@ -149,7 +146,7 @@ def test_questions_of_strong_writers_are_left_to_models(word_encoder: Callable[.
     )  # type: ignore[index, call-overload]
 
 
-def test_shipped_heads_have_the_measures_of_their_record(word_encoder: Callable[..., Any]) -> None:
+def test_shipped_heads_have_the_measures_of_their_record(word_encoder):
     shipped = load_heads(Path(__file__).parents[2] / "data/compiled/head/grounding.json")
     labels = read_rows([LABELS / "questions.jsonl", LABELS / "strong.jsonl"])
     rows = [row for row in rows_of("grounding", labels) if row.split == "test"]

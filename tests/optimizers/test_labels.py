@@ -31,10 +31,10 @@ def problem(tmp_path: Path, *rows: Any) -> str:
     return line.removeprefix(f"{tmp_path / 'rows.jsonl'}, ")
 
 
-def test_shipped_rows_are_right_and_each_document_lies_in_one_split() -> None:
+def test_shipped_rows_are_right_and_each_document_lies_in_one_split():
     rows = read_rows(with_own([]))
     assert len(rows) > 16_000
-    splits: dict[str, set[str]] = {}
+    splits = {}
     for row in rows:
         for source in row.sources:
             splits.setdefault(source, set()).add(str(row.split))
@@ -62,7 +62,7 @@ def test_shipped_rows_are_right_and_each_document_lies_in_one_split() -> None:
         ([1], "not a JSON object"),
     ],
 )
-def test_wrong_rows_are_named(tmp_path: Path, row: Any, message: str) -> None:
+def test_wrong_rows_are_named(tmp_path, row, message):
     assert problem(tmp_path, row).startswith(f"line 1: {message}")
 
 
@@ -107,19 +107,17 @@ def test_wrong_rows_are_named(tmp_path: Path, row: Any, message: str) -> None:
         ),
     ],
 )
-def test_fields_of_gold_rows_must_fit_each_other(
-    tmp_path: Path, fields: dict[str, Any], message: str
-) -> None:
+def test_fields_of_gold_rows_must_fit_each_other(tmp_path, fields, message):
     assert message in problem(tmp_path, {"id": "g", "document": "d", **fields})
 
 
-def test_answers_that_no_passage_has_word_for_word(tmp_path: Path) -> None:
+def test_answers_that_no_passage_has_word_for_word(tmp_path):
     own = {"not_stated": "not stated", "yes_no": "yes"}
     rows = [{**ANSWER, "id": kind, "answer": answer, "kind": kind} for kind, answer in own.items()]
     assert checked([write(tmp_path / "rows.jsonl", rows)])[1] == []
 
 
-def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path: Path) -> None:
+def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path):
     one = write(tmp_path / "one.jsonl", [GOOD, {**GOOD, "label": "?"}])
     two = tmp_path / "two.jsonl"
     two.write_text(f"{json.dumps(GOOD)}\n{{\n", encoding="utf-8")
@@ -143,7 +141,7 @@ def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path: P
         read_rows([tmp_path / "gone.jsonl"])
 
 
-def test_rows_without_a_split_follow_their_document(tmp_path: Path) -> None:
+def test_rows_without_a_split_follow_their_document(tmp_path):
     bare = {name: value for name, value in GOOD.items() if name != "split"}
     rows = [
         {**bare, "id": "q2", "document": "train-1"},
@@ -161,7 +159,7 @@ def test_rows_without_a_split_follow_their_document(tmp_path: Path) -> None:
     assert two == "line 2: document train-1 is in two splits: train and test"
 
 
-def test_first_annotation_pass_counts(tmp_path: Path) -> None:
+def test_first_annotation_pass_counts(tmp_path):
     second = {**GOOD, "annotation_pass": 2, "label": "bad", "reason": "vague"}
     (row,) = read_rows([write(tmp_path / "rows.jsonl", [second, GOOD])])
     assert isinstance(row, QuestionLabel)

@@ -2,7 +2,6 @@
 script.
 """
 
-from pathlib import Path
 from typing import Any
 
 import dspy
@@ -41,14 +40,14 @@ def opened(engine: Any) -> dspy.LM:
 
 
 @pytest.fixture(scope="module")
-def judging(tmp_path_factory: pytest.TempPathFactory) -> Task:
+def judging(tmp_path_factory) -> Task:
     return task(
         "judge", [write(tmp_path_factory.mktemp("labels") / "questions.jsonl", questions())]
     )
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Task:
+def asking(tmp_path_factory) -> Task:
     return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", chunks(4))])
 
 
@@ -63,7 +62,7 @@ def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compile
     return made
 
 
-def test_labelled_demos_are_saved_as_dspy_saves_them(judging: Task, tmp_path: Path) -> None:
+def test_labelled_demos_are_saved_as_dspy_saves_them(judging, tmp_path):
     made = compiled(judging, "labeled", Judge(least=4))
     assert isinstance(made.program, Step)
     assert all(
@@ -82,14 +81,14 @@ def test_labelled_demos_are_saved_as_dspy_saves_them(judging: Task, tmp_path: Pa
     assert state_of(other.program) != state_of(made.program)
 
 
-def test_bootstrapped_demos_are_what_the_metric_accepts(judging: Task) -> None:
+def test_bootstrapped_demos_are_what_the_metric_accepts(judging):
     made = compiled(judging, "bootstrap", Judge(least=2))
     assert "fine" in {demo.reason for demo in made.program.demos}, "the model wrote it"
     assert made.program.config == judging.program.config
 
 
 @pytest.mark.parametrize(("name", "calls"), [("random-search", 60), ("mipro", 100), ("gepa", 60)])
-def test_searches_record_what_they_compared(judging: Task, name: str, calls: int) -> None:
+def test_searches_record_what_they_compared(judging, name, calls):
     made = compiled(judging, name, Judge(least=2 if name == "random-search" else 99), calls=calls)
     means = {each.number: each.mean(judging.devset) for each in made.candidates}
     assert means[made.chosen.number] == 1
@@ -100,7 +99,7 @@ def test_searches_record_what_they_compared(judging: Task, name: str, calls: int
     assert all(each.state["self"]["instructions"] for each in made.candidates)
 
 
-def test_simba_gets_feedback_and_samples(judging: Task) -> None:
+def test_simba_gets_feedback_and_samples(judging):
     engine = Judge()
     made = compile_program(
         judging.program, judging, "simba", lm=opened(engine), prompt_lm=opened(Writer()), calls=300
@@ -111,13 +110,13 @@ def test_simba_gets_feedback_and_samples(judging: Task) -> None:
     )
 
 
-def test_any_optimizer_can_be_given(judging: Task) -> None:
+def test_any_optimizer_can_be_given(judging):
     made = compile_program(judging.program, judging, dspy.LabeledFewShot(k=2), lm=opened(Judge()))
     assert len(made.program.demos) == 2
     assert set(OPTIMIZERS) == {"labeled", "bootstrap", "random-search", "mipro", "gepa", "simba"}
 
 
-def test_whole_program(asking: Task, tmp_path: Path) -> None:
+def test_whole_program(asking, tmp_path):
     lm = opened(Judge(ask=ASKED))
     assert measure(asking.program, asking.devset, asking.metric, lm=lm) == [1.0] * 4
     made = compile_program(asking.program, asking, "bootstrap", lm=lm, calls=50)
@@ -133,9 +132,7 @@ def test_whole_program(asking: Task, tmp_path: Path) -> None:
     assert states.keys() >= {"ask", "judge", "revise", "compare"}
 
 
-def test_stock_optimizers_without_anything_of_ours(
-    judging: Task, asking: Task, tmp_path: Path
-) -> None:
+def test_stock_optimizers_without_anything_of_ours(judging, asking, tmp_path):
     program, metric = OneChunk(), METRICS["judge"]
     rows = {"trainset": judging.trainset, "valset": judging.devset}
     with dspy.context(lm=opened(Judge(ask=ASKED))):
@@ -157,7 +154,7 @@ def test_stock_optimizers_without_anything_of_ours(
     assert "STRICT" in read_states(tmp_path / "program.json")["judge"].signature.instructions
 
 
-def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging: Task) -> None:
+def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging):
     made = compile_program(
         judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=30
     )
@@ -182,7 +179,7 @@ def failing(after: int, error: BaseException) -> Judge:
     return Failing(least=2)
 
 
-def test_ctrl_c_keeps_the_best_candidate_so_far(judging: Task) -> None:
+def test_ctrl_c_keeps_the_best_candidate_so_far(judging):
     made = compile_program(
         judging.program, judging, "random-search", lm=opened(failing(29, KeyboardInterrupt()))
     )
@@ -192,7 +189,7 @@ def test_ctrl_c_keeps_the_best_candidate_so_far(judging: Task) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["bootstrap", "random-search", "gepa", "simba"])
-def test_a_model_that_fails_ends_the_compile(judging: Task, name: str, threads: int) -> None:
+def test_a_model_that_fails_ends_the_compile(judging, name, threads):
     lm = opened(failing(3, ModelError("the server is gone")))
     with pytest.raises(ModelError, match="the server is gone"):
         compile_program(
@@ -202,23 +199,21 @@ def test_a_model_that_fails_ends_the_compile(judging: Task, name: str, threads: 
         measure(judging.program, judging.devset, judging.metric, lm=lm, threads=threads)
 
 
-def test_completions_that_cannot_be_read_cost_a_row(judging: Task) -> None:
+def test_completions_that_cannot_be_read_cost_a_row(judging):
     class Sorry(Judge):
-        def complete(self, request: Request) -> Response:
+        def complete(self, request):
             answer = super().complete(request)
             return response("I am sorry, I cannot.") if len(self.requests) % 2 else answer
 
     assert 0 in measure(judging.program, judging.devset, judging.metric, lm=opened(Sorry()))
 
 
-def test_a_model_that_cannot_write_instructions(judging: Task) -> None:
+def test_a_model_that_cannot_write_instructions(judging):
     with pytest.raises(CompileError, match="name a larger one with --prompt-lm"):
         compile_program(judging.program, judging, "mipro", lm=opened(Judge()), calls=200)
 
 
-def test_tasks(
-    judging: Task, asking: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tasks(judging, asking, tmp_path, capsys):
     assert len(judging.trainset) == 12
     assert len(judging.devset) == 12
     assert len(judging.testset) == 12

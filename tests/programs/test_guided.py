@@ -89,7 +89,7 @@ def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
     return asked
 
 
-def test_question_with_its_answer(ask: Any) -> None:
+def test_question_with_its_answer(ask):
     made, engine = ask(YEAR)
     assert made.question == "In which year was the Lowen harbour bridge opened?"
     assert made.answer == "1931"
@@ -115,7 +115,7 @@ def test_question_with_its_answer(ask: Any) -> None:
     assert request.config.temperature == 0.0
 
 
-def test_best_of_the_candidates_is_kept(ask: Any) -> None:
+def test_best_of_the_candidates_is_kept(ask):
     made, engine = ask(YEAR, WHO, WHAT, judge={"year": 0.6, "Who": 0.95})
     assert made.answer == "Maria Kolb"
     assert not made.exhausted
@@ -129,7 +129,7 @@ def test_best_of_the_candidates_is_kept(ask: Any) -> None:
     assert made.answer == "1931"
 
 
-def test_refused_ones_are_told_and_the_next_are_tried(ask: Any) -> None:
+def test_refused_ones_are_told_and_the_next_are_tried(ask):
     made, _ = ask(YEAR, WHO, WHAT, judge={"year": 0.1, "Who": 0.2})
     assert made.answer == WHAT.answer
     assert made.kind == "definition"
@@ -145,7 +145,7 @@ def test_refused_ones_are_told_and_the_next_are_tried(ask: Any) -> None:
     assert len(made.rejects) == 2
 
 
-def test_answers_are_checked(ask: Any) -> None:
+def test_answers_are_checked(ask):
     made, _ = ask(YEAR, WHO, answers={"answer": ["Not stated.", "Jakob Reuss"]})
     assert [(each.step, each.reason) for each in made.rejects] == [
         ("answer", "not found in the passage: '1931' was expected"),
@@ -168,16 +168,16 @@ def test_answers_are_checked(ask: Any) -> None:
         (WHAT, "the bridge", ""),
     ],
 )
-def test_the_more_complete_answer_is_kept(ask: Any, fact: Fact, found: str, kept: str) -> None:
+def test_the_more_complete_answer_is_kept(ask, fact, found, kept):
     assert ask(fact, answers={"answer": found})[0].answer == kept
 
 
-def test_definition_is_kept_where_the_model_names_the_thing(ask: Any) -> None:
+def test_definition_is_kept_where_the_model_names_the_thing(ask):
     fact = WHAT._replace(opening="What is the Lowen ferry")
     assert ask(fact, answers={"answer": "the Lowen ferry"})[0].answer == fact.answer
 
 
-def test_questions_that_give_the_answer_away(ask: Any) -> None:
+def test_questions_that_give_the_answer_away(ask):
     made, _ = ask(WHO, answers={"fact": "Did Maria Kolb design the bridge?"})
     assert made.question == "Who designed the Lowen harbour bridge?"
     made, _ = ask(
@@ -186,7 +186,7 @@ def test_questions_that_give_the_answer_away(ask: Any) -> None:
     assert made.question == "In which year was the Lowen harbour bridge opened?"
 
 
-def test_passages_that_cannot_be_asked_about(ask: Any) -> None:
+def test_passages_that_cannot_be_asked_about(ask):
     made, engine = ask(YEAR, passage="Das Schloss wurde 1754 von der Familie Aumann verkauft.")
     assert made.exhausted is True
     assert made.rejects[0].step == "fact"
@@ -198,7 +198,7 @@ def test_passages_that_cannot_be_asked_about(ask: Any) -> None:
     ]
 
 
-def test_predictors_have_the_names_of_their_steps() -> None:
+def test_predictors_have_the_names_of_their_steps():
     program = Guided(lambda sentences: [])
     assert [name for name, _ in program.named_predictors()] == ["fact", "answer", "sound", "judge"]
     assert all(
@@ -218,7 +218,7 @@ def test_predictors_have_the_names_of_their_steps() -> None:
         ("J. M. Kolb", "Who?", "J. M. Kolb"),
     ],
 )
-def test_tidy_answer(text: str, question: str, tidy: str) -> None:
+def test_tidy_answer(text, question, tidy):
     assert tidy_answer(text, question) == tidy
 
 
@@ -244,7 +244,7 @@ class DecidingEngine:
         ({"perhaps": 1.0}, 0.5),
     ],
 )
-def test_sound_is_read_by_the_next_token(top: Mapping[str, float], probability: float) -> None:
+def test_sound_is_read_by_the_next_token(top, probability):
     engine = DecidingEngine(**top)
     sound = Sound()
     sound.config = {"adapter": "sound"}
@@ -264,10 +264,10 @@ def test_sound_is_read_by_the_next_token(top: Mapping[str, float], probability: 
         sound(**inputs)
 
 
-def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[dict[str, str]] = []
+def test_sound_weighs_with_the_judge(ask, monkeypatch):
+    seen = []
 
-    def forward(self: Sound, **inputs: str) -> dspy.Prediction:
+    def forward(self, **inputs):
         seen.append(inputs)
         return dspy.Prediction(sound=False, probability=0.1)
 
@@ -285,7 +285,7 @@ def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) 
     assert ask(WHO, sound=weights, judge={"": 0.99})[0].answer == "Maria Kolb"
 
 
-def test_a_question_that_the_passage_states_is_asked_without_a_call(ask: Any) -> None:
+def test_a_question_that_the_passage_states_is_asked_without_a_call(ask):
     passage = "## Was kostet die Lieferung?\n\nAb 40 Euro ist sie frei."
     made, engine = ask(passage=passage)
     assert made.question == "Was kostet die Lieferung?"

@@ -4,7 +4,6 @@ refused.
 
 import copy
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ NO_VECTORS = np.zeros((2, 384), dtype=np.float32)
 
 
 @pytest.fixture(scope="module")
-def judges(word_encoder: Callable[..., Any]) -> dict[str, HeadJudge]:
+def judges(word_encoder) -> dict[str, HeadJudge]:
     heads = {step: load_heads(SHIPPED / f"{step}.json") for step in HEAD_STEPS}
     return {
         step: HeadJudge(step, each, word_encoder(each.embedder)) for step, each in heads.items()
@@ -56,7 +55,7 @@ def one_feature(step: str = "judge", **changes: Any) -> dict[str, Any]:
     }
 
 
-def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) -> None:
+def test_shipped_heads_decide_as_they_were_fitted(judges):
     good, bad = judges["chunk"].batch(
         [{"passage": PASSAGE}, {"passage": REFERENCES}], vectors=NO_VECTORS
     )
@@ -84,7 +83,7 @@ def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) 
         "Which architect of Paris signed the treaty of 1648?",
     ],
 )
-def test_good_question_scores_above_bad_ones(judges: dict[str, HeadJudge], worse: str) -> None:
+def test_good_question_scores_above_bad_ones(judges, worse):
     judge = judges["judge"]
     better, lower = judge.batch(
         [{"passage": PASSAGE, "question": each} for each in (QUESTION, worse)]
@@ -95,7 +94,7 @@ def test_good_question_scores_above_bad_ones(judges: dict[str, HeadJudge], worse
     assert alone.probability == pytest.approx(lower.probability)
 
 
-def test_grounding_needs_answer_in_passage_with_fitting_form(judges: dict[str, HeadJudge]) -> None:
+def test_grounding_needs_answer_in_passage_with_fitting_form(judges):
     answers = ("Maria Kolb", "Jakob Reuss", "the Lowen harbour bridge", "")
     found = {
         answer: judges["grounding"](passage=PASSAGE, question=QUESTION, answer=answer)
@@ -106,9 +105,7 @@ def test_grounding_needs_answer_in_passage_with_fitting_form(judges: dict[str, H
     assert not found["Jakob Reuss"].fit
 
 
-def test_known_vectors_are_not_embedded_again(
-    judges: dict[str, HeadJudge], word_encoder: Callable[..., Any]
-) -> None:
+def test_known_vectors_are_not_embedded_again(judges, word_encoder):
     judge = HeadJudge("chunk", judges["chunk"].heads, word_encoder(judges["chunk"].heads.embedder))
     judge.encoder.encode = None  # type: ignore[method-assign, assignment]
     assert judge.batch([{"passage": PASSAGE}], vectors=NO_VECTORS[:1])[0].fit
@@ -117,7 +114,7 @@ def test_known_vectors_are_not_embedded_again(
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(), st.text())
-def test_any_text_gets_a_probability(passage: str, question: str) -> None:
+def test_any_text_gets_a_probability(passage, question):
     heads = load_heads(SHIPPED / "grounding.json").heads["grounded"]
     features = HEAD_STEPS["grounding"].features(
         [{"passage": passage, "question": question, "answer": passage}], None
@@ -125,7 +122,7 @@ def test_any_text_gets_a_probability(passage: str, question: str) -> None:
     assert 0 <= heads.probability(features[0]) <= 1
 
 
-def test_long_texts_are_cut(word_encoder: Callable[..., Any]) -> None:
+def test_long_texts_are_cut(word_encoder):
     judge = HeadJudge("chunk", StepHeads(**one_feature("chunk")), word_encoder())
     assert (
         judge(passage="a " * MAX_READ).probability
@@ -133,7 +130,7 @@ def test_long_texts_are_cut(word_encoder: Callable[..., Any]) -> None:
     )
 
 
-def test_missing_parts_are_never_the_reason(word_encoder: Callable[..., Any]) -> None:
+def test_missing_parts_are_never_the_reason(word_encoder):
     heads = one_feature()
     only = StepHeads(**{**heads, "heads": {"fit": heads["heads"]["fit"]}})
     judged = HeadJudge("judge", only, word_encoder())(passage=PASSAGE, question=QUESTION * 9)
@@ -142,7 +139,7 @@ def test_missing_parts_are_never_the_reason(word_encoder: Callable[..., Any]) ->
     assert judged.reason == "not fit"
 
 
-def test_features_that_are_no_numbers_are_told() -> None:
+def test_features_that_are_no_numbers_are_told():
     with pytest.raises(AnswerError, match="check the weights of the --embedder"):
         LinearHead(weights={"a": (1.0, 0.0, 1.0)}, bias=0.0).probability({"a": float("nan")})
 
@@ -167,9 +164,7 @@ def test_features_that_are_no_numbers_are_told() -> None:
         ({"curve": []}, "curve: "),
     ],
 )
-def test_wrong_files_are_refused_in_one_line(
-    tmp_path: Path, changes: dict[str, Any], message: str
-) -> None:
+def test_wrong_files_are_refused_in_one_line(tmp_path, changes, message):
     file = tmp_path / "judge.json"
     file.write_text(json.dumps(one_feature(**changes)))
     with pytest.raises(StateError) as caught:
@@ -183,16 +178,14 @@ def test_wrong_files_are_refused_in_one_line(
     ("content", "message"),
     [(None, "No such file"), (b"\xff", "not UTF-8")],
 )
-def test_unreadable_files_are_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_unreadable_files_are_refused(tmp_path, content, message):
     if content:
         (tmp_path / "judge.json").write_bytes(content)
     with pytest.raises(StateError, match=message):
         load_heads(tmp_path / "judge.json")
 
 
-def test_another_embedder_or_step_is_refused(
-    judges: dict[str, HeadJudge], word_encoder: Callable[..., Any]
-) -> None:
+def test_another_embedder_or_step_is_refused(judges, word_encoder):
     with pytest.raises(StateError, match="fitted with another --embedder"):
         HeadJudge("judge", judges["judge"].heads, word_encoder("f" * 64))
     with pytest.raises(StateError, match="heads of judge cannot judge the step chunk"):

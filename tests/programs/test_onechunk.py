@@ -44,7 +44,7 @@ def made(
         return (program or OneChunk())(passage=PASSAGE, topic="Dairy", **inputs), engine
 
 
-def test_the_writer_chooses_among_the_forms_that_the_passage_carries() -> None:
+def test_the_writer_chooses_among_the_forms_that_the_passage_carries():
     found, engine = made({}, wanted=("table", "conditional", "simple"), kinds=("why", "fact"))
     assert found.evolution == "conditional"
     assert found.kind == "fact"
@@ -61,7 +61,7 @@ def test_the_writer_chooses_among_the_forms_that_the_passage_carries() -> None:
 
 
 @pytest.mark.parametrize("evidence", ["", "Evidence: A delivery is lost"])
-def test_evidence_that_a_writer_leaves_out_is_found_by_the_answer(evidence: str) -> None:
+def test_evidence_that_a_writer_leaves_out_is_found_by_the_answer(evidence):
     written, _, _ = ASK.partition("Evidence:")
     assert made({"ask": written + evidence})[0].evidence == ["two thirds of the day's price"]
     found, _ = made(
@@ -107,9 +107,7 @@ def test_evidence_that_a_writer_leaves_out_is_found_by_the_answer(evidence: str)
         ),
     ],
 )
-def test_a_refused_question_is_a_reject_with_step_and_reason(
-    answers: dict[str, str], step: str, reason: str, exhausted: bool
-) -> None:
+def test_a_refused_question_is_a_reject_with_step_and_reason(answers, step, reason, exhausted):
     found, _ = made({"compare": "Reason: differ\nHolds: no", **answers})
     assert not found.question
     assert found.rejects[0].step == step
@@ -117,7 +115,7 @@ def test_a_refused_question_is_a_reject_with_step_and_reason(
     assert found.exhausted is exhausted
 
 
-def test_a_badly_worded_question_is_rewritten_once_and_judged_again() -> None:
+def test_a_badly_worded_question_is_rewritten_once_and_judged_again():
     found, engine = made({"judge": [BAD, GOOD], "revise": REVISED})
     assert found.question == "What does the Moss Lane plant pay for milk that arrives late?"
     assert engine.steps() == ["ask", "judge", "revise", "judge"]
@@ -129,7 +127,7 @@ def test_a_badly_worded_question_is_rewritten_once_and_judged_again() -> None:
     assert kept.probability == 0.4
 
 
-def test_a_model_compares_answers_only_where_words_do_not_tell() -> None:
+def test_a_model_compares_answers_only_where_words_do_not_tell():
     other = GOOD.replace(
         "two thirds of the day's price", "two of three parts of what milk costs on that day"
     )
@@ -138,7 +136,7 @@ def test_a_model_compares_answers_only_where_words_do_not_tell() -> None:
     assert engine.steps() == ["ask", "judge", "compare"]
 
 
-def test_further_questions_are_about_keyphrases_that_were_not_asked_about() -> None:
+def test_further_questions_are_about_keyphrases_that_were_not_asked_about():
     phrases = "delivery that arrives later | not in it | Milk above 6 degrees"
     _, engine = made(
         {"keyphrases": phrases},
@@ -149,7 +147,7 @@ def test_further_questions_are_about_keyphrases_that_were_not_asked_about() -> N
     assert "Subject: Milk above 6 degrees" in str(engine.requests[1][1].messages[-1].parts[0].text)
 
 
-def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
+def test_an_unanswerable_question_is_answered_by_no_passage():
     ask = ASK.replace("conditional", "unanswerable").replace("pay for milk", "pay for cream")
     no = GOOD.replace("Answerable: yes", "Answerable: no").replace(
         "two thirds of the day's price", "not stated"
@@ -168,7 +166,7 @@ def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
     assert found.rejects[0].reason == "another chunk answers it: c2"
 
 
-def test_a_style_keeps_what_a_question_asks() -> None:
+def test_a_style_keeps_what_a_question_asks():
     terse = "New question: Moss Lane plant pay milk arrives after nine\nNew answer: two thirds"
     found, _ = made({"revise": terse}, wanted=("terse",))
     assert found.evolution == "terse"
@@ -180,12 +178,12 @@ def test_a_style_keeps_what_a_question_asks() -> None:
     assert found.rejects[0].reason == "it lost numbers: 9"
 
 
-def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn() -> None:
+def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn():
     second = (
         "Form: simple\nKind: fact\nQuestion: Which milk does the Moss Lane plant refuse?\nAnswer:"
         " above 6 degrees\nEvidence: Milk above 6 degrees is refused"
     )
-    answers: dict[str, Answer] = {
+    answers = {
         "ask": [ASK, second],
         "judge": [GOOD, GOOD.replace("two thirds of the day's price", "above 6 degrees")],
         "revise": "New question: And which do they refuse?\nNew answer: above 6 degrees",
@@ -202,7 +200,7 @@ def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn() -> None
     assert found.rejects[0].reason.startswith("the follow-up leaves nothing out")
 
 
-def test_found_passages_that_hold_the_same_answer_are_alternatives() -> None:
+def test_found_passages_that_hold_the_same_answer_are_alternatives():
     hits = [
         Hit("same", PASSAGE.replace("is refused", "is not taken"), "Copy", 0.9),
         Hit("other", "Milk is paid at the day's price.", "Dairy", 0.8),
@@ -212,7 +210,7 @@ def test_found_passages_that_hold_the_same_answer_are_alternatives() -> None:
     assert engine.steps() == ["ask", "judge", "judge"]
 
 
-def test_a_panel_decides_by_majority_after_a_second_round() -> None:
+def test_a_panel_decides_by_majority_after_a_second_round():
     yes, no = "Reason: fine\nApproved: yes", "Reason: dull\nApproved: no"
     found, engine = made({"review": [yes, no, yes, yes, no, yes]}, OneChunk(panel=True))
     assert found.question
@@ -221,7 +219,7 @@ def test_a_panel_decides_by_majority_after_a_second_round() -> None:
     assert found.rejects[0].reason.startswith("3 of 3 reviewers refused: accuracy: dull")
 
 
-def test_questions_in_another_language_are_refused() -> None:
+def test_questions_in_another_language_are_refused():
     found, _ = made({}, language="de")
     assert found.rejects[0].step == "language"
     assert found.rejects[0].reason == "the question is in English, not German"

@@ -43,7 +43,7 @@ def made(turn: int = 0, **answers: str) -> tuple[dspy.Prediction, list[str]]:
         return program(passage=PASSAGE, topic="Dairy", turn=turn), engine.steps()
 
 
-def test_a_question_fits_its_profile_and_carries_its_options() -> None:
+def test_a_question_fits_its_profile_and_carries_its_options():
     found, steps = made()
     assert found.evolution == "profiled"
     assert found.context_ids == ["c1"]
@@ -70,17 +70,17 @@ def test_a_question_fits_its_profile_and_carries_its_options() -> None:
         ),
     ],
 )
-def test_a_refusal_is_a_reject_with_its_reason(step: str, text: str, reason: str) -> None:
+def test_a_refusal_is_a_reject_with_its_reason(step, text, reason):
     found, _ = made(**{step: text})
     assert [reject.reason for reject in found.rejects] == [reason]
 
 
-def test_a_passage_without_further_clues_is_exhausted() -> None:
+def test_a_passage_without_further_clues_is_exhausted():
     found, _ = made(turn=1)
     assert found.exhausted
 
 
-def test_a_wrong_file_of_dimensions_is_one_line(tmp_path: Path) -> None:
+def test_a_wrong_file_of_dimensions_is_one_line(tmp_path):
     file = tmp_path / "profiles.json"
     file.write_text('{"parameters": {"Type": {"description": "", "values": {}}}}', encoding="utf-8")
     with pytest.raises(

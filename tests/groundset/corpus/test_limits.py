@@ -25,7 +25,7 @@ def skipped(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
     return dict(corpus.skipped)
 
 
-def test_damaged_or_too_long_files_are_skipped(tmp_path: Path) -> None:
+def test_damaged_or_too_long_files_are_skipped(tmp_path):
     big = tmp_path / "big.pdf"
     files = {
         "cut.pdf": pdf(TEXT)[:200],

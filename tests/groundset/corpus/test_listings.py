@@ -3,7 +3,6 @@
 import pytest
 from cut_documents import chunks, document
 
-from groundset.corpus.options import ChunkerName
 from groundset.corpus.parts import text_spans
 from groundset.programs.types import PageStart
 
@@ -32,12 +31,12 @@ def left_out(text: str, suffix: str = ".md") -> list[str]:
     "name",
     ["References", "7. Further reading:", "LITERATUR", "Fußnoten", "Liens externes", "Notas"],
 )
-def test_named_list_is_cut_off_up_to_the_next_section(name: str) -> None:
+def test_named_list_is_cut_off_up_to_the_next_section(name):
     text = f"# Henn\n\n{PROSE}\n\n## {name}\n\n### Books\n\n{SOURCES}\n\n## Crew\n\n{PROSE}"
     assert left_out(text) == [f"## {name}\n\n### Books\n\n{SOURCES.strip()}"]
 
 
-def test_section_of_sentences_stays() -> None:
+def test_section_of_sentences_stays():
     notes = (
         "- The lower deck carries at most forty cars.\n- The bow opens to the north side of the"
         " quay.\n"
@@ -46,28 +45,28 @@ def test_section_of_sentences_stays() -> None:
         assert left_out(f"# Henn\n\n{PROSE}\n\n## {name}\n\n{body}") == []
 
 
-def test_line_that_names_a_list_without_being_a_heading() -> None:
+def test_line_that_names_a_list_without_being_a_heading():
     text = f"{PROSE}\nReferences\n{SOURCES}"
     assert left_out(text, ".txt") == [f"References\n{SOURCES.strip()}"]
     for line in ("The list of references", "- References"):
         assert left_out(f"{PROSE}\n{line}\n{SOURCES}", ".txt") == []
 
 
-def test_navigation_behind_the_sources() -> None:
+def test_navigation_behind_the_sources():
     menu = "## Tools\n\n- Print\n- Cite this page\n\n"
     text = f"# Henn\n\n{PROSE}\n\n## See also\n\n- Orsle\n\n"
     assert left_out(text + menu + menu) == [f"## See also\n\n- Orsle\n\n{menu}{menu}".strip()]
     assert left_out(f"{text}{menu}## Crew\n\n{PROSE}\n\n{menu}") == ["## See also\n\n- Orsle"]
 
 
-def test_table_of_contents_with_leaders() -> None:
+def test_table_of_contents_with_leaders():
     contents = "1 The ferry ........ 3\n1.1 Its deck . . . . . 4\n\n2 The crew......12\n"
     assert left_out(f"{PROSE}\n\n{contents}\n{PROSE}", ".txt") == [contents.strip()]
     assert left_out(f"{PROSE}\n\nThe price rose ..... 3\n\n{PROSE}", ".txt") == []
 
 
 @pytest.mark.parametrize("chunker", ["recursive", "sentence", "word", "token"])
-def test_chunks_never_reach_into_lists(chunker: ChunkerName) -> None:
+def test_chunks_never_reach_into_lists(chunker):
     found = document(
         f"# Henn\n\n{PROSE}\n\n## See also\n\n- Orsle\n\n## Crew\n\n{PROSE}\n\n##"
         f" References\n\n{SOURCES}"
@@ -82,11 +81,11 @@ def test_chunks_never_reach_into_lists(chunker: ChunkerName) -> None:
     assert {chunk.headings[-1] for chunk in made[1:]} == {"Henn", "Crew"}
 
 
-def test_document_of_lists_alone_has_no_chunk() -> None:
+def test_document_of_lists_alone_has_no_chunk():
     assert chunks(document(f"## References\n\n{SOURCES}")) == []
 
 
-def test_pages_of_chunks() -> None:
+def test_pages_of_chunks():
     starts = ((1, 0), (3, 250), (1, 320), (4, 400))
     pages = tuple(PageStart(page=page, start=start) for page, start in starts)
     found = document("word " * 100, ".txt").model_copy(update={"pages": pages})

@@ -29,7 +29,7 @@ def read(file: Path, *documents: Path) -> Corpus:
     return read_corpus(CorpusOptions(chunks=file, documents=documents), notify=print)
 
 
-def test_rows_are_read_unchanged(tmp_path: Path) -> None:
+def test_rows_are_read_unchanged(tmp_path):
     rows = [
         {**GOOD, "path": "x/the_mill.md", "metadata": {"page": 3}, "start_end_idx": [10, 16]},
         {"doc_id": "b", "contents": "Other."},
@@ -51,7 +51,7 @@ def test_rows_are_read_unchanged(tmp_path: Path) -> None:
     assert all(corpus.documents[c.doc_id].text[c.start : c.end] == c.text for c in chunks)
 
 
-def test_autorag_tables(tmp_path: Path) -> None:
+def test_autorag_tables(tmp_path):
     stamp = datetime(2024, 5, 17)
     facts = {"last_modified_datetime": stamp, "document_id": "mill", "title": "The mill"}
     parquet.write_table(
@@ -69,7 +69,7 @@ def test_autorag_tables(tmp_path: Path) -> None:
     }
 
 
-def test_chunk_ids_make_metadata_the_users(tmp_path: Path) -> None:
+def test_chunk_ids_make_metadata_the_users(tmp_path):
     row = {
         "chunk_id": "a",
         "doc_id": "mill",
@@ -82,7 +82,7 @@ def test_chunk_ids_make_metadata_the_users(tmp_path: Path) -> None:
     assert chunk.metadata == row["metadata"]
 
 
-def test_copies_are_kept_and_marked(tmp_path: Path) -> None:
+def test_copies_are_kept_and_marked(tmp_path):
     text = "The mill on the river was built by two brothers, and it burned down twice."
     rows = [{"doc_id": name, "contents": text, "metadata": {"n": 1}} for name in ("a", "b")]
     assert [chunk.metadata for chunk in read(jsonl(tmp_path, *rows)).chunks] == [
@@ -91,7 +91,7 @@ def test_copies_are_kept_and_marked(tmp_path: Path) -> None:
     ]
 
 
-def test_beside_documents(tmp_path: Path) -> None:
+def test_beside_documents(tmp_path):
     (tmp_path / "a.md").write_text(
         "# Mill\n\n" + "The mill was built by two brothers in 1887. " * 9
     )
@@ -114,12 +114,12 @@ def test_beside_documents(tmp_path: Path) -> None:
         (GOOD, r"line 2: the id 'a' was used before, in .*line 1"),
     ],
 )
-def test_error_names_line_and_column(tmp_path: Path, row: Any, message: str) -> None:
+def test_error_names_line_and_column(tmp_path, row, message):
     with pytest.raises(InputError, match=message):
         read_own_chunks(jsonl(tmp_path, GOOD, row))
 
 
-def test_invalid_files(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path):
     for file, message in (
         (tmp_path / "absent.jsonl", "no such file"),
         (tmp_path / "a.csv", r"name a \.jsonl or \.parquet file"),
@@ -129,7 +129,7 @@ def test_invalid_files(tmp_path: Path) -> None:
             read_own_chunks(file)
 
 
-def test_offsets_that_fit_give_documents_back(tmp_path: Path) -> None:
+def test_offsets_that_fit_give_documents_back(tmp_path):
     text = "The mill burned down.\r\nIt was built again.\n\nThe weir stayed."
     spans = [(44, len(text)), (0, 21), (10, 42)]  # in any order, overlapping, with a gap
     rows = [

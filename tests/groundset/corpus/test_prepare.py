@@ -5,7 +5,7 @@ Ray.
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class Head:
 
 
 @pytest.fixture
-def encoder(word_encoder: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+def encoder(word_encoder, monkeypatch) -> Any:
     found = word_encoder()
     monkeypatch.setattr(type(found), "replica", lambda self: type(self)(), raising=False)
     return found
@@ -65,9 +65,7 @@ def checked(batches: Sequence[Batch], corpus: Corpus, encoder: Any, order: Seque
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_batches_come_in_order(
-    corpus: Corpus, encoder: Any, workers: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_come_in_order(corpus, encoder, workers, monkeypatch):
     monkeypatch.setattr(prepare, "usable_processors", lambda: workers)
     order, head = corpus.order(1), Head()
     batches = list(prepare_batches(corpus, encoder, head, order))
@@ -78,11 +76,9 @@ def test_batches_come_in_order(
     assert batches[0].verdicts[0].good
 
 
-def test_first_batch_does_not_wait_for_the_others(
-    corpus: Corpus, encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_first_batch_does_not_wait_for_the_others(corpus, encoder, monkeypatch):
     monkeypatch.setattr(prepare, "usable_processors", lambda: 1)
-    encoded: list[int] = []
+    encoded = []
     encode = encoder.encode
     encoder.encode = lambda texts: encoded.append(len(texts)) or encode(texts)
     batches = prepare_batches(corpus, encoder, None)
@@ -93,7 +89,7 @@ def test_first_batch_does_not_wait_for_the_others(
     batches.close()
 
 
-def test_few_or_no_chunks(corpus: Corpus, encoder: Any) -> None:
+def test_few_or_no_chunks(corpus, encoder):
     assert [list(batch.places) for batch in prepare_batches(corpus, encoder, None, [5])] == [[5]]
     assert list(prepare_batches(Corpus({}, []), encoder, None)) == []
 
@@ -135,7 +131,7 @@ with cluster.connected("ray"):
 
 @needs_ray
 @pytest.mark.timeout(600)
-def test_ray_gives_the_same_and_stays_private(tmp_path: Path) -> None:
+def test_ray_gives_the_same_and_stays_private(tmp_path):
     for name in (
         "yaml",
         "pydantic",
@@ -175,6 +171,6 @@ def test_ray_gives_the_same_and_stays_private(tmp_path: Path) -> None:
         ("spark", "--engine spark: choose local, ray or ray=HOST:PORT"),
     ],
 )
-def test_unusable_engine(corpus: Corpus, encoder: Any, engine: str, message: str) -> None:
+def test_unusable_engine(corpus, encoder, engine, message):
     with pytest.raises(InputError, match=message):
         next(prepare_batches(corpus, encoder, None, engine=engine))

@@ -45,7 +45,7 @@ def captions(text: str, suffix: str = ".md") -> list[str]:
         "#### Table 3. Kilns",
     ],
 )
-def test_caption_before_or_after_a_table(caption: str) -> None:
+def test_caption_before_or_after_a_table(caption):
     shown = " ".join(caption.replace("*", "").replace("#", "").split())
     assert captions(f"{PROSE}\n\n{caption}\n\n{TABLE}\n\n{PROSE}") == [shown]
     assert captions(f"{PROSE}\n\n{caption}\n{TABLE}") == [shown]
@@ -63,7 +63,7 @@ def test_caption_before_or_after_a_table(caption: str) -> None:
         "Table",
     ],
 )
-def test_other_lines_are_no_captions(line: str) -> None:
+def test_other_lines_are_no_captions(line):
     assert captions(f"{line}\n\n{TABLE}") == [""]
 
 
@@ -77,11 +77,11 @@ def test_other_lines_are_no_captions(line: str) -> None:
         "| a\n\n|---|\n| b |",
     ],
 )
-def test_what_is_no_table(text: str) -> None:
+def test_what_is_no_table(text):
     assert captions(f"{CAPTION}\n\n{text}") == []
 
 
-def test_two_tables_in_a_row() -> None:
+def test_two_tables_in_a_row():
     one, other = "Table 1: Kilns", "Table 2: Quarries"
     for blocks, expected in (
         ((one, TABLE, other, TABLE), [one, other]),
@@ -97,7 +97,7 @@ def test_two_tables_in_a_row() -> None:
 
 @pytest.mark.parametrize("overlap", [0, 60])
 @pytest.mark.parametrize("chunker", CHUNKERS)
-def test_chunkers_keep_tables_with_their_captions(chunker: ChunkerName, overlap: int) -> None:
+def test_chunkers_keep_tables_with_their_captions(chunker, overlap):
     size = {"word": 60, "token": 120}.get(chunker, 300)
     table = f"{CAPTION}\n\n{TABLE}"
     for text in (
@@ -120,7 +120,7 @@ def test_chunkers_keep_tables_with_their_captions(chunker: ChunkerName, overlap:
 
 @pytest.mark.parametrize("overlap", [0, 40])
 @pytest.mark.parametrize("chunker", CHUNKERS)
-def test_long_table_is_cut_between_rows(chunker: ChunkerName, overlap: int) -> None:
+def test_long_table_is_cut_between_rows(chunker, overlap):
     size = {"word": 50, "token": 80}.get(chunker, 300)
     source = document(f"{PROSE}\n\n{CAPTION}\n\n{LONG}\n\n{PROSE}")
     pieces = [chunk for chunk in chunks(source, chunker, size, overlap) if chunk.metadata]
@@ -134,7 +134,7 @@ def test_long_table_is_cut_between_rows(chunker: ChunkerName, overlap: int) -> N
     assert len(pieces) > 4
 
 
-def test_topic_shows_caption_and_header() -> None:
+def test_topic_shows_caption_and_header():
     source = document(f"# Lime\n\n## Kilns\n\n{PROSE}\n\n{CAPTION}\n\n{LONG}")
     prose, first, *rest = chunks(source, size=400)
     assert prose.topic == "Lime > Kilns"
@@ -142,14 +142,14 @@ def test_topic_shows_caption_and_header() -> None:
     assert rest[0].topic == f"Lime > Kilns > {CAPTION} > | Kiln | Tons |"
 
 
-def test_caption_is_part_of_a_chunk_even_as_a_heading_of_the_section() -> None:
+def test_caption_is_part_of_a_chunk_even_as_a_heading_of_the_section():
     source = document(f"{PROSE}\n\n### Table 1. Kilns\n\n{TABLE}\n\n### Crew\n\n{PROSE}")
     [chunk] = [chunk for chunk in chunks(source) if "|" in chunk.text]
     assert chunk.text == f"### Table 1. Kilns\n\n{TABLE}"
     assert chunk.metadata == {"kind": "table", "caption": "Table 1. Kilns"}
 
 
-def test_html_marks_captions() -> None:
+def test_html_marks_captions():
     rows = "".join(f"<tr><td>Kiln {n}</td><td>{n}</td></tr>" for n in range(4))
     table = (
         "<table><caption>What the <code>kilns</code>"
@@ -172,7 +172,7 @@ def test_html_marks_captions() -> None:
     assert source.captions == ("stray",)
 
 
-def test_rows_of_values() -> None:
+def test_rows_of_values():
     rows = "\n".join(f"Kiln {n},fired in the year {1900 + n}" for n in range(30))
     first, *rest = chunks(document(f"Kiln,Year\n{rows}\n", ".csv"), size=400)
     assert first.metadata == {"kind": "table"}
@@ -195,9 +195,7 @@ PIECES = st.sampled_from(
     size=st.integers(1, 500),
     data=st.data(),
 )
-def test_no_edge_of_a_chunk_is_in_a_table_that_fits(
-    chunker: ChunkerName, text: str, size: int, data: st.DataObject
-) -> None:
+def test_no_edge_of_a_chunk_is_in_a_table_that_fits(chunker, text, size, data):
     source = document(text)
     found = tables_of(source)
     made = chunks(source, chunker, size, data.draw(st.integers(0, size - 1)))

@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import datasets
 import pandas as pd
@@ -32,9 +31,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_command_writes_a_dry_run(
-    tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_writes_a_dry_run(tmp_path, status_of, capsys):
     run, dry = saved(tmp_path / "run"), tmp_path / "dry"
     options = "--repo", "you/demo", "--licence", "MIT", "--dry-run", dry
     assert status_of("push", run.folder, *options) == 0
@@ -42,7 +39,7 @@ def test_command_writes_a_dry_run(
     assert sorted(contents(dry)) == ["README.md", CORPUS, QA, "groundset.json"]
 
 
-def test_dry_run_loads_with_datasets(push: Push, tmp_path: Path) -> None:
+def test_dry_run_loads_with_datasets(push, tmp_path):
     folder = tmp_path / "dry"
     assert push(dry_run=folder) == (2, 4, None, None, None)
     first = contents(folder)
@@ -57,7 +54,7 @@ def test_dry_run_loads_with_datasets(push: Push, tmp_path: Path) -> None:
     assert datasets.load_dataset(str(folder), **cache).keys() == qa.keys(), "qa is the default"
     assert len(datasets.load_dataset(str(folder), "corpus", **cache)["corpus"]) == 4
     code = (folder / "README.md").read_text("utf-8").partition("```python\n")[2].partition("```")[0]
-    seen: dict[str, Any] = {}
+    seen = {}
     exec(
         code.replace('"you/demo"', repr(str(folder))).replace(', "qa")', f', "qa", **{cache})'),
         seen,
@@ -66,7 +63,7 @@ def test_dry_run_loads_with_datasets(push: Push, tmp_path: Path) -> None:
     assert len(seen["corpus"]) == 4
 
 
-def test_folders_and_cards_of_others_are_refused(push: Push, tmp_path: Path) -> None:
+def test_folders_and_cards_of_others_are_refused(push, tmp_path):
     dry = tmp_path / "dry"
     push(dry_run=dry)
     for name in (
@@ -89,7 +86,7 @@ def test_folders_and_cards_of_others_are_refused(push: Push, tmp_path: Path) -> 
     assert "# demo" in (dry / "README.md").read_text("utf-8")
 
 
-def test_nothing_of_this_machine_is_published(push: Push, tmp_path: Path) -> None:
+def test_nothing_of_this_machine_is_published(push, tmp_path):
     found = two_documents()
     first, second = (each.contexts[0] for each in found.samples)
     hidden = {
@@ -148,11 +145,11 @@ def test_nothing_of_this_machine_is_published(push: Push, tmp_path: Path) -> Non
         ("http://host/v1", "v1"),
     ],
 )
-def test_models_are_published_without_paths(name: str, shown: str) -> None:
+def test_models_are_published_without_paths(name, shown):
     assert public_model(name) == shown
 
 
-def test_reviews_decide_what_is_published(card: Callable[..., str], tmp_path: Path) -> None:
+def test_reviews_decide_what_is_published(card, tmp_path):
     many = [sample(f"q-{number}", two_documents().chunks[0]) for number in range(12)]
     reviews = [
         Review(
@@ -180,7 +177,7 @@ def test_reviews_decide_what_is_published(card: Callable[..., str], tmp_path: Pa
     assert "the set contains only signed questions" in card(run, signed=True)
 
 
-def test_card_describes_the_set(card: Callable[..., str]) -> None:
+def test_card_describes_the_set(card):
     first, second = two_documents().samples
     odd = first.model_copy(update={"metadata": {"kind": "fact"}, "retrieval_gt": ()})
     text = card(private_run(odd, second))
@@ -237,7 +234,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_are_escaped(name: str, card: Callable[..., str]) -> None:
+def test_names_are_escaped(name, card):
     table = f"| a | b |\n|---|---|\n| x {markdown_text(name)} | end |"
     page = MarkdownIt("gfm-like", {"linkify": False}).enable("table").render(table)
     assert page.count("<td>") == 2

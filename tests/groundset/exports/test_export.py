@@ -34,13 +34,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory) -> Run:
     return saved(tmp_path_factory.mktemp("saved") / "run")
 
 
-def test_command_and_function_write_the_same(
-    run: Run, tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_and_function_write_the_same(run, tmp_path, status_of, capsys):
     exported = groundset.export(run, format="autorag,csv,adk", out=tmp_path / "python")
     assert exported == (2, 4, tmp_path / "python")
     out = tmp_path / "cli"
@@ -58,7 +56,7 @@ def two(*samples: Sample, name: str = "run", **parts: Any) -> Run:
     return run_of(samples or found.samples, list(found.documents.values()), name=name, **parts)
 
 
-def test_reviews_decide_what_goes_out() -> None:
+def test_reviews_decide_what_goes_out():
     reviews = [
         Review(sample_id="q-1", reviewer="ann", verdict="refused"),
         Review(sample_id="q-1", reviewer="ann", verdict="signed"),
@@ -80,7 +78,7 @@ def test_reviews_decide_what_goes_out() -> None:
         joined([two(run.samples[0].model_copy(update={"answer": " "}))])
 
 
-def test_runs_are_joined(run: Run, tmp_path: Path) -> None:
+def test_runs_are_joined(run, tmp_path):
     town = document("town", 2)
     third = saved(tmp_path / "town", [sample("q-3", cut(town)[0])], documents=[town])
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
@@ -95,7 +93,7 @@ def test_runs_are_joined(run: Run, tmp_path: Path) -> None:
         joined([two(), two(record={"configuration": {"embedder": "vectors"}})]).embedder()
 
 
-def test_runs_that_contradict_each_other_are_not_joined() -> None:
+def test_runs_that_contradict_each_other_are_not_joined():
     reworded = two(two().samples[0].model_copy(update={"question": "Why?"}), name="reworded")
     shorter = run_of([], [document("ferry", 2)], name="shorter")
     for other, kind in ((reworded, "sample q-1"), (shorter, "document ferry")):
@@ -127,9 +125,7 @@ def test_runs_that_contradict_each_other_are_not_joined() -> None:
         ({"format": "csv", "runs": "gone"}, "gone does not exist"),
     ],
 )
-def test_wrong_options_write_nothing(
-    run: Run, tmp_path: Path, options: dict[str, Any], message: str
-) -> None:
+def test_wrong_options_write_nothing(run, tmp_path, options, message):
     given = {"runs": run, **options}
     with pytest.raises(InputError, match=message) as error:
         groundset.export(out=tmp_path / "out", **given)
@@ -137,7 +133,7 @@ def test_wrong_options_write_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_folders_with_other_files_are_refused(run: Run, tmp_path: Path) -> None:
+def test_folders_with_other_files_are_refused(run, tmp_path):
     write_text(tmp_path / "letters" / "qrels" / "letter.docx", "precious")
     for out, message in (
         (tmp_path / "letters", r"holds other files \(qrels/letter\.docx\)"),
@@ -149,7 +145,7 @@ def test_folders_with_other_files_are_refused(run: Run, tmp_path: Path) -> None:
     assert names(tmp_path / "letters") == ["qrels/letter.docx"]
 
 
-def test_a_file_that_a_person_changed_is_not_replaced(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_a_person_changed_is_not_replaced(run, tmp_path):
     for _ in range(2):
         groundset.export(run, format="csv,adk", out=tmp_path)
     edited = tmp_path / "csv" / "questions.csv"
@@ -164,14 +160,12 @@ def test_a_file_that_a_person_changed_is_not_replaced(run: Run, tmp_path: Path) 
     groundset.export(run, format="csv,adk", out=tmp_path)
 
 
-def test_failed_export_changes_no_format(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_export_changes_no_format(run, tmp_path, monkeypatch):
     out = tmp_path / "out"
     groundset.export(run, format="csv,adk", out=out)
     before = contents(out)
 
-    def full_disk(found: EvaluationSet, folder: Path) -> None:
+    def full_disk(found, folder):
         raise OSError(28, "No space left on device")
 
     more = {**EXPORTS, "beir": Export({"a.json": None}, write=full_disk)}
@@ -204,7 +198,7 @@ def splits_of(found: EvaluationSet, *more: Sample, shares: dict[str, float] = SH
     return split([*found.samples, *more], found.chunks, shares)
 
 
-def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
+def test_documents_are_split_by_their_questions(large):
     splits = splits_of(large)
     assert Counter(splits.samples.values()) == {"train": 72, "dev": 9, "test": 9}
     assert all(
@@ -222,7 +216,7 @@ def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
     }
 
 
-def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
+def test_what_shares_a_question_stays_together(large):
     apart = splits_of(large).documents
     dev, test = (
         min(name for name, found in apart.items() if found == wanted) for wanted in ("dev", "test")
@@ -248,7 +242,7 @@ def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
         assert set(splits.samples.values()) == {*SHARES}
 
 
-def test_split_questions_go_to_their_files(tmp_path: Path) -> None:
+def test_split_questions_go_to_their_files(tmp_path):
     documents = [document(name, 2) for name in ("one", "two", "three")]
     samples = [
         sample(each.chunk_id, each, question=f"{each.chunk_id}?")

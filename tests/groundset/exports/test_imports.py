@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -79,7 +78,7 @@ def write_lines(file: Path, *rows: object) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def embedder(word_encoder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def embedder(word_encoder, monkeypatch) -> None:
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
@@ -87,9 +86,7 @@ def imported(*files: Path, out: Path, format: str = "autorag") -> Run:
     return groundset.import_files(files, out=out, format=format, quiet=True)
 
 
-def test_command_imports_a_folder(
-    tmp_path: Path, status_of: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_imports_a_folder(tmp_path, status_of, capsys):
     source = write_tables(tmp_path / "foreign")
     assert status_of("import", source, "--format", "autorag", "--out", tmp_path / "run") == 0
     assert capsys.readouterr().out == f"2 samples on 3 chunks of 2 documents: {tmp_path / 'run'}\n"
@@ -128,7 +125,7 @@ def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], li
 @pytest.mark.parametrize(
     ("format", "saved_with"), [("autorag", ""), ("csv", ""), ("csv", ";"), ("csv", "\t")]
 )
-def test_import_of_an_export_is_identical(tmp_path: Path, format: str, saved_with: str) -> None:
+def test_import_of_an_export_is_identical(tmp_path, format, saved_with):
     whole = two_documents()
     formula = whole.samples[0].model_copy(
         update={"question": "=1;-2\n'3", "answer": "- nine\n- ten"}
@@ -151,7 +148,7 @@ def test_import_of_an_export_is_identical(tmp_path: Path, format: str, saved_wit
         )
 
 
-def test_autorag_keeps_rows_offsets_and_metadata(tmp_path: Path) -> None:
+def test_autorag_keeps_rows_offsets_and_metadata(tmp_path):
     more = [
         {"lang": "en", "page": 3, "tags": ["a", "b"], "box": {"x": 1.5, "y": None}},
         {"lang": "no\u2028\x1b[31m<script>", "page": None, "tags": []},
@@ -179,7 +176,7 @@ def test_autorag_keeps_rows_offsets_and_metadata(tmp_path: Path) -> None:
     assert third["page"] == 5
 
 
-def test_autorag_rebuilds_documents_from_offsets_that_fit(tmp_path: Path) -> None:
+def test_autorag_rebuilds_documents_from_offsets_that_fit(tmp_path):
     text = "First line.\nSecond line.\n\nThird."
     spans = [(0, 11), (6, 24), (26, 32)]
     rows = [
@@ -201,7 +198,7 @@ def test_autorag_rebuilds_documents_from_offsets_that_fit(tmp_path: Path) -> Non
     ], "as they came"
 
 
-def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) -> None:
+def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path):
     qa = [
         {
             "qid": 1,
@@ -256,9 +253,7 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) 
         ),
     ],
 )
-def test_wrong_autorag_rows_are_named(
-    tmp_path: Path, qa: dict[str, Any], corpus: dict[str, Any], message: str
-) -> None:
+def test_wrong_autorag_rows_are_named(tmp_path, qa, corpus, message):
     write_tables(
         tmp_path / "foreign", [QA[0], {**QA[1], **qa}], [*CORPUS[:2], {**CORPUS[2], **corpus}]
     )
@@ -268,7 +263,7 @@ def test_wrong_autorag_rows_are_named(
     assert not (tmp_path / "run").exists()
 
 
-def test_wrong_files_are_named(tmp_path: Path) -> None:
+def test_wrong_files_are_named(tmp_path):
     good, out = write_tables(tmp_path / "good"), tmp_path / "run"
     (tmp_path / "empty").mkdir()
     broken = write_tables(tmp_path / "broken")
@@ -307,13 +302,13 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_import_from_a_folder_that_is_not_utf8(tmp_path: Path) -> None:
+def test_import_from_a_folder_that_is_not_utf8(tmp_path):
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     write_tables(tmp_path / "foreign").rename(odd)
     assert [sample.id for sample in imported(odd, out=tmp_path / "run")] == ["one", "two"]
 
 
-def test_samples_of_a_run_come_back_whole(tmp_path: Path) -> None:
+def test_samples_of_a_run_come_back_whole(tmp_path):
     pair, single = two_documents().samples[1], two_documents().samples[0]
     samples = [
         pair.model_copy(update={"metadata": {"imported": {"difficulty": 3}, "kind": "time"}}),
@@ -336,8 +331,8 @@ def test_samples_of_a_run_come_back_whole(tmp_path: Path) -> None:
 CLOCK = {"text": "Brenn cast the clock.", "path": "C:\\Users\\me\\clock.docx"}
 
 
-def test_jsonl_rows(tmp_path: Path) -> None:
-    rows: list[Any] = [
+def test_jsonl_rows(tmp_path):
+    rows = [
         {
             "question": "When?",
             "answer": "nine",

@@ -21,7 +21,7 @@ ROWS: dict[str, np.ndarray] = {}  # by chunk; a question is embedded as the chun
 
 
 @pytest.fixture(autouse=True)
-def embedder(monkeypatch: pytest.MonkeyPatch) -> None:
+def embedder(monkeypatch) -> None:
     class Named:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.stack([ROWS[text.split()[-1].rstrip("?")] for text in texts])
@@ -51,7 +51,7 @@ def exported(found: EvaluationSet, out: Path) -> dict[str, list[dict[str, str]]]
     }
 
 
-def test_rows_have_a_positive_and_negatives_of_their_own_split(tmp_path: Path) -> None:
+def test_rows_have_a_positive_and_negatives_of_their_own_split(tmp_path):
     found = many_documents()
     rows = exported(found, tmp_path / "out")
     assert {name: len(members) for name, members in rows.items()} == {
@@ -74,7 +74,7 @@ def test_rows_have_a_positive_and_negatives_of_their_own_split(tmp_path: Path) -
     )
 
 
-def test_rows_follow_given_splits(tmp_path: Path) -> None:
+def test_rows_follow_given_splits(tmp_path):
     found = many_documents()
     documents = {name: "test" if name == "d00" else "validation" for name in found.documents}
     splits = Splits(
@@ -89,7 +89,7 @@ def test_rows_follow_given_splits(tmp_path: Path) -> None:
         exported(found._replace(splits=odd), tmp_path / "odd")
 
 
-def test_a_question_has_a_row_for_each_needed_chunk(tmp_path: Path) -> None:
+def test_a_question_has_a_row_for_each_needed_chunk(tmp_path):
     found = many_documents()
     both = (found.chunks[1], found.chunks[25])
     pair = found.samples[0].model_copy(
@@ -107,7 +107,7 @@ def test_a_question_has_a_row_for_each_needed_chunk(tmp_path: Path) -> None:
         exported(found._replace(samples=[lost]), tmp_path / "none")
 
 
-def test_all_rows_have_as_many_negatives(tmp_path: Path) -> None:
+def test_all_rows_have_as_many_negatives(tmp_path):
     few = with_chunks(many_documents(), 1, 4)
     assert [list(row) for row in exported(few, tmp_path / "few")["train"]] == [COLUMNS[:5]], (
         "three are all there are"
@@ -140,7 +140,7 @@ def mined(*others: tuple[Chunk, np.ndarray], limit: int = 5) -> list[str]:
     return [chunks[place].chunk_id for place in found]
 
 
-def test_negatives_are_nearest_first_up_to_the_limit() -> None:
+def test_negatives_are_nearest_first_up_to_the_limit():
     far = [(chunk(f"c{number}"), at(-0.8 - number / 10)) for number in range(8)]
     assert mined(*reversed(far)) == ["c0", "c1", "c2", "c3", "c4"]
     assert mined(*far, limit=2) == ["c0", "c1"]
@@ -151,14 +151,14 @@ def test_negatives_are_nearest_first_up_to_the_limit() -> None:
     assert mined() == []
 
 
-def test_negatives_are_neither_near_the_question_nor_like_the_positive() -> None:
+def test_negatives_are_neither_near_the_question_nor_like_the_positive():
     inside, outside = at(-float(np.arccos(TOWARDS * 0.96))), at(-float(np.arccos(TOWARDS * 0.94)))
     assert mined((chunk("inside"), inside), (chunk("outside"), outside)) == ["outside"]
     twin, cousin = at(ANGLE + float(np.arccos(0.951))), at(ANGLE + float(np.arccos(0.949)))
     assert mined((chunk("twin"), twin), (chunk("cousin"), cousin)) == ["cousin"]
 
 
-def test_negatives_do_not_answer() -> None:
+def test_negatives_do_not_answer():
     found = mined(
         (chunk("overlaps", start=20, doc_id="ferry"), at(-1)),
         (chunk("says-it", "Boats leave “At Nine”, too."), at(-1)),

@@ -4,7 +4,6 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -57,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(home, monkeypatch) -> Iterator[Hub]:
     server = Hub()
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
@@ -69,8 +68,8 @@ def hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     server.server_close()
 
 
-def test_a_file_is_downloaded_once(hub: Hub, home: Path) -> None:
-    said: list[str] = []
+def test_a_file_is_downloaded_once(hub, home):
+    said = []
     path = pull(NAME, notify=said.append)
     assert path == home / "models/hf/owner/repo/quants/tiny.gguf"
     assert path.read_bytes() == WEIGHTS
@@ -82,7 +81,7 @@ def test_a_file_is_downloaded_once(hub: Hub, home: Path) -> None:
     assert "/resolve/v2/" in hub.asked[0]
 
 
-def test_what_is_not_the_file_is_refused(hub: Hub) -> None:
+def test_what_is_not_the_file_is_refused(hub):
     hub.content = WEIGHTS[:-1] + b"x"
     with pytest.raises(ChecksumError, match=f"instead of {hub.sha256}; it was deleted"):
         pull(NAME)
@@ -100,15 +99,13 @@ def test_what_is_not_the_file_is_refused(hub: Hub) -> None:
         ("GatedRepo", "is gated: accept its terms"),
     ],
 )
-def test_a_refusal_says_what_to_do(hub: Hub, error: str, message: str) -> None:
+def test_a_refusal_says_what_to_do(hub, error, message):
     hub.error = error
     with pytest.raises((UnknownModelError, UnreachableModelError), match=message):
         pull(NAME)
 
 
-def test_the_hub_stays_off_where_the_user_says_so(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_hub_stays_off_where_the_user_says_so(hub, monkeypatch):
     from huggingface_hub import constants
 
     from groundset import privacy
@@ -134,7 +131,7 @@ def test_the_hub_stays_off_where_the_user_says_so(
         "hf/o w/repo/x.gguf",
     ],
 )
-def test_names_that_are_none(name: str) -> None:
+def test_names_that_are_none(name):
     with pytest.raises(
         UnknownModelError, match=r"not a file of the Hugging Face Hub|one part of a split model"
     ):

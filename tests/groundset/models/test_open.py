@@ -5,7 +5,6 @@ import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import dspy
 import pytest
@@ -20,7 +19,7 @@ from groundset.programs.adapter import PlainTextAdapter
 from groundset.programs.errors import UnknownModelError
 
 
-def test_specifications(tmp_path: Path) -> None:
+def test_specifications(tmp_path):
     weights = tmp_path / "My.GGUF"
     weights.write_bytes(b"GGUF")
     assert parse_spec(" smollm2-135m ") == Spec("smollm2-135m")
@@ -49,15 +48,13 @@ def test_specifications(tmp_path: Path) -> None:
         ("/tmp", "not a path to a .gguf file"),
     ],
 )
-def test_wrong_specifications(text: str, message: str) -> None:
+def test_wrong_specifications(text, message):
     with pytest.raises(UnknownModelError, match=message) as caught:
         parse_spec(text)
     assert "secret" not in str(caught.value)
 
 
-def test_a_saved_program_holds_the_specification_and_opens_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_saved_program_holds_the_specification_and_opens_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
     with serving("Answer: Paris") as server, open_model(server.spec) as model:
         program = dspy.Predict("question -> answer")
@@ -79,7 +76,7 @@ def test_a_saved_program_holds_the_specification_and_opens_nothing(
 
 
 @pytest.mark.model
-def test_a_model_of_the_catalogue(smollm2: Path, tmp_path: Path) -> None:
+def test_a_model_of_the_catalogue(smollm2, tmp_path):
     journal = MemoryJournal()
     renamed = shutil.copy(smollm2, tmp_path / "renamed.gguf")
     with open_model(str(renamed), journal=journal) as model:
@@ -100,13 +97,11 @@ def test_a_model_of_the_catalogue(smollm2: Path, tmp_path: Path) -> None:
         assert again.lm("Count to ten.", max_tokens=3)  # cut off, without a warning
 
 
-def test_trained_weights_are_loaded_under_the_name_of_their_step(
-    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trained_weights_are_loaded_under_the_name_of_their_step(smollm2, tmp_path, monkeypatch):
     shipped = tmp_path / "compiled" / "smollm2-135m" / "sound.gguf"
     shipped.parent.mkdir(parents=True)
     shipped.write_bytes(b"GGUF")
-    loaded: list[dict[str, Path]] = []
+    loaded = []
     monkeypatch.setattr(opening, "data_path", lambda *parts: tmp_path.joinpath(*parts))
     monkeypatch.setattr(
         "groundset.models.llama.LlamaModel", lambda path, adapters, **_: loaded.append(adapters)
@@ -118,7 +113,7 @@ def test_trained_weights_are_loaded_under_the_name_of_their_step(
 
 
 @pytest.fixture
-def crafted(smollm2: Path, tmp_path: Path, home: Path) -> Callable[[str], Path]:
+def crafted(smollm2, tmp_path, home) -> Callable[[str], Path]:
     """Return a function that copies the smallest model with another chat template."""
 
     def make(template: str) -> Path:
@@ -136,10 +131,10 @@ def crafted(smollm2: Path, tmp_path: Path, home: Path) -> Callable[[str], Path]:
 
 @pytest.mark.model
 def test_weights_of_strangers_are_tested_first(
-    crafted: Callable[[str], Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+    crafted,
+    monkeypatch,
+    capfd,
+):
     monkeypatch.setattr(opening, "_BASE_SECONDS", 3)
     loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     endless = crafted(loops + "{% endfor %}" * 3 + "x")
@@ -155,16 +150,14 @@ def test_weights_of_strangers_are_tested_first(
     monkeypatch.undo()
 
 
-def test_what_passed_is_not_tested_again(
-    smollm2: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tested: list[list[str]] = []
+def test_what_passed_is_not_tested_again(smollm2, home, tmp_path, monkeypatch):
+    tested = []
     monkeypatch.setattr(
         BoundedProcess, "__call__", lambda self, files, seconds: tested.append(files) or ""
     )
     adapter = tmp_path / "adapter.gguf"
     adapter.write_bytes(b"GGUF")
-    said: list[str] = []
+    said = []
     for _ in range(2):
         check_weights(adapter, None, said.append)
         check_weights(smollm2, adapter, said.append)
@@ -172,8 +165,8 @@ def test_what_passed_is_not_tested_again(
     assert said == ["testing adapter.gguf in a separate process: it is not in the catalogue"] * 2
 
 
-def test_what_is_shipped_is_not_tested(smollm2: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def untested(line: Any) -> None:
+def test_what_is_shipped_is_not_tested(smollm2, monkeypatch):
+    def untested(line):
         pytest.fail(line)
 
     check_weights(smollm2, None, untested)

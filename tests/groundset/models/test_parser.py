@@ -24,7 +24,7 @@ def opened() -> Parser:
 
 
 @pytest.fixture
-def parser(opened: Parser) -> Parser:
+def parser(opened) -> Parser:
     return Parser(opened.name, opened.sha256, opened._pipeline)
 
 
@@ -36,9 +36,7 @@ def rows(sentence: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.model
-def test_sentences_are_parsed_together_with_the_same_results(
-    opened: Parser, parser: Parser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sentences_are_parsed_together_with_the_same_results(opened, parser, monkeypatch):
     assert opened.name == "en-core-web-sm"
     expected = [rows(parsed) for sentence in SENTENCES for parsed in opened([sentence])]
     assert [rows(parsed) for parsed in parser([*SENTENCES, *SENTENCES])] == [*expected, *expected]
@@ -49,7 +47,7 @@ def test_sentences_are_parsed_together_with_the_same_results(
 
 
 @pytest.mark.model
-def test_limits(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits(parser, monkeypatch):
     monkeypatch.setattr(opening, "_CACHE_SIZE", 1)
     monkeypatch.setattr(opening, "_MAX_LENGTH", 10)
     first, second, again = parser(["One.", "Two.", "One."])
@@ -60,7 +58,7 @@ def test_limits(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
     assert parser(["Two."]) != [second]
 
 
-def test_commands(capsys: pytest.CaptureFixture[str], home: Any) -> None:
+def test_commands(capsys, home):
     list_models(ListOptions())
     row = capsys.readouterr().out.splitlines()[1].split()
     assert row[:6] == ["qwen2.5-coder-0.5b", "generator", "491.4", "MB", "Apache-2.0", "no"]
@@ -74,6 +72,6 @@ def test_commands(capsys: pytest.CaptureFixture[str], home: Any) -> None:
 
 
 @pytest.mark.model
-def test_pull_prints_paths(smollm2: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pull_prints_paths(smollm2, capsys):
     pull_models(PullOptions(names=("smollm2-135m",)))
     assert capsys.readouterr().out == f"{smollm2}\n"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,7 @@ Figures = dict[str, Any]
 
 
 @pytest.fixture
-def make_set(
-    make_run: Callable[..., Run], word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Run]:
+def make_set(make_run, word_encoder, monkeypatch) -> Callable[..., Run]:
     """Make a run that can be searched."""
     encoder = word_encoder("f" * 64)  # as the record of the run says
     monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
@@ -44,7 +41,7 @@ def measure(found: Figures, name: str) -> tuple[Any, Any]:
     return row["set"], row["queries"]
 
 
-def test_queries_with_gold_are_compared_by_their_ranks(make_set: Any, tmp_path: Path) -> None:
+def test_queries_with_gold_are_compared_by_their_ranks(make_set, tmp_path):
     file = tmp_path / "log.csv"
     rows = [f"FERRY {n} TOLLVIK NINE,c0\nWHO WAS ADA LUND {n},c1\n" for n in range(12)]
     file.write_text("query,chunk_id\n" + "".join(rows) + ",\n", encoding="utf-8")
@@ -62,7 +59,7 @@ def test_queries_with_gold_are_compared_by_their_ranks(make_set: Any, tmp_path: 
     assert found["conclusions"][1].startswith("By MRR the questions have the order ")
 
 
-def test_the_same_questions_cannot_be_told_apart(make_set: Any) -> None:
+def test_the_same_questions_cannot_be_told_apart(make_set):
     found = beside_queries(make_set(asked=MANY), make_set("other", asked=MANY).folder)
     assert found["told_apart"].value < 0.5
     assert all(
@@ -71,9 +68,7 @@ def test_the_same_questions_cannot_be_told_apart(make_set: Any) -> None:
     )
 
 
-def test_report_beside_queries(
-    make_set: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_report_beside_queries(make_set, tmp_path, capsys):
     file = tmp_path / "queries.txt"
     file.write_text("tower height\n\ntower height\n<b>museum</b> open?\n", encoding="utf-8")
     page = report(ReportOptions(run=make_set().folder, queries=file))
@@ -98,7 +93,7 @@ def test_report_beside_queries(
         ('{"query": " "}', "--queries .*: give 1 to 10,000 different queries, not 0"),
     ],
 )
-def test_wrong_queries(make_set: Any, tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_queries(make_set, tmp_path, text, message):
     file = tmp_path / "queries.jsonl"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):

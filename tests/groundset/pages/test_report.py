@@ -4,8 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pages_run import ASKED, EVIL, EVILS, review
@@ -38,7 +36,7 @@ class Page(HTMLParser):
             self.text += f" {data}"
 
 
-def test_sections_of_which_the_first_shows_the_questions(make_run: MakeRun) -> None:
+def test_sections_of_which_the_first_shows_the_questions(make_run):
     run = make_run(reviews=[review("s0"), review("s1", "refused", "wrong_premise", reviewer="ben")])
     text = report_page(run)
     page = Page(text)
@@ -58,7 +56,7 @@ def test_sections_of_which_the_first_shows_the_questions(make_run: MakeRun) -> N
     assert report_page(run) == text, "reports are the same each time"
 
 
-def test_figures(make_run: MakeRun) -> None:
+def test_figures(make_run):
     costs = {
         "calls": 20,
         "prompt_tokens": 8000,
@@ -115,21 +113,21 @@ def test_figures(make_run: MakeRun) -> None:
     }
 
 
-def test_unanswerable_questions_are_left_out_of_retrieval(make_run: MakeRun) -> None:
+def test_unanswerable_questions_are_left_out_of_retrieval(make_run):
     run = make_run(changes={1: {"retrieval_gt": ()}})
     assert report_record(run)["retrieval"]["questions"] == 3
     assert "1 unanswerable question left out" in Page(report_page(run)).text
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_report_on_few_samples(make_run: MakeRun, count: int) -> None:
+def test_report_on_few_samples(make_run, count):
     page = Page(report_page(make_run(asked=ASKED[:count])))
     assert page.tags.count("section") == 5
     assert "nan" not in page.text.lower()
 
 
 @pytest.mark.parametrize("evil", EVILS)
-def test_texts_never_become_markup(make_run: MakeRun, evil: str) -> None:
+def test_texts_never_become_markup(make_run, evil):
     reviews = [review("s0", "refused", f"vague{evil}"[:60], reviewer="<b>")]
     asked = [(f"{question}{evil}", f"{answer}{evil}") for question, answer in ASKED]
     changes = {0: {"evolution": evil, "metadata": {"kind": evil, "evidence": evil}}}
@@ -146,7 +144,7 @@ def test_texts_never_become_markup(make_run: MakeRun, evil: str) -> None:
     assert len(text) < 200_000
 
 
-def test_the_page_may_load_and_run_nothing(make_run: MakeRun) -> None:
+def test_the_page_may_load_and_run_nothing(make_run):
     text = report_page(make_run())
     [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
     assert "default-src &#39;none&#39;" in policy
@@ -154,9 +152,7 @@ def test_the_page_may_load_and_run_nothing(make_run: MakeRun) -> None:
     assert not re.findall(r"(?:src|href)=\"(?!#|data:,)", text)
 
 
-def test_where_the_page_is_written(
-    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_the_page_is_written(make_run, tmp_path, capsys):
     run = make_run(with_corpus=True)
     (run.folder / "report.html").symlink_to(tmp_path / "elsewhere")
     assert report(ReportOptions(run=run.folder)) == run.folder / "report.html"
@@ -193,7 +189,7 @@ FAINTEST = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_in_a_browser(make_run: MakeRun, tab: Any, tmp_path: Path, scheme: str) -> None:
+def test_page_in_a_browser(make_run, tab, tmp_path, scheme):
     reviews = [review("s0"), review("s1", "refused", "vague")]
     run = make_run(
         asked=[(question + EVIL, answer) for question, answer in ASKED], evil=EVIL, reviews=reviews

@@ -5,7 +5,6 @@ import json
 import re
 import signal
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -78,9 +77,7 @@ def heading(page: str) -> str:
         ),
     ],
 )
-def test_token_host_and_origin_are_checked(
-    make_run: MakeRun, path: str, headers: dict[str, str]
-) -> None:
+def test_token_host_and_origin_are_checked(make_run, path, headers):
     pages = Pages(make_run())
     for ask in (pages.client.get, pages.client.post):
         answer = ask(path, headers=headers)
@@ -92,7 +89,7 @@ def test_token_host_and_origin_are_checked(
     assert pages.client.post("/token/1", data={"verdict": "signed"}, headers=own).status_code == 303
 
 
-def test_headers(make_run: MakeRun) -> None:
+def test_headers(make_run):
     pages = Pages(make_run())
     for path in ("1", "result"):
         answer = pages.client.get(f"/token/{path}")
@@ -105,7 +102,7 @@ def test_headers(make_run: MakeRun) -> None:
         assert {link.split("/")[1] for link in links if link != "data:,"} == {TOKEN}
 
 
-def test_sign_refuse_and_change(make_run: MakeRun) -> None:
+def test_sign_refuse_and_change(make_run):
     pages = Pages(make_run())
     order = [sample.id for sample in in_review_order(pages.run.samples)]
     asked = {f"s{number}": question for number, (question, _) in enumerate(ASKED)}
@@ -132,7 +129,7 @@ def test_sign_refuse_and_change(make_run: MakeRun) -> None:
     assert "\nWhich\none?</textarea>" in shown
 
 
-def test_a_refusal_needs_a_reason(make_run: MakeRun) -> None:
+def test_a_refusal_needs_a_reason(make_run):
     pages = Pages(make_run())
     assert "Choose at least one reason" in pages.submit("s0", "refused", note="dull", status=400)
     kept = pages.submit("s0", "refused", "vague", "other", status=400)
@@ -149,7 +146,7 @@ def test_a_refusal_needs_a_reason(make_run: MakeRun) -> None:
     assert pages.kept() == []
 
 
-def test_others_and_the_judge_are_hidden_before_the_verdict(make_run: MakeRun) -> None:
+def test_others_and_the_judge_are_hidden_before_the_verdict(make_run):
     run = make_run(reviews=[review("s1", "refused", "vague", reviewer="ben")])
     pages = Pages(run)
     before = pages.item("s1")
@@ -161,7 +158,7 @@ def test_others_and_the_judge_are_hidden_before_the_verdict(make_run: MakeRun) -
     assert "at rank 2" in after
 
 
-def test_passages_are_marked_and_stand_in_their_document(make_run: MakeRun) -> None:
+def test_passages_are_marked_and_stand_in_their_document(make_run):
     pages = Pages(make_run(changes={2: {"retrieval_gt": ()}, 3: {"metadata": {"evidence": 7}}}))
     shown = pages.item("s1")
     assert (
@@ -179,7 +176,7 @@ def test_passages_are_marked_and_stand_in_their_document(make_run: MakeRun) -> N
 
 
 @pytest.mark.parametrize("evil", EVILS)
-def test_texts_never_become_markup(make_run: MakeRun, evil: str) -> None:
+def test_texts_never_become_markup(make_run, evil):
     asked = [(f"{question}{evil}", f"{answer}{evil}") for question, answer in ASKED]
     changes = {0: {"evolution": evil, "metadata": {"kind": evil, "evidence": [evil]}}}
     run = make_run(
@@ -195,7 +192,7 @@ def test_texts_never_become_markup(make_run: MakeRun, evil: str) -> None:
         assert not re.search("[\u202a-\u202e\u2028\x1b\x00]", text)
 
 
-def test_two_reviewers_and_their_kappa(make_run: MakeRun) -> None:
+def test_two_reviewers_and_their_kappa(make_run):
     run = make_run(asked=ASKED * 5)
     ann, ben = Pages(run), Pages(run, reviewer="ben")
     for number in range(12):
@@ -210,7 +207,7 @@ def test_two_reviewers_and_their_kappa(make_run: MakeRun) -> None:
     assert "Nobody has reviewed" in Pages(make_run("other")).get("result")
 
 
-def test_samples_come_in_one_random_order(make_run: MakeRun) -> None:
+def test_samples_come_in_one_random_order(make_run):
     samples = make_run(asked=ASKED * 10).samples
     order = in_review_order(samples)
     assert order == in_review_order(reversed(samples))
@@ -218,19 +215,17 @@ def test_samples_come_in_one_random_order(make_run: MakeRun) -> None:
     assert len(order) == 40
 
 
-def test_run_without_samples(make_run: MakeRun) -> None:
+def test_run_without_samples(make_run):
     assert heading(Pages(make_run(asked=())).get()) == "Result so far"
 
 
-def test_a_damaged_run_is_one_line(make_run: MakeRun) -> None:
+def test_a_damaged_run_is_one_line(make_run):
     pages = Pages(make_run())
     (pages.run.folder / "run.sqlite").write_bytes(b"x" * 10_000)
     assert "run.sqlite is damaged" in pages.get("1", status=500)
 
 
-def test_the_command_serves_until_it_is_stopped(
-    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_serves_until_it_is_stopped(make_run, monkeypatch, capsys):
     stopped = Mock()  # not `Event.wait` itself, which threads of other tests use
     stopped.Event().wait.side_effect = KeyboardInterrupt
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -260,15 +255,15 @@ class _Served:
 
 
 def test_verdicts_of_a_file_are_recorded_all_or_none(
-    make_run: MakeRun,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    make_run,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     run = make_run()
     monkeypatch.setattr(command, "open_run", lambda _: run)
 
-    def record(name: str, *lines: str) -> None:
+    def record(name, *lines):
         (tmp_path / name).write_text("\n".join(lines))
         command.review(
             command.ReviewOptions(run=run.folder, reviewer="ann", verdicts=tmp_path / name)
@@ -320,7 +315,7 @@ def test_verdicts_of_a_file_are_recorded_all_or_none(
     assert len(Run(run.folder).reviews) == len(kept)
 
 
-def test_the_port_is_taken(make_run: MakeRun) -> None:
+def test_the_port_is_taken(make_run):
     run = make_run()
     with serving(run, "ann") as address:
         port = int(address.split(":")[2].split("/")[0])
@@ -331,7 +326,7 @@ def test_the_port_is_taken(make_run: MakeRun) -> None:
             pass
 
 
-def test_review_in_a_browser(make_run: MakeRun, tab: Any) -> None:
+def test_review_in_a_browser(make_run, tab):
     run = make_run(asked=[(f"{question}{EVIL}", answer) for question, answer in ASKED], evil=EVIL)
     first, second, third, _ = (sample.id for sample in in_review_order(run.samples))
     with serving(run, "ann") as address:

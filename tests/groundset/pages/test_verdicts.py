@@ -17,7 +17,7 @@ from groundset.run.run import Run
 MakeRun = Callable[..., Run]
 
 
-def test_verdicts_become_labels(make_run: MakeRun) -> None:
+def test_verdicts_become_labels(make_run):
     run = make_run(
         reviews=[
             review("s0"),
@@ -52,7 +52,7 @@ def test_verdicts_become_labels(make_run: MakeRun) -> None:
     assert rows["When does the museum open?"]["label"] == "good"
 
 
-def test_what_becomes_no_label(make_run: MakeRun) -> None:
+def test_what_becomes_no_label(make_run):
     run = make_run(
         reviews=[
             review("s0"),
@@ -63,7 +63,7 @@ def test_what_becomes_no_label(make_run: MakeRun) -> None:
         ],
         changes={2: {"retrieval_gt": ()}, 3: {"contexts": _two_documents(make_run("whole"))}},
     )
-    left_out: Counter[str] = Counter()
+    left_out = Counter()
     assert labels_of(run, left_out) == []
     whys = (
         "reviewers disagree",
@@ -74,7 +74,7 @@ def test_what_becomes_no_label(make_run: MakeRun) -> None:
     assert left_out == dict.fromkeys(whys, 1)
 
 
-def test_reviewers_of_one_mind(make_run: MakeRun) -> None:
+def test_reviewers_of_one_mind(make_run):
     reasons = (("ann", "vague"), ("ben", "malformed"), ("eve", "malformed"))
     run = make_run(
         reviews=[review("s0", "refused", reason, reviewer=name) for name, reason in reasons]
@@ -83,11 +83,11 @@ def test_reviewers_of_one_mind(make_run: MakeRun) -> None:
 
 
 def test_the_command(
-    make_run: MakeRun,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    make_run,
+    tmp_path,
+    capsys,
+    monkeypatch,
+):
     given = {
         "one": [review("s0"), review("s1", "refused", "other", note="dull")],
         "two": [review("s0"), review("s2", "refused", "vague")],

@@ -97,9 +97,9 @@ def test_search_agrees_with_numpy(count, seed):
 def test_threads_can_share_an_index():
     rows = unit(np.random.default_rng(0).normal(size=(500, 32)))
     index = index_of(rows, Rows(rows))
-    wrong: list[int] = []
+    wrong = []
 
-    def work(start: int) -> None:
+    def work(start):
         wrong.extend(n for n in range(start, 500, 8) if index.rank(str(n), ((f"c{n}",),)).rank != 1)
 
     threads = [threading.Thread(target=work, args=(start,)) for start in range(8)]

@@ -15,7 +15,7 @@ from groundset.run.compiled import Compiled, load_compiled, read_states
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(tmp_path) -> Path:
     """The state of a plain predictor of the judge."""
     predictor = dspy.Predict(STEPS["judge"].signature.with_instructions("Judge like an owl."))
     predictor.demos = [dspy.Example(passage="p", question="q?", reason="r", answer="a", clear=True)]
@@ -28,7 +28,7 @@ def saved(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_plain_predictor_and_a_program_are_taken(saved: Path, tmp_path: Path) -> None:
+def test_a_plain_predictor_and_a_program_are_taken(saved, tmp_path):
     program = OneChunk()
     Compiled(read_states(saved.parent), {}, {}).apply([program])
     assert program.judge.signature.instructions == "Judge like an owl."
@@ -46,7 +46,7 @@ def test_a_plain_predictor_and_a_program_are_taken(saved: Path, tmp_path: Path) 
     assert again.ask.config["temperature"] == 0.7
 
 
-def test_a_state_may_write_fewer_outputs(saved: Path) -> None:
+def test_a_state_may_write_fewer_outputs(saved):
     state = json.loads(saved.read_text())
     *inputs, _, answer, independent, clear, answerable, _ = state["signature"]["fields"]
     state["signature"]["fields"] = [*inputs, independent, clear, answerable, answer]
@@ -97,9 +97,7 @@ def change(**values: Any) -> Callable[[dict[str, Any]], Any]:
         ),
     ],
 )
-def test_anything_else_is_refused_in_one_line(
-    saved: Path, name: str, edit: Callable[[dict[str, Any]], Any], message: str
-) -> None:
+def test_anything_else_is_refused_in_one_line(saved, name, edit, message):
     state = {
         key: value for key, value in json.loads(saved.read_text()).items() if key != "metadata"
     }
@@ -112,7 +110,7 @@ def test_anything_else_is_refused_in_one_line(
     assert "\n" not in str(error.value)
 
 
-def test_the_digest_is_that_of_what_is_served(saved: Path) -> None:
+def test_the_digest_is_that_of_what_is_served(saved):
     first = load_compiled(str(saved.parent), "any")
     state = json.loads(saved.read_text())
     saved.write_text(json.dumps(state | {"lm": None}))
@@ -124,7 +122,7 @@ def test_the_digest_is_that_of_what_is_served(saved: Path) -> None:
         load_compiled("nowhere", "any")
 
 
-def test_what_a_stock_optimizer_saves_is_taken_with_the_fields_of_its_step(tmp_path: Path) -> None:
+def test_what_a_stock_optimizer_saves_is_taken_with_the_fields_of_its_step(tmp_path):
     row = dspy.Example(passage="p", question="q?", clear=True, id="x", split="train").with_inputs(
         "passage", "question"
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import mlflow
 import pytest
-from scripted_run import PLACES, Opened, write_documents
+from scripted_run import PLACES, write_documents
 
 import groundset
 import groundset.aligning  # before a fixture replaces what it imports
@@ -26,9 +26,7 @@ def rows(folder: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / name).read_text().splitlines()]
 
 
-def test_documents_become_samples_with_provenance(
-    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("groundset.rows.parquet_rows", PARQUET_ROWS)
     documents = write_documents(tmp_path / "docs")
     run = opened.run(documents=(documents,), size=10)
@@ -64,14 +62,14 @@ def test_documents_become_samples_with_provenance(
     assert run.vectors.shape == (len(run.chunks), 64)
 
 
-def test_one_worker_repeats_itself_to_the_byte(opened: Opened, tmp_path: Path) -> None:
+def test_one_worker_repeats_itself_to_the_byte(opened, tmp_path):
     for name in ("one", "two"):
         opened.run(out=tmp_path / name)
     for file in ("samples.jsonl", "rejects.jsonl"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
-def test_a_larger_size_goes_on(opened: Opened) -> None:
+def test_a_larger_size_goes_on(opened):
     first = opened.run()
     calls = len(opened.script.requests)
     assert opened.run().samples == first.samples
@@ -82,9 +80,7 @@ def test_a_larger_size_goes_on(opened: Opened) -> None:
     assert grown.record["calls"] == len(opened.script.requests)
 
 
-def test_a_set_that_was_carried_over_goes_on(
-    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_set_that_was_carried_over_goes_on(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("groundset.retrieval.embed.open_embedder", lambda spec: opened.encoder)
     run = opened.run()
     gone = {chunk.chunk_id for sample in run[:2] for chunk in sample.contexts}
@@ -109,9 +105,7 @@ def test_a_set_that_was_carried_over_goes_on(
         opened.run(chunks=rest, out=tmp_path / "new", seed=1)
 
 
-def test_a_budget_ends_the_run_with_status_3(
-    opened: Opened, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_budget_ends_the_run_with_status_3(opened, tmp_path, capsys):
     assert generate(opened.options(budget_calls=5, quiet=False)) == 3
     printed = capsys.readouterr().out
     assert "The budget (--budget-calls 5) ended the run." in printed
@@ -120,9 +114,7 @@ def test_a_budget_ends_the_run_with_status_3(
     assert generate(opened.options()) == 0
 
 
-def test_too_few_chunks_end_with_status_3(
-    opened: Opened, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_few_chunks_end_with_status_3(opened, tmp_path, capsys):
     assert generate(opened.options(size=50, quiet=False)) == 3
     printed = capsys.readouterr().out
     assert "of 50 samples" in printed
@@ -132,7 +124,7 @@ def test_too_few_chunks_end_with_status_3(
     assert f"Next: groundset review {opened.out}" in printed
 
 
-def test_a_model_that_fails_keeps_what_was_finished(opened: Opened, tmp_path: Path) -> None:
+def test_a_model_that_fails_keeps_what_was_finished(opened, tmp_path):
     before = opened.script.answers["judge"]
     opened.script.answers["judge"] = lambda prompt: 1 / 0
     with pytest.raises(GroundsetError, match=r"the language model failed .*division by zero"):
@@ -151,16 +143,14 @@ def test_a_model_that_fails_keeps_what_was_finished(opened: Opened, tmp_path: Pa
         ({"across_documents": True}, "--across-documents False, not True"),
     ],
 )
-def test_a_run_goes_on_with_the_same_options_only(
-    opened: Opened, change: dict[str, Any], message: str
-) -> None:
+def test_a_run_goes_on_with_the_same_options_only(opened, change, message):
     opened.run()
     with pytest.raises(RunError, match=message) as error:
         opened.run(**change)
     assert "begin another one, in another --out" in str(error.value)
 
 
-def test_a_run_goes_on_with_the_same_documents_only(opened: Opened) -> None:
+def test_a_run_goes_on_with_the_same_documents_only(opened):
     opened.run()
     opened.chunks.write_text(opened.chunks.read_text().replace("Arden", "Ardens"))
     with pytest.raises(
@@ -170,11 +160,11 @@ def test_a_run_goes_on_with_the_same_documents_only(opened: Opened) -> None:
 
 
 def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
-    opened: Opened,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    opened,
+    tmp_path,
+    capsys,
+    monkeypatch,
+):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     documents = (write_documents(tmp_path / "docs", 1), tmp_path / "picture.png")
     (tmp_path / "own.txt").write_text("Who built Arden?\nhello\nWho built Birk?\n")
@@ -241,7 +231,7 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
     assert opened.script.requests == []
 
 
-def test_a_saved_run_cannot_go_on(opened: Opened, tmp_path: Path) -> None:
+def test_a_saved_run_cannot_go_on(opened, tmp_path):
     run = opened.run()
     part = run.filter(lambda sample: sample.evolution == "simple").save(tmp_path / "part")
     assert len(part) == 3
@@ -283,15 +273,13 @@ def test_a_saved_run_cannot_go_on(opened: Opened, tmp_path: Path) -> None:
         ({"documents": ("nowhere",)}, "no such file or folder: nowhere"),
     ],
 )
-def test_wrong_options_are_one_line_and_write_nothing(
-    opened: Opened, options: dict[str, Any], message: str
-) -> None:
+def test_wrong_options_are_one_line_and_write_nothing(opened, options, message):
     with pytest.raises(InputError, match=message):
         opened.run(**options)
     assert not opened.out.exists()
 
 
-def test_a_folder_with_other_files_is_left_alone(opened: Opened) -> None:
+def test_a_folder_with_other_files_is_left_alone(opened):
     opened.out.mkdir()
     (opened.out / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match=r"holds other files \(letter.txt\) and no run"):
@@ -299,7 +287,7 @@ def test_a_folder_with_other_files_is_left_alone(opened: Opened) -> None:
     assert [path.name for path in opened.out.iterdir()] == ["letter.txt"]
 
 
-def test_heads_judge_where_they_are_asked_to(opened: Opened, tmp_path: Path) -> None:
+def test_heads_judge_where_they_are_asked_to(opened, tmp_path):
     run = opened.run(critic="head", mix="simple=1", size=4)
     assert len(run) == 4
     assert "judge" not in opened.script.steps()
@@ -309,14 +297,14 @@ def test_heads_judge_where_they_are_asked_to(opened: Opened, tmp_path: Path) -> 
         opened.run(out=tmp_path / "other", critic="head")
 
 
-def test_a_model_judges_chunks_where_it_is_asked_to(opened: Opened) -> None:
+def test_a_model_judges_chunks_where_it_is_asked_to(opened):
     run = opened.run(chunk_critic="lm", size=50, mix="simple=1")
     (refused,) = [reject for reject in run.rejects if reject.step == "chunk"]
     assert refused.reason == "not self-contained: ok"
     assert "Irwell" in run.chunks[refused.chunk_id].text
 
 
-def test_roundtrip_asks_about_every_chunk_and_keeps_what_the_judge_refuses(opened: Opened) -> None:
+def test_roundtrip_asks_about_every_chunk_and_keeps_what_the_judge_refuses(opened):
     run = opened.run(recipe="roundtrip", size=None)
     by_chunk = Counter(sample.contexts[0].chunk_id for sample in run)
     assert set(by_chunk.values()) == {1}
@@ -324,7 +312,7 @@ def test_roundtrip_asks_about_every_chunk_and_keeps_what_the_judge_refuses(opene
     assert calder.chunk_id not in by_chunk or run.status == "complete"
 
 
-def test_pairs_are_chunks_that_are_alike_but_apart(opened: Opened) -> None:
+def test_pairs_are_chunks_that_are_alike_but_apart(opened):
     run = opened.run(recipe="multi", size=4)
     assert len(run) == 4
     places = {chunk_id: place for place, chunk_id in enumerate(run.chunks)}
@@ -333,9 +321,7 @@ def test_pairs_are_chunks_that_are_alike_but_apart(opened: Opened) -> None:
         assert abs(first - second) > 1 or len({chunk.doc_id for chunk in sample.contexts}) == 2
 
 
-def test_compiled_states_are_served(
-    opened: Opened, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compiled_states_are_served(opened, tmp_path, capsys):
     import dspy
 
     from groundset.programs.step import STEPS
@@ -366,7 +352,7 @@ def test_compiled_states_are_served(
         opened.run(compiled="none", size=3, mix="simple=1")
 
 
-def test_a_critic_judges_and_the_other_model_writes(opened: Opened) -> None:
+def test_a_critic_judges_and_the_other_model_writes(opened):
     run = opened.run(
         critic_lm="critic",
         size=3,
@@ -378,10 +364,10 @@ def test_a_critic_judges_and_the_other_model_writes(opened: Opened) -> None:
     assert set(opened.critic.steps()) == {"chunk", "judge"}
 
 
-def test_styles_are_worded_as_the_options_say(opened: Opened, tmp_path: Path) -> None:
+def test_styles_are_worded_as_the_options_say(opened, tmp_path):
     like = tmp_path / "queries.txt"
     like.write_text("mill year\nwho built it\n")
-    given: dict[str, Any] = {
+    given = {
         "personas": ("a miller's heir",),
         "like": str(like),
         "mix": "simple=1,persona=1,like=1",
@@ -394,14 +380,14 @@ def test_styles_are_worded_as_the_options_say(opened: Opened, tmp_path: Path) ->
     assert "who built it" in prompts
 
 
-def test_profiled_asks_about_what_a_search_for_clues_finds(opened: Opened, tmp_path: Path) -> None:
+def test_profiled_asks_about_what_a_search_for_clues_finds(opened, tmp_path):
     profiles = tmp_path / "profiles.json"
     value = {"description": "in one word"}
     profiles.write_text(
         json.dumps({"parameters": {"type": {"description": "the kind", "values": {"year": value}}}})
     )
     opened.script.answers["profiles"] = "type: year"
-    given: dict[str, Any] = {
+    given = {
         "recipe": "profiled",
         "profile_file": profiles,
         "min_length": 0,
@@ -413,20 +399,20 @@ def test_profiled_asks_about_what_a_search_for_clues_finds(opened: Opened, tmp_p
     assert run[0].retrieval_gt[0][0] in run.chunks
 
 
-def test_a_wrong_tracking_address_is_refused_first(opened: Opened) -> None:
+def test_a_wrong_tracking_address_is_refused_first(opened):
     with pytest.raises(InputError, match="--tracking"):
         opened.run(track=True, tracking="")
     assert not opened.script.requests
 
 
-def test_a_corpus_without_a_run_is_begun_again(opened: Opened, tmp_path: Path) -> None:
+def test_a_corpus_without_a_run_is_begun_again(opened, tmp_path):
     (opened.out / "corpus").mkdir(
         parents=True
     )  # of a process that was killed before it began the run
     assert len(opened.run(size=1)) == 1
 
 
-def test_a_run_is_read_as_a_sequence_and_a_table(opened: Opened) -> None:
+def test_a_run_is_read_as_a_sequence_and_a_table(opened):
     run = opened.run()
     assert run[0] == run.samples[0]
     assert run[1:3] == run.samples[1:3]
@@ -439,7 +425,7 @@ def test_a_run_is_read_as_a_sequence_and_a_table(opened: Opened) -> None:
     assert isinstance(open_run(str(run.folder)), Run)
 
 
-def test_attempts_are_traced_and_the_run_is_the_same(opened: Opened, tmp_path: Path) -> None:
+def test_attempts_are_traced_and_the_run_is_the_same(opened, tmp_path):
     plain = opened.run(out=tmp_path / "plain")
     made = opened.run(workers=2, trace=True, tracking=str(tmp_path / "store"))
     assert {each.question for each in made} == {each.question for each in plain}

@@ -1,10 +1,6 @@
 """Runs on the user's own questions."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-from scripted_run import Opened
 
 from groundset.models.server import UnansweredError
 from groundset.programs.errors import InputError, RunError
@@ -30,7 +26,7 @@ def judge(prompt: str) -> str:
     )
 
 
-def test_questions_get_answers_and_a_stopped_run_goes_on(opened: Opened, tmp_path: Path) -> None:
+def test_questions_get_answers_and_a_stopped_run_goes_on(opened, tmp_path):
     opened.script.answers["judge"] = judge
     file = tmp_path / "questions.txt"
     file.write_text("\n".join((GOWER, "hello", AGAIN, NOWHERE, CALDER, ARDEN, "hello!")) + "\n\n")
@@ -86,7 +82,7 @@ def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(
         ("q.txt", "\n\n", "give 1 to 10,000 different questions, not 0"),
     ],
 )
-def test_files_of_questions(tmp_path: Path, name: str, text: str, found: Any) -> None:
+def test_files_of_questions(tmp_path, name, text, found):
     (tmp_path / name).write_text(text)
     if isinstance(found, dict):
         assert read_questions(tmp_path / name) == found

@@ -44,7 +44,7 @@ Scripted = Callable[[dict[str, Any]], ScriptedEngine]
 
 
 @pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+def scripted(monkeypatch) -> Scripted:
     """Open a model that answers from a script."""
 
     def script(answers: dict[str, Any]) -> ScriptedEngine:
@@ -65,9 +65,7 @@ def run_command(kind: str, file: Path, out: Path, **options: Any) -> list[dict[s
     return [json.loads(line) for line in out.read_text(encoding="utf-8").split("\n") if line]
 
 
-def test_a_language_model_judges_the_rows_of_a_file(
-    scripted: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_language_model_judges_the_rows_of_a_file(scripted, tmp_path, capsys):
     engine = scripted(
         {"judge": lambda prompt: GOOD if "ferry" in prompt.rpartition("Passage:")[2] else BAD}
     )
@@ -96,7 +94,7 @@ def test_a_language_model_judges_the_rows_of_a_file(
 
 
 @pytest.mark.parametrize("written", ["I am sorry, I cannot.", ""])
-def test_what_cannot_be_read_is_no_verdict(scripted: Scripted, written: str) -> None:
+def test_what_cannot_be_read_is_no_verdict(scripted, written):
     scripted({"judge": written})
     (row,) = groundset.judge("questions", ROWS[:1], critic_lm="any/tiny", quiet=True)
     assert row["verdict"] is None
@@ -104,7 +102,7 @@ def test_what_cannot_be_read_is_no_verdict(scripted: Scripted, written: str) -> 
     assert "cannot be read" in row["reason"]
 
 
-def test_an_error_loses_no_finished_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_loses_no_finished_call(tmp_path, monkeypatch):
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "cache"))
     rows = [
         {"question": f"When does ferry {n} leave Tollvik?", "passage": "At nine."} for n in range(4)
@@ -160,7 +158,7 @@ def test_rows_that_a_server_never_answers_have_no_verdict(
 
 
 @pytest.mark.model
-def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
+def test_heads_judge_chunks_and_questions(tmp_path):
     (row,) = groundset.judge(
         "questions", [{**ROWS[0], "question": "What does it say about it?"}], quiet=True
     )
@@ -206,14 +204,12 @@ def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_wrong_rows_and_options(
-    kind: Any, rows: Any, options: dict[str, Any], message: str
-) -> None:
+def test_wrong_rows_and_options(kind, rows, options, message):
     with pytest.raises(InputError, match=message):
         groundset.judge(kind, rows, **options)
 
 
-def test_wrong_files(tmp_path: Path) -> None:
+def test_wrong_files(tmp_path):
     empty, file = write(tmp_path / "empty.jsonl", []), write(tmp_path / "in.jsonl", [{"text": ""}])
     for given, out, message in (
         (tmp_path / "none", tmp_path / "out", "none: No such file"),

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from evaluation_sets import chunk, sample
@@ -43,7 +43,7 @@ def run(plan: Plan, answer: Callable[[Task], str | None], most: int = 500) -> li
 
 
 @pytest.mark.parametrize("taken", [0, -1])  # the writer may take another wanted form
-def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing(taken: int) -> None:
+def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing(taken):
     plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
     attempts = run(plan, lambda task: task.wanted[taken])
     assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
@@ -53,7 +53,7 @@ def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing(taken: int) -
     )  # a chunk is asked again only after all others
 
 
-def test_what_documents_do_not_yield_is_made_simple_in_later_rounds() -> None:
+def test_what_documents_do_not_yield_is_made_simple_in_later_rounds():
     plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
     attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
     assert plan.accepted == {"simple": 8}
@@ -62,32 +62,32 @@ def test_what_documents_do_not_yield_is_made_simple_in_later_rounds() -> None:
     )
 
 
-def test_a_form_that_is_hardly_ever_made_is_given_up_for_simple() -> None:
+def test_a_form_that_is_hardly_ever_made_is_given_up_for_simple():
     many, mix = {f"c{n}": "text" for n in range(60)}, {"simple": 3, "multi_context": 1}
     plan = Plan(many, size=8, mix=mix, partners=lambda chunk: [[f"c{int(chunk[1:]) ^ 1}"]])
     attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
     assert Counter(attempt.wanted[0] for attempt in attempts) == {"simple": 8, "multi_context": 8}
 
 
-def test_a_mix_without_simple_is_never_made_of_something_else() -> None:
+def test_a_mix_without_simple_is_never_made_of_something_else():
     plan = Plan(PASSAGES, size=4, mix={"reasoning": 1, "conditional": 1}, rounds=3)
     run(plan, lambda task: "reasoning" if "reasoning" in task.wanted else None)
     assert plan.accepted == {"reasoning": 2}
     assert plan.missing == 2
 
 
-def test_forms_that_a_passage_cannot_carry_are_not_wanted() -> None:
+def test_forms_that_a_passage_cannot_carry_are_not_wanted():
     plan = Plan({"c0": "Mills grind."}, size=3, mix={"conditional": 1, "table": 1})
     assert plan.next() is None
 
 
-def test_a_form_of_its_own_is_wanted_alone() -> None:
+def test_a_form_of_its_own_is_wanted_alone():
     plan = Plan(PASSAGES, size=4, mix={"simple": 1, "terse": 1, "unanswerable": 1}, rounds=2)
     wanted = {attempt.wanted for attempt in run(plan, lambda task: task.wanted[0])}
     assert wanted == {("simple",), ("terse",), ("unanswerable",)}
 
 
-def test_no_more_is_in_flight_than_is_missing_at_the_yield_so_far() -> None:
+def test_no_more_is_in_flight_than_is_missing_at_the_yield_so_far():
     plan = Plan(PASSAGES, size=3, mix={"simple": 1}, rounds=6)
     first = [plan.next() for _ in range(6)]
     assert all(first)  # nothing is known: half are expected to be good
@@ -97,7 +97,7 @@ def test_no_more_is_in_flight_than_is_missing_at_the_yield_so_far() -> None:
     assert plan.next() is not None  # few are good, so more are begun
 
 
-def test_a_chunk_in_flight_is_not_asked_again() -> None:
+def test_a_chunk_in_flight_is_not_asked_again():
     plan = Plan({"c0": "x", "c1": "x"}, size=9, mix={"simple": 1}, rounds=3)
     first, second = plan.next(), plan.next()
     assert first.chunks != second.chunks
@@ -109,7 +109,7 @@ def test_a_chunk_in_flight_is_not_asked_again() -> None:
     assert again.asked == ("q 1?",)
 
 
-def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:
+def test_an_exhausted_chunk_is_not_asked_again_but_with_others():
     pairs = {"c0": [("c1",)], "c1": []}
     plan = Plan(
         {"c0": "x", "c1": "x"},
@@ -125,7 +125,7 @@ def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:
     assert [task.chunks for task in attempts] == [("c0",), ("c1",), ("c0", "c1")]
 
 
-def test_a_refused_chunk_is_not_used_at_all() -> None:
+def test_a_refused_chunk_is_not_used_at_all():
     plan = Plan(
         {"c0": "x"},
         size=2,
@@ -138,7 +138,7 @@ def test_a_refused_chunk_is_not_used_at_all() -> None:
     assert plan.next() is None
 
 
-def test_pairs_are_asked_about_once() -> None:
+def test_pairs_are_asked_about_once():
     partners = {"c0": [("c1",), ("c2",)], "c1": [("c0",)], "c2": []}
     plan = Plan(
         dict.fromkeys(partners, "x"),
@@ -151,7 +151,7 @@ def test_pairs_are_asked_about_once() -> None:
     assert made == [("c0", "c1"), ("c0", "c2")]
 
 
-def test_surplus_is_used_when_the_run_grows() -> None:
+def test_surplus_is_used_when_the_run_grows():
     plan = Plan(PASSAGES, size=1, mix={"simple": 1}, rounds=2)
     tasks = [plan.next(), plan.next()]
     attempts = []
@@ -167,7 +167,7 @@ def test_surplus_is_used_when_the_run_grows() -> None:
     assert grown.accepted == {"simple": 2}
 
 
-def test_kinds_are_wanted_by_weight() -> None:
+def test_kinds_are_wanted_by_weight():
     plan = Plan(
         PASSAGES, size=9, mix={"simple": 1}, kinds={"fact": 2, "why": 1, "list": 0}, rounds=1
     )
@@ -178,7 +178,7 @@ def test_kinds_are_wanted_by_weight() -> None:
     assert kinds == {"fact": 6, "why": 3}
 
 
-def test_once_means_one_good_question_of_a_chunk() -> None:
+def test_once_means_one_good_question_of_a_chunk():
     plan = Plan(PASSAGES, size=50, mix={"simple": 1}, rounds=3, once=True)
     chance = random.Random(0)
     attempts = run(plan, lambda task: "simple" if task.is_last or chance.random() < 0.5 else None)
@@ -187,12 +187,12 @@ def test_once_means_one_good_question_of_a_chunk() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_plan_goes_on_where_another_one_was_killed(seed: int) -> None:
-    def answer(task: Task) -> str | None:
+def test_a_plan_goes_on_where_another_one_was_killed(seed):
+    def answer(task):
         good = random.Random(f"{seed} {task.chunks} {task.turn}").random() < 0.5
         return random.Random(task.seed).choice(task.wanted) if good else None
 
-    def new() -> Plan:
+    def new():
         partners = {c: [(other,) for other in PASSAGES if other != c][:2] for c in PASSAGES}
         mix = {**MIX, "multi_context": 0.3, "terse": 0.2}
         return Plan(PASSAGES, size=20, mix=mix, seed=seed, rounds=4, partners=partners.__getitem__)
@@ -217,8 +217,6 @@ def test_a_plan_goes_on_where_another_one_was_killed(seed: int) -> None:
         (2, (0, 1), (0, 2)),
     ],
 )
-def test_quotas_have_the_largest_remainders(
-    size: int, weights: Sequence[float], shares: Sequence[int]
-) -> None:
+def test_quotas_have_the_largest_remainders(size, weights, shares):
     mix = {str(n): weight for n, weight in enumerate(weights)}
     assert tuple(quotas(size, mix).values()) == shares

@@ -14,7 +14,7 @@ from groundset.run.store import Attempt, Result, Review, Store
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     run = tmp_path / "run"
     with Store.create(run, {"asked": 3}) as store:
         store.put("k", response("text"))
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return run
 
 
-def test_what_was_kept_is_read_again(folder: Path) -> None:
+def test_what_was_kept_is_read_again(folder):
     with Store.open(folder) as store:
         assert store.get("k") == response("text")
         assert store.get("other") is None
@@ -62,7 +62,7 @@ def test_what_was_kept_is_read_again(folder: Path) -> None:
         ]
 
 
-def test_a_transaction_is_kept_whole_or_not(folder: Path) -> None:
+def test_a_transaction_is_kept_whole_or_not(folder):
     with Store.open(folder) as store:
         with suppress(ZeroDivisionError), store.transaction():
             store.set_meta("asked", 9)
@@ -70,7 +70,7 @@ def test_a_transaction_is_kept_whole_or_not(folder: Path) -> None:
         assert store.meta("asked") == 3
 
 
-def test_reviews_can_be_added_while_a_process_works_on_the_run(folder: Path) -> None:
+def test_reviews_can_be_added_while_a_process_works_on_the_run(folder):
     with Store.open(folder) as driver:
         given = Review(
             sample_id="s001", reviewer="Ada", verdict="refused", reasons=("vague",), note="why?"
@@ -81,7 +81,7 @@ def test_reviews_can_be_added_while_a_process_works_on_the_run(folder: Path) -> 
     assert review == given
 
 
-def test_only_one_process_works_on_a_run(folder: Path) -> None:
+def test_only_one_process_works_on_a_run(folder):
     with Store.open(folder):
         with pytest.raises(RunError, match=f"another process is working on {folder}"):
             Store.open(folder)
@@ -90,7 +90,7 @@ def test_only_one_process_works_on_a_run(folder: Path) -> None:
     Store.open(folder).close()
 
 
-def test_a_closed_run_can_be_read_where_nothing_can_be_written(folder: Path) -> None:
+def test_a_closed_run_can_be_read_where_nothing_can_be_written(folder):
     folder.chmod(0o500)
     try:
         with Store.read(folder) as store:
@@ -138,9 +138,7 @@ def run_sql(*statements: str) -> object:
         (run_sql("PRAGMA application_id = 1"), "was not made by groundset"),
     ],
 )
-def test_a_damaged_or_foreign_file_is_refused_in_one_line(
-    folder: Path, change: object, message: str
-) -> None:
+def test_a_damaged_or_foreign_file_is_refused_in_one_line(folder, change, message):
     change(folder / "run.sqlite")  # type: ignore[operator]
     with pytest.raises(InputError, match=message) as error, Store.open(folder) as store:
         store.attempts()
@@ -148,7 +146,7 @@ def test_a_damaged_or_foreign_file_is_refused_in_one_line(
     assert error.value.exit_code == 2
 
 
-def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"has no run\.sqlite; name a folder made by"):
         Store.read(tmp_path)
     with pytest.raises(InputError, match="does not exist"):
@@ -156,7 +154,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["run.sqlite-wal", ".lock", "corpus", "vectors.npy"])
-def test_links_out_of_the_folder_are_not_followed(folder: Path, tmp_path: Path, name: str) -> None:
+def test_links_out_of_the_folder_are_not_followed(folder, tmp_path, name):
     (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=f"{name} is a symbolic link"):

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import pytest
 from evaluation_sets import saved
+from refusal import refuses
 
 import groundset
 from groundset import api, cli
@@ -82,18 +83,14 @@ def test_arguments_become_options(cook, monkeypatch):
 
 
 def test_errors_name_parameters(cook):
-    with pytest.raises(
-        InputError, match=r"^minutes 0: must be at least 1; heat hot: choose one of low, high$"
-    ):
+    with refuses(r"^minutes 0: must be at least 1; heat hot: choose one of low, high$"):
         cook("Ann", "soup", minutes=0, heat="hot")
-    with pytest.raises(
-        InputError, match=r"^DISH: name one, or see out and `groundset cook --help`$"
-    ):
+    with refuses(r"^DISH: name one, or see out and `groundset cook --help`$"):
         cook("Ann", [])
-    with pytest.raises(InputError, match="salt 1: there is no such option"):
+    with refuses("salt 1: there is no such option"):
         cook("Ann", "soup", salt=1)
     for path, message in (("", "path is empty"), ("a\0b", "path holds NUL")):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             cook("Ann", path)
     with pytest.raises(TypeError, match="dishes"):
         cook("Ann")
@@ -163,7 +160,7 @@ def test_passages_are_taken_as_texts(tmp_path, monkeypatch):
         "It reaches Osthavn at ten.",
         "Ferries",
     )
-    with pytest.raises(InputError, match="texts and chunks: give one of them"):
+    with refuses("texts and chunks: give one of them"):
         groundset.generate(texts=passages, chunks=made[0].chunks, out=out)
     assert next(iter(inspect.signature(groundset.generate).parameters)) == "documents"
 
@@ -174,9 +171,7 @@ def test_functions_are_methods_of_runs(tmp_path):
     assert groundset.export([run], "csv", tmp_path / "other").questions == 2
     assert groundset.Run.export is groundset.export
     assert list(inspect.signature(run.push).parameters)[:2] == ["repo", "licence"]
-    with pytest.raises(
-        InputError, match=r"were filtered are not saved; call its save\(FOLDER\) first"
-    ):
+    with refuses(r"were filtered are not saved; call its save\(FOLDER\) first"):
         run.filter(lambda sample: True).export("csv", tmp_path / "third")
 
 

@@ -11,11 +11,11 @@ import mlflow
 import pytest
 from labelled import ASKED, KEPT, REFUSED, chunks, question, questions, write
 from model_server import ModelServer, serving, wrote
+from refusal import refuses
 
 import groundset
 from groundset import compiling, labelling
 from groundset.compiling import CompileOptions, Report
-from groundset.programs.errors import InputError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
 from groundset.retrieval import embed
@@ -223,7 +223,7 @@ def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(word_encoder, m
         "dev": 40,
         "test": 40,
     }
-    with pytest.raises(InputError, match="STEP ask: heads are fitted for chunk, judge, grounding"):
+    with refuses("STEP ask: heads are fitted for chunk, judge, grounding"):
         compiling.compile(
             CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False)
         )
@@ -238,18 +238,16 @@ def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(word_encoder, m
     ],
 )
 def test_options_that_are_wrong(options, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         CompileOptions.parse({"steps": ("judge",), **options})
 
 
 def test_more_that_is_wrong(server):
-    with pytest.raises(
-        InputError, match=r"--out judge\.json: the state of a step goes to a folder, as judge\.json"
-    ):
+    with refuses(r"--out judge\.json: the state of a step goes to a folder, as judge\.json"):
         compiled(server, out=Path("judge.json"))
-    with pytest.raises(InputError, match="STEP nosuch: there is no such step or recipe"):
+    with refuses("STEP nosuch: there is no such step or recipe"):
         compiled(server, "nosuch")
-    with pytest.raises(InputError, match="--optimizer finetune trains one step of a local model"):
+    with refuses("--optimizer finetune trains one step of a local model"):
         compiled(server, optimizer="finetune")
 
 

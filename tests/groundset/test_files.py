@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusal import refuses
 
 from groundset import files
 from groundset.files import (
@@ -77,7 +78,7 @@ def test_failed_write_leaves_the_folder_unchanged(tmp_path, previous):
     target = tmp_path / "a.txt"
     if previous:
         write_text(target, previous)
-    with pytest.raises(InputError, match=r"cannot write .*a\.txt: No space left"):
+    with refuses(r"cannot write .*a\.txt: No space left"):
         write_rows(target, failing(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
     with pytest.raises(KeyError):
         write_rows(target, failing(KeyError("x")))
@@ -98,13 +99,13 @@ def test_unwritable_targets_are_rejected(tmp_path, monkeypatch):
             ("/proc/none.txt", ".+"),
             ("/dev/full", "No space left on device"),
         ):
-            with pytest.raises(InputError, match=f"cannot write {target}: {reason}"):
+            with refuses(f"cannot write {target}: {reason}"):
                 write_text(Path(target), "x")
-    with pytest.raises(InputError, match=r"cannot write .*out: (Not a directory|File exists)"):
+    with refuses(r"cannot write .*out: (Not a directory|File exists)"):
         write_folder(Path("file/out"), a="1")
     if os.geteuid():
         tmp_path.chmod(0o500)
-        with pytest.raises(InputError, match=r"cannot write b\.txt: Permission denied"):
+        with refuses(r"cannot write b\.txt: Permission denied"):
             write_text(Path("b.txt"), "x")
 
 
@@ -302,9 +303,7 @@ def test_folder_written_by_another_process_is_rejected(tmp_path):
     out = tmp_path / "out"
     write_folder(out, z="0")
     with writer_process(FOLDER, out) as process:
-        with pytest.raises(
-            InputError, match=r"cannot write .*out: another process is writing it; wait"
-        ):
+        with refuses(r"cannot write .*out: another process is writing it; wait"):
             write_folder(out, z="2")
         write_folder(tmp_path / "other", z="2")
         process.communicate("")

@@ -1,11 +1,10 @@
 """Labels as examples and tasks of DSPy, and `groundset labels check`."""
 
-import pytest
 from labelled import question, questions, write
+from refusal import refuses
 
 import groundset
 from groundset.labelling import LabelsOptions, check_labels
-from groundset.programs.errors import InputError
 
 
 def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path):
@@ -24,13 +23,9 @@ def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path):
 
 
 def test_names_that_do_not_exist(tmp_path):
-    with pytest.raises(
-        InputError, match="labels nosuch: name a file, or one of chunks, company-chunks, questions"
-    ):
+    with refuses("labels nosuch: name a file, or one of chunks, company-chunks, questions"):
         groundset.labels("nosuch")
-    with pytest.raises(
-        InputError, match="STEP nosuch: there is no such step or recipe; choose from chunk"
-    ):
+    with refuses("STEP nosuch: there is no such step or recipe; choose from chunk"):
         groundset.step("nosuch")
 
 

@@ -13,11 +13,12 @@ import dspy
 import mlflow
 import pytest
 from evaluation_sets import chunk, sample
+from refusal import refuses
 
 from groundset import tracking
 from groundset.compiling import Report
 from groundset.optimizers.prompts import Candidate
-from groundset.programs.errors import InputError, StateError, TrackingError
+from groundset.programs.errors import StateError, TrackingError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
 from groundset.programs.types import Reject
@@ -153,7 +154,7 @@ def test_a_local_store_sends_nothing_away(store, run):
         assert len(list(store.where.artifacts.rglob("samples.jsonl"))) == 2
         database.execute(f"UPDATE experiments SET artifact_location = '{elsewhere}'")
     run.record["started"] = "2026-01-03"
-    with pytest.raises(TrackingError, match="would send files elsewhere"):
+    with refuses("would send files elsewhere", TrackingError):
         store.log_run(run)
 
 
@@ -213,7 +214,7 @@ def test_registered_prompts_are_read_back_as_states(store):
         "odd-1/1": "not a state that DSPy saves",
     }
     for prompt, message in refused.items():
-        with pytest.raises(StateError, match=rf"^--compiled prompts:/{prompt}: {message}[^\n]*$"):
+        with refuses(rf"^--compiled prompts:/{prompt}: {message}[^\n]*$", StateError):
             read_own(f"prompts:/{prompt}", where)
 
 
@@ -275,14 +276,12 @@ def test_where_things_are_tracked(tmp_path, monkeypatch):
     assert str(location()) == str(tmp_path / "home" / "mlruns")
     assert location("sqlite:///own.db") == Location("sqlite:///own.db", Path("artifacts"))
     assert str(location(str(tmp_path / "own"))) == str(tmp_path / "own")
-    with pytest.raises(InputError, match="--tracking: must not be empty"):
+    with refuses("--tracking: must not be empty"):
         location("")
-    with pytest.raises(
-        InputError, match=r"--tracking or MLFLOW_TRACKING_URI: http://\[x is not an address"
-    ):
+    with refuses(r"--tracking or MLFLOW_TRACKING_URI: http://\[x is not an address"):
         location("http://[x")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"--tracking file/store: Not a directory"):
+    with refuses(r"--tracking file/store: Not a directory"):
         location("file/store")
 
 

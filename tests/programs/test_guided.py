@@ -8,6 +8,7 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request, Response, TokenLogprob, TopLogprob
+from refusal import refuses
 from scripted import ScriptedEngine, response, scripted_lm
 
 from groundset.programs.english import Fact
@@ -260,7 +261,7 @@ def test_sound_is_read_by_the_next_token(top, probability):
     assert request.config.extensions == {"adapter": "sound"}
     assert request.config.max_tokens == 1
     lm = dspy.LM("local/deciding", engine=DecidingEngine(), cache=False)
-    with dspy.context(lm=lm), pytest.raises(ModelError, match="returns no log-probabilities"):
+    with dspy.context(lm=lm), refuses("returns no log-probabilities", ModelError):
         sound(**inputs)
 
 

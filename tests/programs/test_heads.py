@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusal import refuses
 
 from groundset.programs.errors import AnswerError, StateError
 from groundset.programs.heads import HEAD_STEPS, HeadJudge, LinearHead, StepHeads, load_heads
@@ -140,7 +141,7 @@ def test_missing_parts_are_never_the_reason(word_encoder):
 
 
 def test_features_that_are_no_numbers_are_told():
-    with pytest.raises(AnswerError, match="check the weights of the --embedder"):
+    with refuses("check the weights of the --embedder", AnswerError):
         LinearHead(weights={"a": (1.0, 0.0, 1.0)}, bias=0.0).probability({"a": float("nan")})
 
 
@@ -181,12 +182,12 @@ def test_wrong_files_are_refused_in_one_line(tmp_path, changes, message):
 def test_unreadable_files_are_refused(tmp_path, content, message):
     if content:
         (tmp_path / "judge.json").write_bytes(content)
-    with pytest.raises(StateError, match=message):
+    with refuses(message, StateError):
         load_heads(tmp_path / "judge.json")
 
 
 def test_another_embedder_or_step_is_refused(judges, word_encoder):
-    with pytest.raises(StateError, match="fitted with another --embedder"):
+    with refuses("fitted with another --embedder", StateError):
         HeadJudge("judge", judges["judge"].heads, word_encoder("f" * 64))
-    with pytest.raises(StateError, match="heads of judge cannot judge the step chunk"):
+    with refuses("heads of judge cannot judge the step chunk", StateError):
         HeadJudge("chunk", judges["judge"].heads, word_encoder())

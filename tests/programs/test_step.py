@@ -4,6 +4,7 @@ import json
 
 import dspy
 import pytest
+from refusal import refuses
 
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import StateError
@@ -51,5 +52,5 @@ def test_a_wrong_demo_names_its_line(tmp_path):
         ('{"extra": 1}', "no field extra"),
     ):
         file.write_text(json.dumps({"question": "Q?"}) + "\n" + line, encoding="utf-8")
-        with pytest.raises(StateError, match=rf"answer\.jsonl, line 2: .*{problem}"):
+        with refuses(rf"answer\.jsonl, line 2: .*{problem}", StateError):
             read_demos(file, STEPS["answer"].signature)

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pytest
 from evaluation_sets import chunk as one_chunk
 from pyarrow import parquet
+from refusal import refuses
 
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import ChunkOptions, CorpusOptions, chunk
 from groundset.files import data_path
-from groundset.programs.errors import InputError, RunError
+from groundset.programs.errors import RunError
 from groundset.programs.types import Chunk, Document
 
 PROSE = "The mill on the river was built by the brothers Anton and Louis in 1887. "
@@ -151,16 +152,14 @@ def test_dropped_chunks_are_counted_and_named(tmp_path):
 )
 def test_nothing_to_read(tmp_path, make, message):
     make(tmp_path)
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         read(tmp_path)
 
 
 def test_options(word_encoder, tmp_path):
-    with pytest.raises(
-        InputError, match=r"--chunk-overlap 200: must be less than the chunk size \(200\)"
-    ):
+    with refuses(r"--chunk-overlap 200: must be less than the chunk size \(200\)"):
         CorpusOptions.parse({"documents": ["a"], "chunker": "word", "chunk_overlap": 200})
-    with pytest.raises(InputError, match="no documents: name files or folders, or --chunks FILE"):
+    with refuses("no documents: name files or folders, or --chunks FILE"):
         read()
     (tmp_path / "a.md").write_text(
         " ".join(f"The cat number {n} sleeps all day long." for n in range(30))
@@ -216,16 +215,16 @@ class TestStored:
         assert again.chunks == chunks
 
     def test_damaged_files_are_named(self, samples, tmp_path):
-        with pytest.raises(RunError, match=r"documents\.parquet: No such file"):
+        with refuses(r"documents\.parquet: No such file", RunError):
             Corpus.read(tmp_path)
         samples.write(tmp_path)
         parquet.write_table(
             pa.Table.from_pylist([{"chunk_id": "a"}]), tmp_path / "corpus" / "chunks.parquet"
         )
-        with pytest.raises(RunError, match=r"chunks\.parquet, row 1: is damaged"):
+        with refuses(r"chunks\.parquet, row 1: is damaged", RunError):
             Corpus.read(tmp_path)
         (tmp_path / "corpus" / "documents.parquet").write_bytes(b"nonsense")
-        with pytest.raises(InputError, match=r"documents\.parquet is not a parquet file"):
+        with refuses(r"documents\.parquet is not a parquet file"):
             Corpus.read(tmp_path)
 
 
@@ -254,9 +253,7 @@ class TestCommand:
 
     def test_documents_are_not_replaced(self, tmp_path):
         (tmp_path / "a.md").write_text(PROSE * 9)
-        with pytest.raises(
-            InputError, match=r"--out .*a\.md: would replace .*a\.md, which is read"
-        ):
+        with refuses(r"--out .*a\.md: would replace .*a\.md, which is read"):
             chunk(ChunkOptions(documents=[tmp_path], out=tmp_path / "a.md"))
-        with pytest.raises(InputError, match="is a folder"):
+        with refuses("is a folder"):
             chunk(ChunkOptions(documents=[tmp_path], out=tmp_path))

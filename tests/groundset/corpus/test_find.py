@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from refusal import refuses
 
 from groundset.corpus.find import find_documents
-from groundset.programs.errors import InputError
 
 OUTSIDE = "link that leads out of the folder"
 
@@ -63,7 +63,7 @@ def test_paths_are_normalised(tmp_path):
 
 @pytest.mark.parametrize("name", ["absent", "absent/*.md", "*.nothing", "bad\0name"])
 def test_missing_path_is_named(tmp_path, name):
-    with pytest.raises(InputError, match=r"absent|nothing|bad"):
+    with refuses(r"absent|nothing|bad"):
         find_documents([tmp_path / name])
 
 
@@ -85,7 +85,7 @@ def test_excluded_files(tree):
         (["**/deep", "sub/*.md"], ["a.txt", "b.md"]),
     ):
         assert [path for _, path in find_documents([tree], globs)[0]] == left
-    with pytest.raises(InputError, match=r"--exclude sup: no file or folder"):
+    with refuses(r"--exclude sup: no file or folder"):
         find_documents([tree], ["*.md", "sup"])
 
 

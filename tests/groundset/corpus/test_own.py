@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from refusal import refuses
 
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.own import read_own_chunks
-from groundset.programs.errors import InputError
 
 GOOD = {"doc_id": "a", "contents": "Short."}
 
@@ -98,7 +98,7 @@ def test_beside_documents(tmp_path):
     corpus = read(jsonl(tmp_path, GOOD), tmp_path / "a.md")
     assert [chunk.title for chunk in corpus.chunks] == ["Mill", ""]
     [document, _] = corpus.documents
-    with pytest.raises(InputError, match=rf"own\.jsonl: the id '{document}' is also in DOCS"):
+    with refuses(rf"own\.jsonl: the id '{document}' is also in DOCS"):
         read(
             jsonl(tmp_path, {"chunk_id": "x", "doc_id": document, "text": "Short."}),
             tmp_path / "a.md",
@@ -115,7 +115,7 @@ def test_beside_documents(tmp_path):
     ],
 )
 def test_error_names_line_and_column(tmp_path, row, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         read_own_chunks(jsonl(tmp_path, GOOD, row))
 
 
@@ -125,7 +125,7 @@ def test_invalid_files(tmp_path):
         (tmp_path / "a.csv", r"name a \.jsonl or \.parquet file"),
         (jsonl(tmp_path, "", " "), "holds no chunks"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             read_own_chunks(file)
 
 

@@ -12,11 +12,11 @@ import yaml
 from evaluation_sets import RECORD, private_run, run_of, sample, saved, two_documents
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
+from refusal import refuses
 
 from groundset.exports.card import markdown_text, public_model
 from groundset.exports.hub import Pushed
 from groundset.files import write_text
-from groundset.programs.errors import InputError
 from groundset.run.store import Review
 
 CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of-00001.parquet"
@@ -73,14 +73,12 @@ def test_folders_and_cards_of_others_are_refused(push, tmp_path):
         "notes.txt",
     ):
         write_text(dry / name, "precious")
-        with pytest.raises(InputError, match=r"holds other files \("):
+        with refuses(r"holds other files \("):
             push(dry_run=dry)
         (dry / name).unlink()
     (dry / "data/qa/deep").rmdir()
     write_text(dry / "README.md", "# My own card\n")
-    with pytest.raises(
-        InputError, match=r"README\.md was not written by groundset; .* then use replace_card"
-    ):
+    with refuses(r"README\.md was not written by groundset; .* then use replace_card"):
         push(dry_run=dry)
     push(dry_run=dry, replace_card=True)
     assert "# demo" in (dry / "README.md").read_text("utf-8")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from evaluation_sets import cut, document, evaluation_set, run_of, sample, saved, two_documents
+from refusal import refuses
 
 import groundset
 from groundset.exports.formats import EXPORTS, Export
 from groundset.exports.sets import EvaluationSet, joined, split
 from groundset.files import write_text
-from groundset.programs.errors import InputError
 from groundset.programs.types import Sample
 from groundset.run.run import Run
 from groundset.run.store import Review
@@ -68,13 +68,13 @@ def test_reviews_decide_what_goes_out():
     for signed in (False, True):
         kept = [each.id for each in joined([run], signed=signed).samples]
         assert kept == ["q-1"], "the last verdict of a reviewer counts, and one refusal is enough"
-    with pytest.raises(InputError, match="run: there is no sample that nobody refused"):
+    with refuses("run: there is no sample that nobody refused"):
         joined([two(run.samples[1], reviews=reviews)])
-    with pytest.raises(InputError, match="no sample is signed"):
+    with refuses("no sample is signed"):
         joined([two()], signed=True)
-    with pytest.raises(InputError, match="run: there is no sample"):
+    with refuses("run: there is no sample"):
         joined([run_of([], [document("ferry", 1)])])
-    with pytest.raises(InputError, match="sample q-1 has no answer"):
+    with refuses("sample q-1 has no answer"):
         joined([two(run.samples[0].model_copy(update={"answer": " "}))])
 
 
@@ -89,7 +89,7 @@ def test_runs_are_joined(run, tmp_path):
         tuple(row) for each in (run, third) for row in each.vectors
     ]
     assert found.embedder() == "words"
-    with pytest.raises(InputError, match=r"different embedders \(vectors, words\)"):
+    with refuses(r"different embedders \(vectors, words\)"):
         joined([two(), two(record={"configuration": {"embedder": "vectors"}})]).embedder()
 
 
@@ -97,9 +97,7 @@ def test_runs_that_contradict_each_other_are_not_joined():
     reworded = two(two().samples[0].model_copy(update={"question": "Why?"}), name="reworded")
     shorter = run_of([], [document("ferry", 2)], name="shorter")
     for other, kind in ((reworded, "sample q-1"), (shorter, "document ferry")):
-        with pytest.raises(
-            InputError, match=rf"^{kind} of {other.folder} is another one than in run,"
-        ):
+        with refuses(rf"^{kind} of {other.folder} is another one than in run,"):
             joined([two(), other])
 
 
@@ -127,9 +125,8 @@ def test_runs_that_contradict_each_other_are_not_joined():
 )
 def test_wrong_options_write_nothing(run, tmp_path, options, message):
     given = {"runs": run, **options}
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message):
         groundset.export(out=tmp_path / "out", **given)
-    assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -140,7 +137,7 @@ def test_folders_with_other_files_are_refused(run, tmp_path):
         (run.folder, "is the folder of a run"),
         (run.folder / "run.json", "is a file, not a folder"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             groundset.export(run, format="beir", out=out)
     assert names(tmp_path / "letters") == ["qrels/letter.docx"]
 
@@ -151,9 +148,7 @@ def test_a_file_that_a_person_changed_is_not_replaced(run, tmp_path):
     edited = tmp_path / "csv" / "questions.csv"
     edited.write_text(edited.read_text().replace("ferry", "boat"))
     before = contents(tmp_path)
-    with pytest.raises(
-        InputError, match=r"questions\.csv is not as groundset wrote it last; delete it, or name"
-    ):
+    with refuses(r"questions\.csv is not as groundset wrote it last; delete it, or name"):
         groundset.export(run, format="csv,adk", out=tmp_path)
     assert contents(tmp_path) == before
     edited.unlink()
@@ -171,7 +166,7 @@ def test_failed_export_changes_no_format(run, tmp_path, monkeypatch):
     more = {**EXPORTS, "beir": Export({"a.json": None}, write=full_disk)}
     monkeypatch.setattr("groundset.exports.export.EXPORTS", more)
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
-    with pytest.raises(InputError, match="No space left on device"):
+    with refuses("No space left on device"):
         groundset.export(less, format="csv,adk,beir", out=out)
     assert contents(out) == before
     groundset.export(less, format="csv,adk", out=out)

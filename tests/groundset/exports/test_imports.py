@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from evaluation_sets import saved, two_documents
+from refusal import refuses
 
 import groundset
-from groundset.programs.errors import InputError
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
 from groundset.run.run import Run
@@ -257,9 +257,8 @@ def test_wrong_autorag_rows_are_named(tmp_path, qa, corpus, message):
     write_tables(
         tmp_path / "foreign", [QA[0], {**QA[1], **qa}], [*CORPUS[:2], {**CORPUS[2], **corpus}]
     )
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message):
         imported(tmp_path / "foreign", out=tmp_path / "run")
-    assert "\n" not in str(error.value)
     assert not (tmp_path / "run").exists()
 
 
@@ -294,10 +293,9 @@ def test_wrong_files_are_named(tmp_path):
         ([broken], "autorag", "is not a parquet file"),
         ([far], "autorag", "corpus.parquet, after row 0: date value out of range"),
     ):
-        with pytest.raises(InputError, match=message) as error:
+        with refuses(message):
             imported(*files, out=out, format=format_)
-        assert "\n" not in str(error.value)
-    with pytest.raises(InputError, match="holds other files"):
+    with refuses("holds other files"):
         imported(good, out=good)
     assert not out.exists()
 
@@ -374,7 +372,7 @@ def test_jsonl_rows(tmp_path):
         ({**row, "size": 2**63}, "line 2, column metadata: a number does not fit 64 bits"),
         (row, "line 2: question .* is there twice"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             imported(
                 write_lines(tmp_path / "bad.jsonl", row, bad), out=tmp_path / "none", format="jsonl"
             )

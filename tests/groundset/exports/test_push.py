@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from evaluation_sets import private_run, sample, two_documents
 from huggingface_hub import DatasetCard, close_session, constants
+from refusal import refuses
 
 from groundset.exports.hub import Pushed
-from groundset.programs.errors import HubError, InputError
+from groundset.programs.errors import HubError
 
 # The Hub's client hands bytes to httpx in a way that httpx will drop.
 pytestmark = pytest.mark.filterwarnings(
@@ -73,9 +74,9 @@ def test_push_replaces_what_is_ours_and_keeps_what_is_not(hub, push):
         QA.replace("test", "train"),
     }
     card = DatasetCard(hub.files("you/demo")["README.md"].decode())
-    assert [row["split"] for row in card.data.configs[0]["data_files"]] == ["dev", "train"]
+    assert [row["split"] for row in card.data.configs[0]["data_files"]] == ["train", "dev"]
     hub.put("you/demo", "README.md", b"# My own card\n")
-    with pytest.raises(InputError, match=r"you/demo: its README.md was not written by groundset"):
+    with refuses(r"you/demo: its README.md was not written by groundset"):
         push()
     assert hub.files("you/demo")["README.md"] == b"# My own card\n"
     assert push(replace_card=True).is_changed
@@ -85,7 +86,7 @@ def test_private_datasets(hub, push):
     assert push(private=True).is_private is True
     assert push().is_private is True, "it stays so"
     hub.create("you/open")
-    with pytest.raises(InputError, match=r"private: http\S+/datasets/you/open is public"):
+    with refuses(r"private: http\S+/datasets/you/open is public"):
         push(repo="you/open", private=True)
     assert [*hub.files("you/open")] == [".gitattributes"]
 
@@ -93,7 +94,7 @@ def test_private_datasets(hub, push):
 @pytest.mark.parametrize("status", [500, 0])
 def test_failed_commit_changes_nothing_and_can_be_repeated(hub, push, status):
     hub.failing = [("/commit/", status)] * (6 if status == 0 else 1)
-    with pytest.raises(HubError, match="run the command again"):
+    with refuses("run the command again", HubError):
         push()
     hub.failing = []
     assert [*hub.files("you/demo")] == [".gitattributes"]
@@ -111,7 +112,7 @@ def test_changes_meanwhile_are_not_overwritten(hub, push, monkeypatch):
         real(self, content)
 
     monkeypatch.setattr(hub_server._Handler, "_check_card", meanwhile)
-    with pytest.raises(HubError, match="was changed during the push"):
+    with refuses("was changed during the push", HubError):
         push()
     assert hub.files("you/demo")["README.md"] == b"written meanwhile"
 
@@ -146,7 +147,7 @@ def test_token_of_the_login_is_used_and_not_leaked(
 ):
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-    with pytest.raises(HubError, match="no token for the Hub; set HF_TOKEN or run"):
+    with refuses("no token for the Hub; set HF_TOKEN or run", HubError):
         push()
     assert hub.asked == []
     (tmp_path / "token").write_text(hub_server.TOKEN)
@@ -161,7 +162,7 @@ def test_token_of_the_login_is_used_and_not_leaked(
 def test_offline_mode_of_the_user_is_respected(hub, push, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr("groundset.privacy._taken_offline", False)
-    with pytest.raises(HubError, match="HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE"):
+    with refuses("HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE", HubError):
         push()
     assert hub.asked == []
     monkeypatch.setattr("groundset.privacy._taken_offline", True)
@@ -172,7 +173,7 @@ def test_offline_mode_of_the_user_is_respected(hub, push, monkeypatch):
 def test_hub_that_does_not_answer_is_given_up(hub, push, monkeypatch):
     monkeypatch.setattr("groundset.exports.hub._TIMEOUT", 0.3)
     hub.failing = [("/repos/create", -1)] * 6
-    with pytest.raises(HubError, match="cannot be reached"):
+    with refuses("cannot be reached", HubError):
         push()
 
 
@@ -197,6 +198,6 @@ def test_unreachable_hub_is_one_line_without_the_password(push, monkeypatch, add
     ],
 )
 def test_names_are_checked(hub, push, options, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         push(**options)
     assert hub.asked == []

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluation_sets import evaluation_set, many_documents, run_of, sample
+from refusal import refuses
 
 from groundset.exports.sets import EvaluationSet, Splits
 from groundset.exports.triplets import Anchor, negatives_of, write_triplets
-from groundset.programs.errors import InputError
 from groundset.programs.types import Chunk
 from groundset.retrieval import embed
 
@@ -83,9 +83,7 @@ def test_rows_follow_given_splits(tmp_path):
     rows = exported(found._replace(splits=splits), tmp_path / "out")
     assert {name: len(members) for name, members in rows.items()} == {"test": 1, "validation": 11}
     odd = Splits(dict.fromkeys(splits.samples, "rest"), dict.fromkeys(documents, "rest"))
-    with pytest.raises(
-        InputError, match="--splits rest: the format triplets has no such split; name train, dev"
-    ):
+    with refuses("--splits rest: the format triplets has no such split; name train, dev"):
         exported(found._replace(splits=odd), tmp_path / "odd")
 
 
@@ -103,7 +101,7 @@ def test_a_question_has_a_row_for_each_needed_chunk(tmp_path):
         text for row in mine for text in list(row.values())[2:]
     }
     assert lost.question not in {row["anchor"] for members in rows.values() for row in members}
-    with pytest.raises(InputError, match="--format triplets: every question is unanswerable"):
+    with refuses("--format triplets: every question is unanswerable"):
         exported(found._replace(samples=[lost]), tmp_path / "none")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from refusal import refuses
 
 from groundset.models.fetch import parse_name, pull
 from groundset.programs.errors import ChecksumError, UnknownModelError, UnreachableModelError
@@ -83,10 +84,10 @@ def test_a_file_is_downloaded_once(hub, home):
 
 def test_what_is_not_the_file_is_refused(hub):
     hub.content = WEIGHTS[:-1] + b"x"
-    with pytest.raises(ChecksumError, match=f"instead of {hub.sha256}; it was deleted"):
+    with refuses(f"instead of {hub.sha256}; it was deleted", ChecksumError):
         pull(NAME)
     hub.content, hub.sha256 = b"<html>", hashlib.sha256(b"<html>").hexdigest()
-    with pytest.raises(UnknownModelError, match="is not a GGUF file"):
+    with refuses("is not a GGUF file", UnknownModelError):
         pull(NAME)
 
 
@@ -112,7 +113,7 @@ def test_the_hub_stays_off_where_the_user_says_so(hub, monkeypatch):
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(privacy, "took_the_hub_offline", lambda: False)
-    with pytest.raises(UnreachableModelError, match="HF_HUB_OFFLINE disables the Hub"):
+    with refuses("HF_HUB_OFFLINE disables the Hub", UnreachableModelError):
         pull(NAME)
     monkeypatch.setattr(privacy, "took_the_hub_offline", lambda: True)  # groundset's own default
     assert pull(NAME).is_file()
@@ -132,7 +133,7 @@ def test_the_hub_stays_off_where_the_user_says_so(hub, monkeypatch):
     ],
 )
 def test_names_that_are_none(name):
-    with pytest.raises(
-        UnknownModelError, match=r"not a file of the Hugging Face Hub|one part of a split model"
+    with refuses(
+        r"not a file of the Hugging Face Hub|one part of a split model", UnknownModelError
     ):
         parse_name(name)

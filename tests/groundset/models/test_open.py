@@ -9,6 +9,7 @@ from pathlib import Path
 import dspy
 import pytest
 from model_server import serving
+from refusal import refuses
 
 from groundset.bounded import BoundedProcess
 from groundset.files import data_path
@@ -49,7 +50,7 @@ def test_specifications(tmp_path):
     ],
 )
 def test_wrong_specifications(text, message):
-    with pytest.raises(UnknownModelError, match=message) as caught:
+    with refuses(message, UnknownModelError) as caught:
         parse_spec(text)
     assert "secret" not in str(caught.value)
 
@@ -138,9 +139,7 @@ def test_weights_of_strangers_are_tested_first(
     monkeypatch.setattr(opening, "_BASE_SECONDS", 3)
     loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     endless = crafted(loops + "{% endfor %}" * 3 + "x")
-    with pytest.raises(
-        UnknownModelError, match=r"crafted\.gguf: llama\.cpp cannot use this file: "
-    ) as caught:
+    with refuses(r"crafted\.gguf: llama\.cpp cannot use this file: ", UnknownModelError) as caught:
         open_model(str(endless))
     assert caught.value.exit_code == 2
     assert (

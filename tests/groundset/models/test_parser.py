@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from refusal import refuses
 
 from groundset.models import open as opening
 from groundset.models.fetch import ListOptions, PullOptions, list_models, pull_models
@@ -65,9 +66,9 @@ def test_commands(capsys, home):
     list_models(ListOptions(as_json=True))
     models = json.loads(capsys.readouterr().out)["models"]
     assert {"name", "role", "size", "licence", "cached", "origin", "note"} == models[-1].keys()
-    with pytest.raises(UnknownModelError, match="no model 'x'"):
+    with refuses("no model 'x'", UnknownModelError):
         pull_models(PullOptions(names=("smollm2-135m", "x")))  # before anything is downloaded
-    with pytest.raises(UnknownModelError, match="not parser"):
+    with refuses("not parser", UnknownModelError):
         open_parser("smollm2-135m")
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from pages_run import ASKED, review
+from refusal import refuses
 
 from groundset.pages.report import compare, report_page, report_record
-from groundset.programs.errors import InputError
 from groundset.run.run import Run
 
 MakeRun = Callable[..., Run]
@@ -72,7 +72,7 @@ def test_the_comparison_is_in_the_report(make_run):
 
 def test_the_same_run_twice(make_run, tmp_path):
     run = make_run()
-    with pytest.raises(InputError, match=r"^--against .*run: is the same run"):
+    with refuses(r"^--against .*run: is the same run"):
         compare(run, Run(tmp_path / "." / "run"))
     elsewhere = make_run("elsewhere/run")
     assert compare(run, elsewhere)["against"] == str(elsewhere.folder), "two runs of one name"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from pages_run import ASKED, PASSAGES
+from refusal import refuses
 
 from groundset.pages.queries import beside_queries
 from groundset.pages.report import ReportOptions, report
-from groundset.programs.errors import InputError
 from groundset.retrieval import embed
 from groundset.run.run import Run
 
@@ -96,5 +96,5 @@ def test_report_beside_queries(make_set, tmp_path, capsys):
 def test_wrong_queries(make_set, tmp_path, text, message):
     file = tmp_path / "queries.jsonl"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         beside_queries(make_set(), file)

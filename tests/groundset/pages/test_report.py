@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 from pages_run import ASKED, EVIL, EVILS, review
+from refusal import refuses
 
 from groundset.pages.report import ReportOptions, report, report_page, report_record
-from groundset.programs.errors import InputError
 from groundset.run.run import Run
 
 MakeRun = Callable[..., Run]
@@ -163,9 +163,9 @@ def test_where_the_page_is_written(make_run, tmp_path, capsys):
     assert capsys.readouterr().out.endswith(f"report: {out}\n")
     assert report(ReportOptions(run=run.folder, as_json=True)) is None
     assert json.loads(capsys.readouterr().out) == report_record(run)
-    with pytest.raises(InputError, match=r"^--out .*r\.txt: must end with \.html$"):
+    with refuses(r"^--out .*r\.txt: must end with \.html$"):
         report(ReportOptions(run=run.folder, out=tmp_path / "r.txt"))
-    with pytest.raises(InputError, match="does not exist"):
+    with refuses("does not exist"):
         report(ReportOptions(run=tmp_path / "nothing"))
 
 

@@ -10,11 +10,11 @@ from unittest.mock import Mock
 
 import pytest
 from pages_run import ASKED, EVIL, EVILS, review
+from refusal import refuses
 
 from groundset.pages import review as command
 from groundset.pages.review import make_app, serving
 from groundset.pages.verdicts import in_review_order
-from groundset.programs.errors import InputError
 from groundset.run.run import Run
 
 MakeRun = Callable[..., Run]
@@ -242,7 +242,7 @@ def test_the_command_serves_until_it_is_stopped(make_run, monkeypatch, capsys):
     assert said.out == "open http://127.0.0.1:1/t/ in a browser; Ctrl-C stops it\n"
     assert said.err == "reviewed 2 of 4, 1 signed\n"
     for name in (" ", "x" * 61, "a\x00b"):
-        with pytest.raises(InputError, match="must have 1 to 60 printable characters"):
+        with refuses("must have 1 to 60 printable characters"):
             command.review(command.ReviewOptions(run=run.folder, reviewer=name))
 
 
@@ -305,12 +305,9 @@ def test_verdicts_of_a_file_are_recorded_all_or_none(
         ),
         (good, "line 2: a second verdict of ann on s0"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             record("wrong.jsonl", good, line)
-    with pytest.raises(
-        InputError,
-        match="no row has a verdict; write signed, good, refused, bad in a column `verdict`",
-    ):
+    with refuses("no row has a verdict; write signed, good, refused, bad in a column `verdict`"):
         record("none.csv", "id,verdicts", "s0,good")
     assert len(Run(run.folder).reviews) == len(kept)
 
@@ -320,7 +317,7 @@ def test_the_port_is_taken(make_run):
     with serving(run, "ann") as address:
         port = int(address.split(":")[2].split("/")[0])
         with (
-            pytest.raises(InputError, match=f"^--port {port}: .*; choose another port$"),
+            refuses(f"^--port {port}: .*; choose another port$"),
             serving(run, "ann", port),
         ):
             pass

@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from pages_run import PASSAGES, review
+from refusal import refuses
 
 from groundset.optimizers.labels import read_rows
 from groundset.pages import verdicts
 from groundset.pages.verdicts import LabelsFromOptions, labels_from, labels_of
-from groundset.programs.errors import InputError
 from groundset.run.run import Run
 
 MakeRun = Callable[..., Run]
@@ -110,7 +109,7 @@ def test_the_command(
         capsys.readouterr().out
         == f"2 labels, 1 good; left out: refused for another reason (1): {out}\n"
     )
-    with pytest.raises(InputError, match="three: no label; run `groundset review` first"):
+    with refuses("three: no label; run `groundset review` first"):
         labels_from(LabelsFromOptions(runs=(Path("three"),), out=out))
 
 

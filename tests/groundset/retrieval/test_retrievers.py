@@ -4,8 +4,8 @@ import json
 import math
 
 import pytest
+from refusal import refuses
 
-from groundset.programs.errors import InputError
 from groundset.retrieval.retrievers import bm25, fuse, read_ranking
 
 TEXTS = [
@@ -101,10 +101,10 @@ def test_json_lines_are_read_in_their_order(tmp_path):
 )
 def test_a_malformed_ranking_is_refused_by_its_line(tmp_path, name, text, message):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         read_ranking(tmp_path / name, QUESTIONS, CHUNKS)
 
 
 def test_a_missing_ranking_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"none\.trec: No such file"):
+    with refuses(r"none\.trec: No such file"):
         read_ranking(tmp_path / "none.trec", QUESTIONS, CHUNKS)

@@ -8,12 +8,13 @@ from typing import Any
 
 import mlflow
 import pytest
+from refusal import refuses
 from scripted_run import PLACES, write_documents
 
 import groundset
 import groundset.aligning  # before a fixture replaces what it imports
 import groundset.rows
-from groundset.programs.errors import GroundsetError, InputError, RunError, StateError
+from groundset.programs.errors import GroundsetError, RunError, StateError
 from groundset.run.generate import generate
 from groundset.run.options import CommandOptions
 from groundset.run.options import generate as command
@@ -93,7 +94,7 @@ def test_a_set_that_was_carried_over_goes_on(opened, tmp_path, monkeypatch):
     rest.write_text("".join(lines))
     found = groundset.align(run, chunks=rest, out=tmp_path / "new", quiet=True)
     assert 2 <= len(found.rejects) == len(run) - len(found)
-    with pytest.raises(RunError, match="was made of other documents"):
+    with refuses("was made of other documents", RunError):
         opened.run(out=tmp_path / "new")
     whole = opened.run(chunks=rest, out=tmp_path / "new")
     assert whole.status == "complete"
@@ -101,7 +102,7 @@ def test_a_set_that_was_carried_over_goes_on(opened, tmp_path, monkeypatch):
     assert whole.record["models"]["lm"]["name"] == "scripted"
     assert whole.samples[: len(found)] == found.samples
     assert len({sample.question for sample in whole}) == 6
-    with pytest.raises(RunError, match="has --seed 0, not 1"):
+    with refuses("has --seed 0, not 1", RunError):
         opened.run(chunks=rest, out=tmp_path / "new", seed=1)
 
 
@@ -127,7 +128,7 @@ def test_too_few_chunks_end_with_status_3(opened, tmp_path, capsys):
 def test_a_model_that_fails_keeps_what_was_finished(opened, tmp_path):
     before = opened.script.answers["judge"]
     opened.script.answers["judge"] = lambda prompt: 1 / 0
-    with pytest.raises(GroundsetError, match=r"the language model failed .*division by zero"):
+    with refuses(r"the language model failed .*division by zero", GroundsetError):
         opened.run()
     assert open_run(opened.out).status == "failed"
     opened.script.answers["judge"] = before
@@ -145,7 +146,7 @@ def test_a_model_that_fails_keeps_what_was_finished(opened, tmp_path):
 )
 def test_a_run_goes_on_with_the_same_options_only(opened, change, message):
     opened.run()
-    with pytest.raises(RunError, match=message) as error:
+    with refuses(message, RunError) as error:
         opened.run(**change)
     assert "begin another one, in another --out" in str(error.value)
 
@@ -153,9 +154,7 @@ def test_a_run_goes_on_with_the_same_options_only(opened, change, message):
 def test_a_run_goes_on_with_the_same_documents_only(opened):
     opened.run()
     opened.chunks.write_text(opened.chunks.read_text().replace("Arden", "Ardens"))
-    with pytest.raises(
-        RunError, match=r"was made of other documents; .*; `groundset export` joins several"
-    ):
+    with refuses(r"was made of other documents; .*; `groundset export` joins several", RunError):
         opened.run(size=9)
 
 
@@ -225,7 +224,7 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
         ("\n2 samples: about 16 calls, 12,940 prompt tokens", third),
     ):
         assert line in printed
-    with pytest.raises(InputError, match="--out must be given"):
+    with refuses("--out must be given"):
         CommandOptions.parse({"chunks": opened.chunks})
     assert sorted(tmp_path.rglob("*")) == before
     assert opened.script.requests == []
@@ -239,7 +238,7 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
     assert part.status == "complete"
     assert part.vectors.shape == run.vectors.shape
     assert part.record["models"] == run.record["models"]
-    with pytest.raises(RunError, match="was saved or imported, and cannot go on"):
+    with refuses("was saved or imported, and cannot go on", RunError):
         opened.run(out=tmp_path / "part")
 
 
@@ -274,7 +273,7 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
     ],
 )
 def test_wrong_options_are_one_line_and_write_nothing(opened, options, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         opened.run(**options)
     assert not opened.out.exists()
 
@@ -282,7 +281,7 @@ def test_wrong_options_are_one_line_and_write_nothing(opened, options, message):
 def test_a_folder_with_other_files_is_left_alone(opened):
     opened.out.mkdir()
     (opened.out / "letter.txt").write_text("dear")
-    with pytest.raises(InputError, match=r"holds other files \(letter.txt\) and no run"):
+    with refuses(r"holds other files \(letter.txt\) and no run"):
         opened.run()
     assert [path.name for path in opened.out.iterdir()] == ["letter.txt"]
 
@@ -293,7 +292,7 @@ def test_heads_judge_where_they_are_asked_to(opened, tmp_path):
     assert "judge" not in opened.script.steps()
     assert run[0].trail[-1].step == "judge"
     opened.encoder.sha256 = "11" * 32
-    with pytest.raises(StateError, match="were fitted with another --embedder"):
+    with refuses("were fitted with another --embedder", StateError):
         opened.run(out=tmp_path / "other", critic="head")
 
 
@@ -348,7 +347,7 @@ def test_compiled_states_are_served(opened, tmp_path, capsys):
         str(request.system).startswith("Judge like an owl.")
         for _, request in opened.script.requests
     )
-    with pytest.raises(RunError, match="--compiled"):
+    with refuses("--compiled", RunError):
         opened.run(compiled="none", size=3, mix="simple=1")
 
 
@@ -400,7 +399,7 @@ def test_profiled_asks_about_what_a_search_for_clues_finds(opened, tmp_path):
 
 
 def test_a_wrong_tracking_address_is_refused_first(opened):
-    with pytest.raises(InputError, match="--tracking"):
+    with refuses("--tracking"):
         opened.run(track=True, tracking="")
     assert not opened.script.requests
 

@@ -1,6 +1,7 @@
 """Runs on the user's own questions."""
 
 import pytest
+from refusal import refuses
 
 from groundset.models.server import UnansweredError
 from groundset.programs.errors import InputError, RunError
@@ -50,7 +51,7 @@ def test_questions_get_answers_and_a_stopped_run_goes_on(opened, tmp_path):
     assert opened.run(questions=file, size=None, budget_calls=8).status == "budget"
     assert opened.run(questions=file, size=None).samples == whole.samples
     file.write_text(ARDEN)
-    with pytest.raises(RunError, match="was made of other --questions"):
+    with refuses("was made of other --questions", RunError):
         opened.run(questions=file, size=None)
 
 
@@ -87,5 +88,5 @@ def test_files_of_questions(tmp_path, name, text, found):
     if isinstance(found, dict):
         assert read_questions(tmp_path / name) == found
         return
-    with pytest.raises(InputError, match=found):
+    with refuses(found):
         read_questions(tmp_path / name)

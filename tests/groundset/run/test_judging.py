@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from labelled import write
 from model_server import serving, wrote
+from refusal import refuses
 from scripted import ScriptedEngine, scripted_lm
 
 import groundset
@@ -108,7 +109,7 @@ def test_an_error_loses_no_finished_call(tmp_path, monkeypatch):
         {"question": f"When does ferry {n} leave Tollvik?", "passage": "At nine."} for n in range(4)
     ]
     file = write(tmp_path / "in.jsonl", rows)
-    with pytest.raises(InputError, match="does not answer"):
+    with refuses("does not answer"):
         run_command(
             "questions", file, tmp_path / "out", critic_lm="openai/none@http://127.0.0.1:9/v1"
         )
@@ -120,7 +121,7 @@ def test_an_error_loses_no_finished_call(tmp_path, monkeypatch):
             (tmp_path / "out", "needs an API key", 3),
             (Path("/dev/full"), "No space left", 5),
         ):
-            with pytest.raises(InputError, match=message):
+            with refuses(message):
                 run_command("questions", file, out, critic_lm=server.spec)
             assert len(server.bodies) == asked
             server.answer = lambda body: GOOD
@@ -205,7 +206,7 @@ def test_heads_judge_chunks_and_questions(tmp_path):
     ],
 )
 def test_wrong_rows_and_options(kind, rows, options, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         groundset.judge(kind, rows, **options)
 
 
@@ -218,7 +219,7 @@ def test_wrong_files(tmp_path):
         (file, tmp_path, "it is a folder"),
         (file, tmp_path / "out", r"in\.jsonl, line 1: `text` is missing"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             run_command("chunks", given, out)
     assert not (tmp_path / "out").exists()
     assert groundset.judge("chunks", []) == []

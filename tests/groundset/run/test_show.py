@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from refusal import refuses
 from run_parts import CHUNKS, DOCUMENT, sample
 
-from groundset.programs.errors import InputError
 from groundset.programs.types import Reject
 from groundset.run.run import Run, ShowOptions, open_run, save_run, show
 
@@ -96,5 +96,5 @@ def test_json_is_for_programs(run, capsys):
     ],
 )
 def test_wrong_options_are_one_line(run, options, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         show(ShowOptions.parse({"run": run.folder, **options}))

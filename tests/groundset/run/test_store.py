@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusal import refuses
 from run_parts import CHUNKS, response, sample
 
-from groundset.programs.errors import InputError, RunError
+from groundset.programs.errors import RunError
 from groundset.programs.types import Reject
 from groundset.run.store import Attempt, Result, Review, Store
 
@@ -83,7 +84,7 @@ def test_reviews_can_be_added_while_a_process_works_on_the_run(folder):
 
 def test_only_one_process_works_on_a_run(folder):
     with Store.open(folder):
-        with pytest.raises(RunError, match=f"another process is working on {folder}"):
+        with refuses(f"another process is working on {folder}", RunError):
             Store.open(folder)
         with Store.read(folder) as reader:
             assert len(reader.attempts()) == 3
@@ -140,16 +141,15 @@ def run_sql(*statements: str) -> object:
 )
 def test_a_damaged_or_foreign_file_is_refused_in_one_line(folder, change, message):
     change(folder / "run.sqlite")  # type: ignore[operator]
-    with pytest.raises(InputError, match=message) as error, Store.open(folder) as store:
+    with refuses(message) as error, Store.open(folder) as store:
         store.attempts()
-    assert "\n" not in str(error.value)
     assert error.value.exit_code == 2
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"has no run\.sqlite; name a folder made by"):
+    with refuses(r"has no run\.sqlite; name a folder made by"):
         Store.read(tmp_path)
-    with pytest.raises(InputError, match="does not exist"):
+    with refuses("does not exist"):
         Store.read(tmp_path / "none")
 
 
@@ -157,6 +157,6 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 def test_links_out_of_the_folder_are_not_followed(folder, tmp_path, name):
     (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match=f"{name} is a symbolic link"):
+    with refuses(f"{name} is a symbolic link"):
         Store.open(folder)
     assert not (tmp_path / "elsewhere").exists()

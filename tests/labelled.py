@@ -60,7 +60,7 @@ def chunks(of_split: int) -> list[dict[str, Any]]:
 
 def write(file: Path, rows: list[dict[str, Any]]) -> Path:
     """Write rows as JSON lines."""
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return file
 
 

@@ -382,11 +382,7 @@ def test_answers_without_end_are_cut_off(refused, rows, tmp_path, fault):
 
 
 def test_redirects_to_another_server_are_not_followed(
-    refused,
-    elsewhere,
-    rows,
-    tmp_path,
-    monkeypatch,
+    refused, elsewhere, rows, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
 

@@ -94,12 +94,9 @@ def test_options_become_arguments(run):
     assert done[0] == CookOptions(
         dishes=("soup", "stew"), out=Path("p"), herbs=("dill", "mint"), lid=False
     )
-    assert done[0].model_fields_set == {
-        "dishes",
-        "out",
-        "herbs",
-        "lid",
-    }, "what is not given keeps its default"
+    assert done[0].model_fields_set == {"dishes", "out", "herbs", "lid"}, (
+        "what is not given keeps its default"
+    )
     assert (
         run(
             "cook", "soup", "--out", "p", "--minutes", 3, "--no-salt", "--json", "--heat=high"

@@ -45,11 +45,7 @@ def logged(folder: str) -> Any:
     assert run.data.metrics.items() >= {"gain_test": 0.5, "compared": 1, "rows_dev": 12}.items()
     assert (
         run.data.params.items()
-        >= {
-            "model": "openai/tiny@server",
-            "optimizer": "labeled",
-            "seed": "0",
-        }.items()
+        >= {"model": "openai/tiny@server", "optimizer": "labeled", "seed": "0"}.items()
     )
     assert {file.path for file in client.list_artifacts(run.info.run_id)} == {
         "judge.json",
@@ -182,10 +178,9 @@ def test_recipe_in_one_file_and_in_a_folder(server, monkeypatch):
     program.load("out/evolved.json")
     assert program.ask.demos
     report = compiled(server, "evolved", optimizer="bootstrap", out=Path("steps"), keep=True)
-    assert {file.name for file in report.files} == {
-        "ask.json",
-        "judge.json",
-    }, "only what was changed"
+    assert {file.name for file in report.files} == {"ask.json", "judge.json"}, (
+        "only what was changed"
+    )
     assert read_states(Path("steps")).keys() == {"ask", "judge"}
 
 

@@ -71,7 +71,7 @@ def help_text(command: str) -> str:
 
 
 def test_page_of_commands_is_up_to_date():
-    assert PAGE.read_text(encoding="utf-8") == page(), (
+    assert PAGE.read_text("utf-8") == page(), (
         f"run {Path(__file__).relative_to(ROOT)} to renew docs/cli.md"
     )
 
@@ -108,7 +108,7 @@ def parse(words: list[str]) -> None:
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: file.relative_to(ROOT).as_posix())
 def test_commands_and_options_in_documentation_exist(file):
-    text = file.read_text(encoding="utf-8")
+    text = file.read_text("utf-8")
     for words in calls_in(text):
         if "--help" not in words:
             try:
@@ -155,4 +155,4 @@ FLAGS = frozenset(flags())
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    PAGE.write_text(page(), "utf-8")

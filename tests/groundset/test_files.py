@@ -60,7 +60,7 @@ def failing(error: Exception) -> Iterator[dict[str, int]]:
 def test_results_are_created_with_parents_and_default_mode(tmp_path):
     target, folder = tmp_path / "new" / "rows.jsonl", tmp_path / "deep" / "out"
     write_rows(target, [{"text": "größer\r\n"}, {"name": "\udcff"}])
-    first, second = target.read_text(encoding="utf-8").split("\n")[:2]
+    first, second = target.read_text("utf-8").split("\n")[:2]
     assert json.loads(first) == {"text": "größer\r\n"}
     assert second == '{"name": "\\udcff"}'
     write_folder(folder, a="1", z="2")
@@ -112,9 +112,7 @@ def test_unwritable_targets_are_rejected(tmp_path, monkeypatch):
 def test_pipes_and_devices_are_written_directly(tmp_path):
     pipe, null, got = tmp_path / "pipe", tmp_path / "null", []
     os.mkfifo(pipe)
-    reader = threading.Thread(
-        target=lambda: got.append(pipe.read_text(encoding="utf-8")), daemon=True
-    )
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text("utf-8")), daemon=True)
     reader.start()
     write_text(pipe, "größer\n")
     reader.join(10)

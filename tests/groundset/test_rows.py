@@ -27,7 +27,7 @@ def test_texts_of_maximum_length_are_read(tmp_path):
         "metadata": {"note": "c" * (MAX_TEXT - 20)},
     }
     file = tmp_path / "rows.jsonl"
-    file.write_text("\ufeff" + json.dumps(row) + "\n\n", encoding="utf-8")
+    file.write_text("\ufeff" + json.dumps(row) + "\n\n", "utf-8")
     [(where, fields)] = jsonl_rows(file)
     assert required(where, fields, "text") == row["text"]
     assert required(where, fields, "doc_id") == row["doc_id"]

@@ -89,8 +89,8 @@ def store(tmp_path, empty, monkeypatch) -> Tracking:
 def run(tmp_path) -> Run:
     folder = tmp_path / "demo"
     folder.mkdir()
-    (folder / "samples.jsonl").write_text(SAMPLE.model_dump_json() + "\n", encoding="utf-8")
-    (folder / "run.json").write_text("{}", encoding="utf-8")
+    (folder / "samples.jsonl").write_text(SAMPLE.model_dump_json() + "\n", "utf-8")
+    (folder / "run.json").write_text("{}", "utf-8")
     return Run(
         folder, samples=(SAMPLE,), rejects=(Reject(step="judge", reason="x"),), record=dict(RECORD)
     )
@@ -160,7 +160,7 @@ def test_a_local_store_sends_nothing_away(store, run):
 
 def test_compile_with_candidates_and_linked_prompts(store, tmp_path):
     state = tmp_path / "judge.json"
-    state.write_text("{}", encoding="utf-8")
+    state.write_text("{}", "utf-8")
     report = compiled(state)
     report.candidates = [Candidate(0, {}), Candidate(1, {"judge": {"demos": []}}, {"a": 1, "b": 0})]
     lines = [store.log_compile(report, {"seed": 0}) for _ in range(2)]

@@ -121,7 +121,7 @@ def test_answers_that_no_passage_has_word_for_word(tmp_path):
 def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path):
     one = write(tmp_path / "one.jsonl", [GOOD, {**GOOD, "label": "?"}])
     two = tmp_path / "two.jsonl"
-    two.write_text(f"{json.dumps(GOOD)}\n{{\n", encoding="utf-8")
+    two.write_text(f"{json.dumps(GOOD)}\n{{\n", "utf-8")
     empty = write(tmp_path / "empty.jsonl", [])
     rows, problems = checked([one, two, empty])
     assert [row.id for row in rows] == ["q1"]

@@ -175,10 +175,7 @@ def test_wrong_files_are_refused_in_one_line(tmp_path, changes, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(None, "No such file"), (b"\xff", "not UTF-8")],
-)
+@pytest.mark.parametrize(("content", "message"), [(None, "No such file"), (b"\xff", "not UTF-8")])
 def test_unreadable_files_are_refused(tmp_path, content, message):
     if content:
         (tmp_path / "judge.json").write_bytes(content)

@@ -82,6 +82,6 @@ def test_a_passage_without_further_clues_is_exhausted():
 
 def test_a_wrong_file_of_dimensions_is_one_line(tmp_path):
     file = tmp_path / "profiles.json"
-    file.write_text('{"parameters": {"Type": {"description": "", "values": {}}}}', encoding="utf-8")
+    file.write_text('{"parameters": {"Type": {"description": "", "values": {}}}}', "utf-8")
     with refuses(r"profiles\.json: parameters\.Type\.description: must not be empty"):
         read_profiles(file)

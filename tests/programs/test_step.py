@@ -51,6 +51,6 @@ def test_a_wrong_demo_names_its_line(tmp_path):
         ("[]", "not a JSON object"),
         ('{"extra": 1}', "no field extra"),
     ):
-        file.write_text(json.dumps({"question": "Q?"}) + "\n" + line, encoding="utf-8")
+        file.write_text(json.dumps({"question": "Q?"}) + "\n" + line, "utf-8")
         with refuses(rf"answer\.jsonl, line 2: .*{problem}", StateError):
             read_demos(file, STEPS["answer"].signature)

@@ -2,13 +2,8 @@
 
 import pytest
 from cut_documents import CHUNKERS, chunks, document
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from groundset.corpus.chunkers import Span, split
-from groundset.corpus.options import ChunkerName
-from groundset.corpus.parts import Table, tables_of
-from groundset.programs.types import Document
+from groundset.corpus.parts import tables_of
 
 PROSE = (
     "The kiln of Orsle burns lime for the fields of the valley, and it is fired with peat from"
@@ -179,42 +174,3 @@ def test_rows_of_values():
     assert {str(chunk.metadata) for chunk in rest} == {
         str({"kind": "table", "header": "| Kiln | Year |"})
     }
-
-
-PIECES = st.sampled_from(
-    [PROSE[:90], TABLE, LONG[:400], CAPTION, "![a](b)", "# Head", "## Table 2: x"]
-)
-
-
-@pytest.mark.parametrize("chunker", CHUNKERS)
-@settings(max_examples=25, deadline=None)
-@given(
-    text=st.lists(PIECES, min_size=1, max_size=8).flatmap(
-        lambda pieces: st.sampled_from(["\n\n", "\n"]).map(lambda gap: gap.join(pieces))
-    ),
-    size=st.integers(1, 500),
-    data=st.data(),
-)
-def test_no_edge_of_a_chunk_is_in_a_table_that_fits(chunker, text, size, data):
-    source = document(text)
-    found = tables_of(source)
-    made = chunks(source, chunker, size, data.draw(st.integers(0, size - 1)))
-    covered = {place for chunk in made for place in range(chunk.start, chunk.end)}
-    assert all(place in covered or letter.isspace() for place, letter in enumerate(source.text))
-    for table in found:
-        assert _length(table, source, chunker) > size or not any(
-            table.start < edge < len(source.text[: table.rows[-1].end].rstrip())
-            for chunk in made
-            for edge in (chunk.start, chunk.end)
-        )
-    assert [row for each in found for row in each.rows] == sorted(
-        {row for each in found for row in each.rows}
-    )
-
-
-def _length(table: Table, source: Document, chunker: ChunkerName) -> int:
-    span = Span(table.rows[0].start, table.rows[-1].end)
-    part = source.model_copy(update={"text": source.text[slice(*span)], "headings": ()})
-    if chunker in ("word", "token"):
-        return len(split(part, chunker, 1, 0, ()))
-    return span.end - span.start

@@ -73,7 +73,7 @@ def write_tables(
 
 def write_lines(file: Path, *rows: object) -> Path:
     lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
-    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return file
 
 
@@ -339,11 +339,7 @@ def test_jsonl_rows(tmp_path):
         },
         "",
         {"id": 7, "question": "Who?", "answer": "Brenn", "language": "en", "contexts": [CLOCK]},
-        {
-            "question": "And?",
-            "answer": "both",
-            "contexts": ["The ferry leaves at nine.", CLOCK],
-        },
+        {"question": "And?", "answer": "both", "contexts": ["The ferry leaves at nine.", CLOCK]},
     ]
     run = imported(
         write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run", format="jsonl"

@@ -138,13 +138,7 @@ def test_hub_errors_are_one_line_without_the_token(hub, push, request_, status, 
     assert "\n" not in str(error.value)
 
 
-def test_token_of_the_login_is_used_and_not_leaked(
-    hub,
-    push,
-    monkeypatch,
-    tmp_path,
-    capfd,
-):
+def test_token_of_the_login_is_used_and_not_leaked(hub, push, monkeypatch, tmp_path, capfd):
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
     with refuses("no token for the Hub; set HF_TOKEN or run", HubError):

@@ -131,11 +131,7 @@ def crafted(smollm2, tmp_path, home) -> Callable[[str], Path]:
 
 
 @pytest.mark.model
-def test_weights_of_strangers_are_tested_first(
-    crafted,
-    monkeypatch,
-    capfd,
-):
+def test_weights_of_strangers_are_tested_first(crafted, monkeypatch, capfd):
     monkeypatch.setattr(opening, "_BASE_SECONDS", 3)
     loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     endless = crafted(loops + "{% endfor %}" * 3 + "x")

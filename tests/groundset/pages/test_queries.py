@@ -44,7 +44,7 @@ def measure(found: Figures, name: str) -> tuple[Any, Any]:
 def test_queries_with_gold_are_compared_by_their_ranks(make_set, tmp_path):
     file = tmp_path / "log.csv"
     rows = [f"FERRY {n} TOLLVIK NINE,c0\nWHO WAS ADA LUND {n},c1\n" for n in range(12)]
-    file.write_text("query,chunk_id\n" + "".join(rows) + ",\n", encoding="utf-8")
+    file.write_text("query,chunk_id\n" + "".join(rows) + ",\n", "utf-8")
     found = beside_queries(make_set(asked=MANY), file)
     assert found["questions"] == [24, 24]
     assert found["told_apart"].low > 0.8
@@ -70,7 +70,7 @@ def test_the_same_questions_cannot_be_told_apart(make_set):
 
 def test_report_beside_queries(make_set, tmp_path, capsys):
     file = tmp_path / "queries.txt"
-    file.write_text("tower height\n\ntower height\n<b>museum</b> open?\n", encoding="utf-8")
+    file.write_text("tower height\n\ntower height\n<b>museum</b> open?\n", "utf-8")
     page = report(ReportOptions(run=make_set().folder, queries=file))
     printed = capsys.readouterr().out
     assert printed.splitlines()[0].split() == ["questions", "queries"]
@@ -95,6 +95,6 @@ def test_report_beside_queries(make_set, tmp_path, capsys):
 )
 def test_wrong_queries(make_set, tmp_path, text, message):
     file = tmp_path / "queries.jsonl"
-    file.write_text(text, encoding="utf-8")
+    file.write_text(text, "utf-8")
     with refuses(message):
         beside_queries(make_set(), file)

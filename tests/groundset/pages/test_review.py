@@ -5,6 +5,7 @@ import json
 import re
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 from unittest.mock import Mock
 
@@ -134,10 +135,9 @@ def test_a_refusal_needs_a_reason(make_run):
     assert "Choose at least one reason" in pages.submit("s0", "refused", note="dull", status=400)
     kept = pages.submit("s0", "refused", "vague", "other", status=400)
     assert "Say in the note" in kept
-    assert re.findall(r'value="(\w+)"[^>]* checked', kept) == [
-        "vague",
-        "other",
-    ], "what was chosen is not lost"
+    assert re.findall(r'value="(\w+)"[^>]* checked', kept) == ["vague", "other"], (
+        "what was chosen is not lost"
+    )
     pages.submit("s0", "refused", "nosuch", status=400)
     pages.submit("s0", "perhaps", status=400)
     pages.submit("s0", "signed", note="x" * 200_000, status=413)
@@ -232,7 +232,7 @@ def test_the_command_serves_until_it_is_stopped(make_run, monkeypatch, capsys):
     monkeypatch.setattr(command, "threading", stopped)
     run = make_run(reviews=[review("s0"), review("s1", "refused", "vague")])
     monkeypatch.setattr(command, "open_run", lambda _: run)
-    monkeypatch.setattr(command, "serving", lambda *_: _Served())
+    monkeypatch.setattr(command, "serving", lambda *_: nullcontext("http://127.0.0.1:1/t/"))
     try:
         command.review(command.ReviewOptions(run=run.folder, reviewer=" ann ", open=False))
     finally:
@@ -246,20 +246,7 @@ def test_the_command_serves_until_it_is_stopped(make_run, monkeypatch, capsys):
             command.review(command.ReviewOptions(run=run.folder, reviewer=name))
 
 
-class _Served:
-    def __enter__(self) -> str:
-        return "http://127.0.0.1:1/t/"
-
-    def __exit__(self, *exc_info: object) -> None:
-        return None
-
-
-def test_verdicts_of_a_file_are_recorded_all_or_none(
-    make_run,
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
+def test_verdicts_of_a_file_are_recorded_all_or_none(make_run, tmp_path, monkeypatch, capsys):
     run = make_run()
     monkeypatch.setattr(command, "open_run", lambda _: run)
 
@@ -316,10 +303,7 @@ def test_the_port_is_taken(make_run):
     run = make_run()
     with serving(run, "ann") as address:
         port = int(address.split(":")[2].split("/")[0])
-        with (
-            refuses(f"^--port {port}: .*; choose another port$"),
-            serving(run, "ann", port),
-        ):
+        with refuses(f"^--port {port}: .*; choose another port$"), serving(run, "ann", port):
             pass
 
 

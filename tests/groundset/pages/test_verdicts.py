@@ -81,12 +81,7 @@ def test_reviewers_of_one_mind(make_run):
     assert [row["reason"] for row in labels_of(run, Counter())] == ["malformed"]
 
 
-def test_the_command(
-    make_run,
-    tmp_path,
-    capsys,
-    monkeypatch,
-):
+def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     given = {
         "one": [review("s0"), review("s1", "refused", "other", note="dull")],
         "two": [review("s0"), review("s2", "refused", "vague")],

@@ -63,7 +63,7 @@ def test_a_trec_run_is_read_by_its_scores(tmp_path):
 def test_json_lines_are_read_in_their_order(tmp_path):
     file = tmp_path / "theirs.jsonl"
     rows = [{"id": "q 2", "chunk_ids": []}, {"id": "q 0", "chunk_ids": ["c 2", "c 0"]}]
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     assert read_ranking(file, [QUESTIONS[0], QUESTIONS[2]], CHUNKS) == [["c 2", "c 0"], []]
 
 
@@ -100,7 +100,7 @@ def test_json_lines_are_read_in_their_order(tmp_path):
     ],
 )
 def test_a_malformed_ranking_is_refused_by_its_line(tmp_path, name, text, message):
-    (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / name).write_text(text, "utf-8")
     with refuses(message):
         read_ranking(tmp_path / name, QUESTIONS, CHUNKS)
 

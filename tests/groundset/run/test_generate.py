@@ -159,10 +159,7 @@ def test_a_run_goes_on_with_the_same_documents_only(opened):
 
 
 def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
-    opened,
-    tmp_path,
-    capsys,
-    monkeypatch,
+    opened, tmp_path, capsys, monkeypatch
 ):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     documents = (write_documents(tmp_path / "docs", 1), tmp_path / "picture.png")
@@ -334,12 +331,7 @@ def test_compiled_states_are_served(opened, tmp_path, capsys):
         "judge"
     ]  # the script knows steps by their instructions
     shutil.copytree(tmp_path / "data" / "compiled" / "head", folder / "head")
-    run = opened.run(
-        compiled=str(folder),
-        size=2,
-        mix="simple=1",
-        quiet=False,
-    )
+    run = opened.run(compiled=str(folder), size=2, mix="simple=1", quiet=False)
     assert run.record["compiled"]["steps"] == ["judge"]
     told = ": judge, the head of chunk; not used: the head of judge (only with --critic head)\n"
     assert told in capsys.readouterr().err
@@ -352,12 +344,7 @@ def test_compiled_states_are_served(opened, tmp_path, capsys):
 
 
 def test_a_critic_judges_and_the_other_model_writes(opened):
-    run = opened.run(
-        critic_lm="critic",
-        size=3,
-        mix="simple=1",
-        chunk_critic="lm",
-    )
+    run = opened.run(critic_lm="critic", size=3, mix="simple=1", chunk_critic="lm")
     assert run.record["models"]["critic_lm"]["name"] == "critic"
     assert not {"chunk", "judge"} & set(opened.script.steps())
     assert set(opened.critic.steps()) == {"chunk", "judge"}
@@ -386,12 +373,7 @@ def test_profiled_asks_about_what_a_search_for_clues_finds(opened, tmp_path):
         json.dumps({"parameters": {"type": {"description": "the kind", "values": {"year": value}}}})
     )
     opened.script.answers["profiles"] = "type: year"
-    given = {
-        "recipe": "profiled",
-        "profile_file": profiles,
-        "min_length": 0,
-        "merge": 1,
-    }
+    given = {"recipe": "profiled", "profile_file": profiles, "min_length": 0, "merge": 1}
     run = opened.run(size=1, **given)
     assert [sample.evolution for sample in run] == ["profiled"]
     assert run[0].metadata["profile"] == {"type": "year"}

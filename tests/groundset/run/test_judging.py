@@ -63,7 +63,7 @@ def scripted(monkeypatch) -> Scripted:
 
 def run_command(kind: str, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
     judge(JudgeOptions.parse({"kind": kind, "file": file, "out": out, "quiet": True, **options}))
-    return [json.loads(line) for line in out.read_text(encoding="utf-8").split("\n") if line]
+    return [json.loads(line) for line in out.read_text("utf-8").split("\n") if line]
 
 
 def test_a_language_model_judges_the_rows_of_a_file(scripted, tmp_path, capsys):

@@ -61,13 +61,7 @@ def test_questions_of_a_table_have_the_language_of_their_column(smollm2, tmp_pat
         "Le vendeur de la ville le répare en deux jours.",
     ]
     (tmp_path / "taps.csv").write_text("q_en,q_fr,a_en,a_fr\n" + ",".join(asked + told))
-    given = {
-        "lm": "smollm2-135m",
-        "size": 2,
-        "max_rank": 0,
-        "track": False,
-        "quiet": True,
-    }
+    given = {"lm": "smollm2-135m", "size": 2, "max_rank": 0, "track": False, "quiet": True}
     made = make_run(GenerateOptions(documents=(tmp_path,), out=tmp_path / "out", **given))
     assert [(each.language, each.question) for each in made] == list(
         zip(("en", "fr"), asked, strict=True)

@@ -85,6 +85,17 @@ def _reset_dspy() -> None:
 
 
 @pytest.fixture
+def parquet_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the corpus of a run without a bounded process, whose start takes a second."""
+    from pyarrow import parquet
+
+    def rows(file: Path, **limits: int) -> Iterator[tuple[str, dict[str, object]]]:
+        yield from ((str(file), row) for row in parquet.read_table(file).to_pylist())
+
+    monkeypatch.setattr("groundset.rows.parquet_rows", rows)
+
+
+@pytest.fixture
 def status_of() -> Callable[..., object]:
     """Run a command in this process, and return its exit status."""
     from groundset import cli

@@ -62,7 +62,6 @@ def test_unusable_line_is_rejected_with_its_number(tmp_path, line, message):
     [
         ({"text": "a" * (MAX_TEXT + 1)}, "column text: longer than 1,000,000 characters"),
         ({"doc_id": "a" * (MAX_NAME + 1)}, "column doc_id: longer than 10,000 characters"),
-        ({"text": " "}, "column text: is empty"),
         ({"text": 7}, "column text: must be text, not int"),
         ({"metadata": {"a": "b" * MAX_TEXT}}, "column metadata: longer than 1,000,000 characters"),
         ({"metadata": {"a": [2**63]}}, "column metadata: a number does not fit 64 bits; .*"),

@@ -28,21 +28,14 @@ from groundset.tracking import Location, Tracking, location
 
 SAMPLE = sample("s1", chunk("c1", "Oak.\u2028And stone."), question="What is it made of?")
 RECORD = {
-    **{
-        "started": "2026-01-01",
-        "asked": 2,
-        "accepted": 1,
-        "attempts": 3,
-        "documents": 1,
-        "chunks": 1,
-        "surplus": 0,
-    },
-    **{
-        "calls": 12,
-        "prompt_tokens": 900,
-        "seconds": 4.5,
-        "counts": {"judge": {"tried": 3, "refused": 2}},
-    },
+    "started": "2026-01-01",
+    "asked": 2,
+    "accepted": 1,
+    "attempts": 3,
+    "calls": 12,
+    "prompt_tokens": 900,
+    "seconds": 4.5,
+    "counts": {"judge": {"tried": 3, "refused": 2}},
     "configuration": {
         "recipe": "evolved",
         "documents": ["/home/ada/secret"],
@@ -51,7 +44,6 @@ RECORD = {
     },
     "models": {"lm": {"name": "qwen", "sha256": "ab"}},
     "compiled": {"judge": {}},
-    "versions": {"dspy": "3.4.1"},
 }
 CHAT = [
     {"role": "system", "content": "Judge."},

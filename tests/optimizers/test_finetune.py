@@ -7,7 +7,7 @@ import pytest
 
 from groundset.models.llama import LlamaModel
 from groundset.optimizers import finetune as module
-from groundset.optimizers.finetune import Training, Turn, finetune, turns_of
+from groundset.optimizers.finetune import Training, finetune, turns_of
 from groundset.programs.step import step
 
 OPTIONS = Training(epochs=4, batch=2, rate=1.5e-2, rank=4, alpha=8, layers=0.2)
@@ -85,4 +85,3 @@ def test_rates_and_parts():
     assert rates[-1] < 0.01
     sizes = [module._Row([0] * length, 1) for length in (30, 31, 900, 1000, 33)]
     assert list(module._parts(sizes, module._AT_ONCE["cpu"])) == [[0, 1, 4], [2, 3]]
-    assert Turn([], "x") == Turn([], "x")

@@ -35,17 +35,9 @@ def test_ragas(load, content):
 
 def test_ragas_0_1(load, content):
     read = load("ragas", "ragas_old", peer="ragas-0.1")
-    assert [
-        (
-            row["question"],
-            row["contexts"],
-            row["ground_truth"],
-            row["evolution_type"],
-            row["episode_done"],
-        )
-        for row in read["testset"]
-    ] == [
-        (sample.question, texts(sample), sample.answer, sample.evolution, True)
+    names = "question", "contexts", "ground_truth", "evolution_type", "episode_done"
+    assert [[row[name] for name in names] for row in read["testset"]] == [
+        [sample.question, texts(sample), sample.answer, sample.evolution, True]
         for sample in content.samples
     ]
     assert read["testset"][2]["metadata"][1]["filename"] == content.samples[2].contexts[1].path
@@ -54,17 +46,9 @@ def test_ragas_0_1(load, content):
 
 def test_deepeval(load, content):
     goldens = load("deepeval", "deepeval", peer="deepeval")
-    assert [
-        (
-            golden["name"],
-            golden["input"],
-            golden["expected_output"],
-            golden["context"],
-            golden["source_file"],
-        )
-        for golden in goldens
-    ] == [
-        (sample.id, sample.question, sample.answer, texts(sample), sample.contexts[0].path)
+    names = "name", "input", "expected_output", "context", "source_file"
+    assert [[golden[name] for name in names] for golden in goldens] == [
+        [sample.id, sample.question, sample.answer, texts(sample), sample.contexts[0].path]
         for sample in content.samples
     ]
     groups = [golden["additional_metadata"]["retrieval_gt"] for golden in goldens]

@@ -55,14 +55,7 @@ def grounding_of(*refused: str) -> Callable[..., dspy.Prediction]:
 
 def by_answer(prompt: str) -> str:
     """Complete the opening of the question."""
-    return (
-        next(
-            line.removeprefix("Opening: ")
-            for line in prompt.splitlines()
-            if line.startswith("Opening: ")
-        )
-        + "?"
-    )
+    return prompt.rpartition("Opening: ")[2].partition("\n")[0] + "?"
 
 
 def find(prompt: str) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import json
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -76,20 +75,10 @@ def test_a_call_made_twice_at_the_same_time_is_paid_once():
 def test_a_failure_is_not_stored_and_reaches_all_who_wait():
     model = Counting()
     model.error, model.delay = ServerError("down"), 0.05
-    engine, failures = Engine("x", model), []
-
-    def complete():
-        try:
-            engine.complete(ask())
-        except ServerError as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=complete) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(failures) == 3
+    engine = Engine("x", model)
+    with ThreadPoolExecutor(3) as pool:
+        failures = [pool.submit(engine.complete, ask()) for _ in range(3)]
+    assert {type(each.exception()) for each in failures} == {ServerError}
     model.error = None
     assert engine.complete(ask()).message.text == "answer 1"
 

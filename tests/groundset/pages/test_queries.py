@@ -29,7 +29,7 @@ def make_set(make_run, word_encoder, monkeypatch) -> Callable[..., Run]:
     monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
 
     def make(name: str = "run", **fields: Any) -> Run:
-        run = make_run(name, with_corpus=True, **fields)
+        run = make_run(name, **fields)
         np.save(run.folder / "vectors.npy", encoder.encode(PASSAGES).astype(np.float32))
         return run
 

@@ -153,7 +153,7 @@ def test_the_page_may_load_and_run_nothing(make_run):
 
 
 def test_where_the_page_is_written(make_run, tmp_path, capsys):
-    run = make_run(with_corpus=True)
+    run = make_run()
     (run.folder / "report.html").symlink_to(tmp_path / "elsewhere")
     assert report(ReportOptions(run=run.folder)) == run.folder / "report.html"
     assert not (tmp_path / "elsewhere").exists()

@@ -1,6 +1,6 @@
 """Search of the chunks of a run."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -97,17 +97,12 @@ def test_search_agrees_with_numpy(count, seed):
 def test_threads_can_share_an_index():
     rows = unit(np.random.default_rng(0).normal(size=(500, 32)))
     index = index_of(rows, Rows(rows))
-    wrong = []
 
-    def work(start):
-        wrong.extend(n for n in range(start, 500, 8) if index.rank(str(n), ((f"c{n}",),)).rank != 1)
+    def rank(number):
+        return index.rank(str(number), ((f"c{number}",),)).rank
 
-    threads = [threading.Thread(target=work, args=(start,)) for start in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(rank, range(500))) == {1}
 
 
 def test_several_queries_at_once():

@@ -142,11 +142,10 @@ class Opened:
         monkeypatch.setattr("groundset.run.generate.open_embedder", lambda spec, notify: encoder)
 
     def _open_model(self, spec: str, *, journal: Any, **options: Any) -> Model:
-        if spec == "changed":
-            return Model(Engine(spec, self.script, journal), "local/b", "scripted", "cd" * 32)
-        if spec == "critic":
-            return Model(Engine(spec, self.critic, journal), "local/c", "critic", "ef" * 32)
-        return Model(Engine(spec, self.script, journal), "local/a", "scripted", SHA256)
+        script = self.critic if spec == "critic" else self.script
+        name = spec if spec == "critic" else "scripted"
+        sha256 = SHA256 if spec != "changed" else "cd" * 32
+        return Model(Engine(spec, script, journal), "local/a", name, sha256)
 
     def options(self, **options: Any) -> GenerateOptions:
         """Return options of a small run on the chunks, if no documents are given."""

@@ -112,7 +112,10 @@ def test_a_budget_ends_the_run_with_status_3(opened, tmp_path, capsys):
     assert "The budget (--budget-calls 5) ended the run." in printed
     assert "To go on: the same command with a larger budget." in printed
     assert len(opened.script.requests) == 5
-    assert generate(opened.options()) == 0
+    for budget in (9, 14, 20):
+        assert generate(opened.options(size=10, budget_calls=budget)) == 3
+    whole = opened.run(size=10, out=tmp_path / "whole")
+    assert opened.run(size=10).samples == whole.samples, "as if it had not been ended"
 
 
 def test_too_few_chunks_end_with_status_3(opened, tmp_path, capsys):

@@ -186,28 +186,6 @@ def test_once_means_one_good_question_of_a_chunk():
     assert max(Counter(attempt.chunks[0] for attempt in attempts).values()) == 3
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_plan_goes_on_where_another_one_was_killed(seed):
-    def answer(task):
-        good = random.Random(f"{seed} {task.chunks} {task.turn}").random() < 0.5
-        return random.Random(task.seed).choice(task.wanted) if good else None
-
-    def new():
-        partners = {c: [(other,) for other in PASSAGES if other != c][:2] for c in PASSAGES}
-        mix = {**MIX, "multi_context": 0.3, "terse": 0.2}
-        return Plan(PASSAGES, size=20, mix=mix, seed=seed, rounds=4, partners=partners.__getitem__)
-
-    whole = run(new(), answer)
-    for cut in range(0, len(whole), 5):
-        plan = new()
-        for attempt in whole[:cut]:
-            plan.record(attempt)
-        rest = run(plan, answer)
-        assert [(each.number, each.chunks, each.wanted, each.state) for each in whole[cut:]] == [
-            (each.number, each.chunks, each.wanted, each.state) for each in rest
-        ]
-
-
 @pytest.mark.parametrize(
     ("size", "weights", "shares"),
     [

@@ -8,16 +8,15 @@ and fails when it is told to.
 import base64
 import hashlib
 import json
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import yaml
+from model_server import running
 
 TOKEN = "hf_secret-of-the-tests"
 _LARGE = (".parquet", ".safetensors")
@@ -286,15 +285,5 @@ class _Handler(BaseHTTPRequestHandler):
         raise _AnswerError(206 if start else 200, content, **headers)
 
 
-@contextmanager
-def serving() -> Iterator[HubServer]:
-    """Serve until the block ends."""
-    server = HubServer()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def serving() -> AbstractContextManager[HubServer]:
+    return running(HubServer())

@@ -264,7 +264,7 @@ class Touches:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return os.mkdir, (str(self.path),)
 
 
@@ -360,7 +360,7 @@ def test_vectors_are_not_unpickled(refused, tmp_path):
 def without_end(head: bytes) -> Callable[[Any, list[int]], None]:
     """Return a fault of a server that sends until nobody reads any more, and counts the bytes."""
 
-    def send(handler: Any, sent: list[int]) -> None:
+    def send(handler, sent: list[int]) -> None:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n%s\r\n" % head)
         with suppress(OSError):
             while sent[0] < 100 << 20:

@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from evaluation_sets import sample
@@ -49,7 +48,7 @@ def embedder(word_encoder, monkeypatch) -> None:
 
 
 def make_run(
-    out: Path, docs: Path, wanted: Callable[[Chunk], Sequence[tuple[str, str, str]]], **options: Any
+    out: Path, docs: Path, wanted: Callable[[Chunk], Sequence[tuple[str, str, str]]], **options
 ) -> Run:
     """Write a run on documents; ``wanted`` are questions, answers and evidence about each chunk."""
     corpus = read_corpus(CorpusOptions(documents=(docs,), **options), notify=print)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 import typer
@@ -55,8 +55,8 @@ class CookOptions(Options):
     as_json: bool = option(False, "Print JSON.", command_only=True)
 
 
-done: list[CookOptions] = []
-fails: list[BaseException] = []
+done = []
+fails = []
 
 
 def cook(options: CookOptions) -> int | None:
@@ -239,7 +239,7 @@ def test_completion(run, monkeypatch, shell):
         assert wanted in run().out
 
 
-def start(script: str, *arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+def start(script: str, *arguments: str, **options) -> "subprocess.CompletedProcess[str]":
     """Run Python with the packages on the path."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     command = [sys.executable, "-c", script, *arguments]

@@ -37,7 +37,7 @@ def server() -> Iterator[ModelServer]:
         yield served
 
 
-def logged(folder: str) -> Any:
+def logged(folder: str):
     """Return the run of MLflow of a compiled judge, after a look at what belongs to it."""
     client = mlflow.MlflowClient(f"sqlite:///{Path(folder).absolute()}/mlflow.db")
     experiment = client.get_experiment_by_name("groundset-judge")
@@ -66,7 +66,7 @@ def labels(tmp_path, monkeypatch) -> Path:
     return file
 
 
-def compiled(server: ModelServer, name: str = "judge", **options: Any) -> Report:
+def compiled(server: ModelServer, name: str = "judge", **options) -> Report:
     given = {"track": False, "quiet": True, "out": Path("out"), **options}
     (report,) = compiling.compile(CompileOptions(steps=(name,), lm=server.spec, **given))
     return report

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from refusal import refuses
@@ -204,11 +203,11 @@ class FillingDisk:
         disk, fsync = self, os.fsync
 
         class File(io.FileIO):
-            def write(self, data: Any) -> int:
+            def write(self, data) -> int:
                 disk.use()
                 return super().write(data)
 
-        def open_(path: Path, mode: str = "r", **options: Any) -> Any:
+        def open_(path: Path, mode: str = "r", **options):
             if "w" not in mode:
                 return io.open(path, mode, **options)  # noqa: UP020 - what the tests replace is Path.open
             stream = io.BufferedWriter(File(path, "w"))

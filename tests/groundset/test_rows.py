@@ -81,7 +81,7 @@ def test_unusable_value_is_rejected_with_its_column(fields, message):
         read[name]("here", fields) if name in read else required("here", fields, name)
 
 
-def write(file: Path, columns: dict[str, Any], **options: Any) -> Path:
+def write(file: Path, columns: dict[str, Any], **options) -> Path:
     parquet.write_table(pa.table(columns), file, compression="zstd", **options)
     return file
 

@@ -7,7 +7,6 @@ import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import dspy
 import mlflow
@@ -88,7 +87,7 @@ def run(tmp_path) -> Run:
     )
 
 
-def logged(store: Tracking, line: str) -> Any:
+def logged(store: Tracking, line: str):
     """Return the run of MLflow that a line names."""
     return store.client.get_run(line.split()[2])
 

@@ -23,7 +23,7 @@ def place(name: str, n: int) -> dict[str, Any]:
     return {"id": name, "document": f"d{n // 6}", "split": SPLITS[n // 6 % len(SPLITS)]}
 
 
-def questions(count: int = 120, **changes: Any) -> list[Row]:
+def questions(count: int = 120, **changes) -> list[Row]:
     """Return labels in turn good and bad, each for one of two reasons."""
     rows = []
     for n in range(count):

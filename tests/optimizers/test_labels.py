@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from labelled import PASSAGE, question, write
@@ -26,7 +25,7 @@ ANSWER = {
 }
 
 
-def problem(tmp_path: Path, *rows: Any) -> str:
+def problem(tmp_path: Path, *rows) -> str:
     """Return the only problem of rows, without its file."""
     _, (line,) = checked([write(tmp_path / "rows.jsonl", list(rows))])
     return line.removeprefix(f"{tmp_path / 'rows.jsonl'}, ")

@@ -1,7 +1,6 @@
 """Metrics: what is right, what is wrong and why, as DSPy calls them."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import dspy
 import pytest
@@ -34,7 +33,7 @@ JUDGED = dspy.Example(
 )
 
 
-def scored(metric: Any, example: dspy.Example, **outputs: Any) -> tuple[float, str]:
+def scored(metric, example: dspy.Example, **outputs) -> tuple[float, str]:
     """Return the score and the feedback of a prediction."""
     prediction = dspy.Prediction(**outputs)
     found = metric(example, prediction, pred_name="step")
@@ -42,7 +41,7 @@ def scored(metric: Any, example: dspy.Example, **outputs: Any) -> tuple[float, s
     return found.score, found.feedback
 
 
-def judge(**parts: Any) -> Any:
+def judge(**parts):
     """Return a judge that always says the same."""
     return lambda **_: dspy.Prediction(**{**KEPT, "answer": "Jonas Alder", **parts})
 

@@ -2,8 +2,6 @@
 script.
 """
 
-from typing import Any
-
 import dspy
 import pytest
 from dspy.lm15 import Request, Response
@@ -36,7 +34,7 @@ class Writer(Judge):
         return response(text or "Be STRICT about it.")
 
 
-def opened(engine: Any) -> dspy.LM:
+def opened(engine) -> dspy.LM:
     return dspy.LM("local/scripted", engine=engine, cache=False)
 
 
@@ -52,7 +50,7 @@ def asking(tmp_path_factory) -> Task:
     return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", chunks(4))])
 
 
-def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compiled:
+def compiled(judging: Task, name: str, engine: Judge, **options) -> Compiled:
     """Compile the judge, and check that it is better than before."""
     lm = opened(engine)
     assert sum(measure(judging.program, judging.devset, judging.metric, lm=lm)) == 6

@@ -3,7 +3,6 @@
 import copy
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import dspy
 import pytest
@@ -66,7 +65,7 @@ def find(prompt: str) -> str:
 
 @pytest.fixture
 def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
-    def asked(*facts: Fact, judge: Mapping[str, float] | None = None, **options: Any) -> Any:
+    def asked(*facts: Fact, judge: Mapping[str, float] | None = None, **options):
         answers = {"fact": by_answer, "answer": find} | options.pop("answers", {})
         program = Guided(
             lambda sentences: [], judge_of(judge or {}), options.pop("grounding", grounding_of())

@@ -1,7 +1,6 @@
 """Questions about one passage."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import dspy
 import pytest
@@ -35,7 +34,7 @@ REVISED = (
 
 
 def made(
-    answers: Mapping[str, Answer], program: OneChunk | None = None, **inputs: Any
+    answers: Mapping[str, Answer], program: OneChunk | None = None, **inputs
 ) -> tuple[dspy.Prediction, ScriptedEngine]:
     lm, engine = scripted_lm(
         {"ask": ASK, "judge": GOOD, "compare": "Reason: ok\nHolds: yes", **answers}

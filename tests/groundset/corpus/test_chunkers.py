@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from groundset.corpus.chunkers import Atom, pack, sections, sentence_spans
+from groundset.corpus.chunkers import sections, sentence_spans
 from groundset.corpus.parsing import clean
 from groundset.corpus.parts import text_spans
 
@@ -166,35 +166,6 @@ def test_sentences_stay_whole(text):
 
 def test_unmatched_bracket_does_not_stop_sentence_splitting():
     assert len(sentence_spans(f"(1 {SENTENCE} " + " ".join([SENTENCE] * 20))) > 15
-
-
-@given(
-    costs=st.lists(st.tuples(st.integers(1, 40), st.floats(0, 5)), max_size=9),
-    size=st.integers(10, 80),
-)
-def test_pack_finds_the_minimum_cost(costs, size):
-    atoms, start = [], 0
-    for length, cost in costs:
-        atoms.append(Atom(start, start + length, cost))
-        start += length
-
-    def price(groups):
-        unused = sum(max(0.0, 1 - (g[-1].end - g[0].start) / size) ** 2 for g in groups)
-        return unused + sum(group[-1].cost for group in groups[:-1])
-
-    def all_groupings(rest):
-        if not rest:
-            return [[]]
-        return [
-            [rest[:n], *tail]
-            for n in range(1, len(rest) + 1)
-            if n == 1 or rest[n - 1].end - rest[0].start <= size
-            for tail in all_groupings(rest[n:])
-        ]
-
-    packed = pack(atoms, size)
-    assert [atom for group in packed for atom in group] == atoms
-    assert price(packed) == pytest.approx(min(map(price, all_groupings(atoms))))
 
 
 def test_headings_without_text_join_the_next_section():

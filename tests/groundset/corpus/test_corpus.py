@@ -5,7 +5,6 @@ import os
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,7 +21,7 @@ from groundset.programs.types import Chunk, Document
 PROSE = "The mill on the river was built by the brothers Anton and Louis in 1887. "
 
 
-def read(*documents: Path, **options: Any) -> Corpus:
+def read(*documents: Path, **options) -> Corpus:
     return read_corpus(CorpusOptions(documents=documents, **options), notify=lambda line: None)
 
 

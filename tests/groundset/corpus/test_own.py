@@ -3,7 +3,6 @@
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,7 +16,7 @@ from groundset.corpus.own import read_own_chunks
 GOOD = {"doc_id": "a", "contents": "Short."}
 
 
-def jsonl(tmp_path: Path, *rows: Any) -> Path:
+def jsonl(tmp_path: Path, *rows) -> Path:
     file = tmp_path / "own.jsonl"
     file.write_text(
         "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)

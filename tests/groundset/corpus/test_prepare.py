@@ -49,13 +49,13 @@ class Head:
 
 
 @pytest.fixture
-def encoder(word_encoder, monkeypatch) -> Any:
+def encoder(word_encoder, monkeypatch):
     found = word_encoder()
     monkeypatch.setattr(type(found), "replica", lambda self: type(self)(), raising=False)
     return found
 
 
-def checked(batches: Sequence[Batch], corpus: Corpus, encoder: Any, order: Sequence[int]) -> None:
+def checked(batches: Sequence[Batch], corpus: Corpus, encoder, order: Sequence[int]) -> None:
     assert [place for batch in batches for place in batch.places] == list(order)
     texts = [plain(corpus.chunks[place].text) for place in order]
     np.testing.assert_allclose(

@@ -50,7 +50,7 @@ def test_command_and_function_write_the_same(run, tmp_path, status_of, capsys):
         assert (out / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
 
 
-def two(*samples: Sample, name: str = "run", **parts: Any) -> Run:
+def two(*samples: Sample, name: str = "run", **parts) -> Run:
     """Return the run of two documents in memory."""
     found = two_documents()
     return run_of(samples or found.samples, list(found.documents.values()), name=name, **parts)
@@ -189,7 +189,7 @@ def large() -> EvaluationSet:
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 
-def splits_of(found: EvaluationSet, *more: Sample, shares: dict[str, float] = SHARES) -> Any:
+def splits_of(found: EvaluationSet, *more: Sample, shares: dict[str, float] = SHARES):
     return split([*found.samples, *more], found.chunks, shares)
 
 

@@ -8,7 +8,6 @@ import sys
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import datasets
 import numpy as np
@@ -68,7 +67,7 @@ def written(found: EvaluationSet, name: str, out: Path) -> Path:
     return folder
 
 
-def rows(file: Path) -> Any:
+def rows(file: Path):
     text = file.read_text("utf-8")
     return (
         [json.loads(line) for line in text.split("\n")[:-1]]
@@ -81,7 +80,7 @@ def with_samples(*samples: Sample) -> EvaluationSet:
     return two_documents()._replace(samples=samples)
 
 
-def changed(number: int = 0, **changes: Any) -> Sample:
+def changed(number: int = 0, **changes) -> Sample:
     return two_documents().samples[number].model_copy(update=changes)
 
 

@@ -38,7 +38,7 @@ QA = [
 ]
 
 
-def corpus_row(name: str, text: str, **changes: Any) -> dict[str, Any]:
+def corpus_row(name: str, text: str, **changes) -> dict[str, Any]:
     metadata = {
         "last_modified_datetime": TIME,
         "prev_id": None,

@@ -17,7 +17,7 @@ COLUMNS = ["anchor", "positive", *(f"negative_{number}" for number in range(1, 6
 TOWARDS = 0.8  # cosine of a question and its positive
 
 
-ROWS: dict[str, np.ndarray] = {}  # by chunk; a question is embedded as the chunk that it names
+ROWS = {}  # by chunk; a question is embedded as the chunk that it names
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,11 @@
 """Files of the Hub come through its own client, from a server on this machine."""
 
 import hashlib
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from model_server import running
 from refusal import refuses
 
 from groundset.models.fetch import parse_name, pull
@@ -61,12 +61,8 @@ def hub(home, monkeypatch) -> Iterator[Hub]:
     server = Hub()
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(server):
+        yield server
 
 
 def test_a_file_is_downloaded_once(hub, home):

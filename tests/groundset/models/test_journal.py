@@ -5,7 +5,6 @@ import dataclasses
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import dspy
 import pytest
@@ -38,7 +37,7 @@ class Counting:
         pass
 
 
-def ask(text: str = "Hello", **config: Any) -> Request:
+def ask(text: str = "Hello", **config) -> Request:
     return Request(model="local/x", messages=(Message.user(text),), config=Config(**config))
 
 

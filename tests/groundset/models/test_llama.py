@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from dspy.lm15 import Config, ContextLengthError, InvalidRequestError, Message, Request
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.model
 LONG_SYSTEM = "You answer questions about harbours, bridges and ferries in one short sentence. " * 8
 
 
-def ask(text: str, **config: Any) -> Request:
+def ask(text: str, **config) -> Request:
     options = {"max_tokens": 8, "temperature": 0.8, "seed": 1, **config}
     return Request(
         model="local/x",

@@ -29,7 +29,7 @@ def parser(opened) -> Parser:
     return Parser(opened.name, opened.sha256, opened._pipeline)
 
 
-def rows(sentence: Any) -> list[tuple[Any, ...]]:
+def rows(sentence) -> list[tuple[Any, ...]]:
     return [
         (t.text, t.lemma_, t.tag_, t.pos_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_)
         for t in sentence

@@ -28,7 +28,7 @@ def make_set(make_run, word_encoder, monkeypatch) -> Callable[..., Run]:
     encoder = word_encoder("f" * 64)  # as the record of the run says
     monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
 
-    def make(name: str = "run", **fields: Any) -> Run:
+    def make(name: str = "run", **fields) -> Run:
         run = make_run(name, **fields)
         np.save(run.folder / "vectors.npy", encoder.encode(PASSAGES).astype(np.float32))
         return run

@@ -6,7 +6,6 @@ import re
 import signal
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -32,7 +31,7 @@ class Pages:
         }
         self.client = make_app(run, reviewer, TOKEN).test_client()
 
-    def get(self, path: object = "", *, status: int = 200, **options: Any) -> str:
+    def get(self, path: object = "", *, status: int = 200, **options) -> str:
         answer = self.client.get(f"/{TOKEN}/{path}", follow_redirects=True, **options)
         assert answer.status_code == status, answer.text
         return answer.text

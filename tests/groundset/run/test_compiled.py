@@ -69,7 +69,7 @@ def test_a_state_may_write_fewer_outputs(saved):
         read_states(saved.parent)
 
 
-def change(**values: Any) -> Callable[[dict[str, Any]], Any]:
+def change(**values) -> Callable[[dict[str, Any]], Any]:
     return lambda state: state | values
 
 

@@ -144,7 +144,6 @@ def test_a_model_that_fails_keeps_what_was_finished(opened, tmp_path):
         ({"seed": 1}, "--seed 0, not 1"),
         ({"lm": "changed"}, "--lm scripted"),
         ({"chunk_size": 400}, "--chunk-size 500, not 400"),
-        ({"across_documents": True}, "--across-documents False, not True"),
     ],
 )
 def test_a_run_goes_on_with_the_same_options_only(opened, change, message):

@@ -52,7 +52,7 @@ def scripted(monkeypatch) -> Scripted:
         lm, engine = scripted_lm(answers)
 
         @contextmanager
-        def open_model(spec: str, **options: Any) -> Iterator[Any]:
+        def open_model(spec: str, **options) -> Iterator[Any]:
             yield SimpleNamespace(lm=lm, name=spec)
 
         monkeypatch.setattr(opening, "open_model", open_model)
@@ -61,7 +61,7 @@ def scripted(monkeypatch) -> Scripted:
     return script
 
 
-def run_command(kind: str, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
+def run_command(kind: str, file: Path, out: Path, **options) -> list[dict[str, Any]]:
     judge(JudgeOptions.parse({"kind": kind, "file": file, "out": out, "quiet": True, **options}))
     return [json.loads(line) for line in out.read_text("utf-8").split("\n") if line]
 

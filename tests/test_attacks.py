@@ -261,7 +261,7 @@ def test_the_server_of_a_compiled_state_is_not_contacted(command, state, elsewhe
 class Touches:
     """Makes a file when it is unpickled."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path):
         self.path = path
 
     def __reduce__(self):
@@ -360,7 +360,7 @@ def test_vectors_are_not_unpickled(refused, tmp_path):
 def without_end(head: bytes) -> Callable[[Any, list[int]], None]:
     """Return a fault of a server that sends until nobody reads any more, and counts the bytes."""
 
-    def send(handler, sent: list[int]) -> None:
+    def send(handler, sent: list[int]):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n%s\r\n" % head)
         with suppress(OSError):
             while sent[0] < 100 << 20:

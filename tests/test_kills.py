@@ -45,7 +45,7 @@ class Runs:
     user's own.
     """
 
-    def __init__(self, server: ModelServer, folder: Path, *, given: bool) -> None:
+    def __init__(self, server: ModelServer, folder: Path, *, given: bool):
         self.server, self.folder = server, folder
         chunks, questions = write_chunks(folder / "mills.jsonl"), folder / "questions.txt"
         questions.write_text(
@@ -107,7 +107,7 @@ def test_killed_runs_go_on_where_they_were(tmp_path, given):
         check_kills(Runs(server, tmp_path, given=given))
 
 
-def check_kills(runs: Runs) -> None:
+def check_kills(runs: Runs):
     kills, began = int(os.environ.get("KILLS", "20")), time.monotonic()
     files = runs.finish(runs.folder / "whole")
     seconds, requests = time.monotonic() - began, Counter(runs.asked())

@@ -43,7 +43,7 @@ FERRY, CLOCK, TOWER, PIER, WEIR = (
 
 
 @pytest.fixture(autouse=True)
-def embedder(word_encoder, monkeypatch) -> None:
+def embedder(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 

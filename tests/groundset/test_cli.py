@@ -79,7 +79,7 @@ def run(capsys, monkeypatch) -> Callable[..., Ran]:
         with pytest.raises(SystemExit) as left:
             cli.main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        return Ran(left.value.code, captured.out, captured.err)  # type: ignore[arg-type]
+        return Ran(left.value.code, captured.out, captured.err)
 
     return run
 

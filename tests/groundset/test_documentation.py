@@ -93,7 +93,7 @@ def calls_in(text: str) -> Iterator[list[str]]:
             yield from (words[1:] for words in calls if words[:1] == ["groundset"])
 
 
-def parse(words: list[str]) -> None:
+def parse(words: list[str]):
     """Parse arguments with the real parsers, which raise on unknown ones."""
     command: Any = cli.build_app()
     name: str | None = "groundset"

@@ -45,7 +45,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def write_folder(target: Path, **texts: str) -> None:
+def write_folder(target: Path, **texts: str):
     with whole_folder(target, last="z") as folder:
         for name, text in texts.items():
             (folder / name).write_text(text)
@@ -198,7 +198,7 @@ def test_names_of_maximum_length(tmp_path):
 class FillingDisk:
     """A disk that is full at the n-th write or sync."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.left = 10**9
         disk, fsync = self, os.fsync
 
@@ -216,17 +216,17 @@ class FillingDisk:
         monkeypatch.setattr(Path, "open", open_)
         monkeypatch.setattr(os, "fsync", lambda handle: (disk.use(), fsync(handle)))
 
-    def use(self) -> None:
+    def use(self):
         self.left -= 1
         if self.left == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def rows(folder: Path, word: str) -> None:
+def rows(folder: Path, word: str):
     write_rows(folder / "a.jsonl", ({"number": number, "text": word * 900} for number in range(40)))
 
 
-def two_tables(folder: Path, word: str) -> None:
+def two_tables(folder: Path, word: str):
     with whole_folder(folder / "out", last="b") as aside:
         for name in ("a", "b"):
             with (aside / name).open("w", encoding="utf-8") as stream:

@@ -15,7 +15,7 @@ REFUSED = Reject(step="judge", reason="not clear: two things are asked", chunk_i
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch) -> None:
+def quick(monkeypatch):
     """Print every change at once."""
     for name, value in (
         ("PATIENCE_SECONDS", 0),

@@ -76,8 +76,8 @@ def test_heads_learn_what_labels_say(step, outputs, word_encoder, tmp_path):
     encoder, labels = word_encoder(), [*questions(240), *chunks()]
     heads = fit_heads(step, labels, encoder, target_precision=0.8)
     assert heads.heads.keys() == outputs
-    assert heads.record["test"]["auc"][0] == 1  # type: ignore[index, call-overload]
-    assert heads.record["supported_precision"] > 0.6  # type: ignore[operator]
+    assert heads.record["test"]["auc"][0] == 1
+    assert heads.record["supported_precision"] > 0.6
     measures = measures_of(
         heads, [row for row in rows_of(step, labels) if row.split == "test"], encoder
     )
@@ -104,7 +104,7 @@ def test_judge_says_what_is_wrong(word_encoder):
 def test_precision_that_labels_do_not_support_is_recorded(word_encoder):
     heads = fit_heads("judge", questions(), word_encoder(), target_precision=0.999)
     assert heads.record["target_precision"] == 0.999
-    assert 0.6 < heads.record["supported_precision"] < 0.999  # type: ignore[operator]
+    assert 0.6 < heads.record["supported_precision"] < 0.999
     assert 0 < heads.threshold < 1
 
 
@@ -124,7 +124,7 @@ def test_threshold_is_that_of_generated_questions(word_encoder):
     plain, generated = (
         fit_heads("judge", labels, word_encoder()) for labels in (rows, [*rows, *kept])
     )
-    assert plain.record["supported_precision"] > generated.record["supported_precision"]  # type: ignore[operator]
+    assert plain.record["supported_precision"] > generated.record["supported_precision"]
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
@@ -142,7 +142,7 @@ def test_questions_of_strong_writers_are_left_to_models(word_encoder):
     assert heads.record["rows"] == {"train": 72, "dev": 24, "test": 24}
     assert (
         fit_heads("grounding", [*questions(), *strong], word_encoder()).record["rows"]["test"] == 24
-    )  # type: ignore[index, call-overload]
+    )
 
 
 def test_shipped_heads_have_the_measures_of_their_record(word_encoder):
@@ -151,5 +151,5 @@ def test_shipped_heads_have_the_measures_of_their_record(word_encoder):
     rows = [row for row in rows_of("grounding", labels) if row.split == "test"]
     found = measures_of(shipped, rows, word_encoder())
     recorded = shipped.record["test"]
-    assert found["auc"][0] == pytest.approx(recorded["auc"][0], abs=1e-4)  # type: ignore[index, call-overload]
-    assert found["precision"][0] == pytest.approx(recorded["precision"][0], abs=1e-4)  # type: ignore[index, call-overload]
+    assert found["auc"][0] == pytest.approx(recorded["auc"][0], abs=1e-4)
+    assert found["precision"][0] == pytest.approx(recorded["precision"][0], abs=1e-4)

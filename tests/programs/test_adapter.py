@@ -147,7 +147,7 @@ def test_trained_weights_are_named_in_the_request():
     seen = []
 
     class Engine:
-        def complete(self, request):  # type: ignore[no-untyped-def]
+        def complete(self, request):
             seen.append(request.config)
             return response("yes")
 

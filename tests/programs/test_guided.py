@@ -218,7 +218,7 @@ def test_tidy_answer(text, question, tidy):
 class DecidingEngine:
     """Answers with one token of given log-probabilities."""
 
-    def __init__(self, **top: float) -> None:
+    def __init__(self, **top: float):
         self.top, self.requests = top, list[Request]()
 
     def complete(self, request: Request) -> Response:

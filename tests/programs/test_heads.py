@@ -108,7 +108,7 @@ def test_grounding_needs_answer_in_passage_with_fitting_form(judges):
 
 def test_known_vectors_are_not_embedded_again(judges, word_encoder):
     judge = HeadJudge("chunk", judges["chunk"].heads, word_encoder(judges["chunk"].heads.embedder))
-    judge.encoder.encode = None  # type: ignore[method-assign, assignment]
+    judge.encoder.encode = None
     assert judge.batch([{"passage": PASSAGE}], vectors=NO_VECTORS[:1])[0].fit
     assert copy.deepcopy(judge) is judge, "copies of a program share the judge"
 
@@ -119,7 +119,7 @@ def test_any_text_gets_a_probability(passage, question):
     heads = load_heads(SHIPPED / "grounding.json").heads["grounded"]
     features = HEAD_STEPS["grounding"].features(
         [{"passage": passage, "question": question, "answer": passage}], None
-    )  # type: ignore[arg-type]
+    )
     assert 0 <= heads.probability(features[0]) <= 1
 
 

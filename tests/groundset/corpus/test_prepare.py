@@ -33,7 +33,7 @@ def corpus() -> Corpus:
 class Head:
     """Judges by the number of words, and remembers what it was given."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.seen: list[tuple[str, str]] = []
 
     def batch(
@@ -55,7 +55,7 @@ def encoder(word_encoder, monkeypatch):
     return found
 
 
-def checked(batches: Sequence[Batch], corpus: Corpus, encoder, order: Sequence[int]) -> None:
+def checked(batches: Sequence[Batch], corpus: Corpus, encoder, order: Sequence[int]):
     assert [place for batch in batches for place in batch.places] == list(order)
     texts = [plain(corpus.chunks[place].text) for place in order]
     np.testing.assert_allclose(

@@ -78,7 +78,7 @@ def write_lines(file: Path, *rows: object) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def embedder(word_encoder, monkeypatch) -> None:
+def embedder(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 

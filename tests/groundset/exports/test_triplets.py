@@ -21,7 +21,7 @@ ROWS = {}  # by chunk; a question is embedded as the chunk that it names
 
 
 @pytest.fixture(autouse=True)
-def embedder(monkeypatch) -> None:
+def embedder(monkeypatch):
     class Named:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.stack([ROWS[text.split()[-1].rstrip("?")] for text in texts])

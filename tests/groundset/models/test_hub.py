@@ -21,7 +21,7 @@ class Hub(ThreadingHTTPServer):
     every request.
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.content, self.sha256, self.error = WEIGHTS, hashlib.sha256(WEIGHTS).hexdigest(), ""
         self.asked: list[str] = []
@@ -30,7 +30,7 @@ class Hub(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Hub
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         hub = self.server
         hub.asked.append(self.path)
         is_there = not hub.error and self.path.endswith("/quants/tiny.gguf")
@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - the handler's name
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object):
         pass
 
 

@@ -16,7 +16,7 @@ from groundset.models.journal import AsyncEngine, Engine, MemoryJournal, Variant
 class Counting:
     """Answers with the number of the call, and its seed."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.seeds: list[int | None] = []
         self.error: Exception | None = None
         self.text = "answer"
@@ -33,7 +33,7 @@ class Counting:
             id="1", model=request.model, message=message, finish_reason="stop", usage=usage
         )
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 

@@ -19,7 +19,7 @@ SECTIONS = ["questions", "made", "retrieval", "variety", "cost"]
 class Page(HTMLParser):
     """The text, tags and attributes of a page."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page: str):
         super().__init__()
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
@@ -27,11 +27,11 @@ class Page(HTMLParser):
         self.feed(page)
         self.text = " ".join(self.text.split())
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]):
         self.tags.append(tag)
         self.attributes += attrs
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data: str):
         if self.tags[-1:] != ["style"]:
             self.text += f" {data}"
 

@@ -52,6 +52,7 @@ def test_verdicts_become_labels(make_run):
 
 
 def test_what_becomes_no_label(make_run):
+    whole = make_run("whole").chunks
     run = make_run(
         reviews=[
             review("s0"),
@@ -60,7 +61,7 @@ def test_what_becomes_no_label(make_run):
             review("s2"),
             review("s3"),
         ],
-        changes={2: {"retrieval_gt": ()}, 3: {"contexts": _two_documents(make_run("whole"))}},
+        changes={2: {"retrieval_gt": ()}, 3: {"contexts": (whole["c0"], whole["c3"])}},
     )
     left_out = Counter()
     assert labels_of(run, left_out) == []
@@ -106,7 +107,3 @@ def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     )
     with refuses("three: no label; run `groundset review` first"):
         labels_from(LabelsFromOptions(runs=(Path("three"),), out=out))
-
-
-def _two_documents(run: Run) -> tuple[object, ...]:
-    return run.chunks["c0"], run.chunks["c3"]

@@ -29,7 +29,7 @@ def write_document(folder: Path) -> Path:
 
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("smollm2")
-def test_an_interrupted_run_becomes_the_same_as_one_that_was_not(tmp_path) -> None:
+def test_an_interrupted_run_becomes_the_same_as_one_that_was_not(tmp_path):
     given = {
         "documents": (write_document(tmp_path / "docs"),),
         "lm": "smollm2-135m",

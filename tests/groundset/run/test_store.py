@@ -100,14 +100,14 @@ def test_a_closed_run_can_be_read_where_nothing_can_be_written(folder):
         folder.chmod(0o700)
 
 
-def damage_a_page(file: Path) -> None:
+def damage_a_page(file: Path):
     data = bytearray(file.read_bytes())
     data[4096:4196] = b"\xff" * 100
     file.write_bytes(data)
 
 
 def run_sql(*statements: str) -> object:
-    def change(file: Path) -> None:
+    def change(file: Path):
         connection = sqlite3.connect(file)
         for statement in statements:
             connection.execute(statement)
@@ -140,7 +140,7 @@ def run_sql(*statements: str) -> object:
     ],
 )
 def test_a_damaged_or_foreign_file_is_refused_in_one_line(folder, change, message):
-    change(folder / "run.sqlite")  # type: ignore[operator]
+    change(folder / "run.sqlite")
     with refuses(message) as error, Store.open(folder) as store:
         store.attempts()
     assert error.value.exit_code == 2

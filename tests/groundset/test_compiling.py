@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 import mlflow
 import pytest
-from labelled import ASKED, KEPT, REFUSED, chunks, question, questions, write
+from labelled import ASKED, KEPT, REFUSED, chunks, questions, write
 from model_server import ModelServer, serving, wrote
 from refusal import refuses
 

@@ -15,7 +15,7 @@ from scripted import ScriptedEngine, scripted_lm
 
 import groundset
 from groundset.models import open as opening
-from groundset.programs.errors import InputError, ModelError
+from groundset.programs.errors import ModelError
 from groundset.run.judging import JudgeOptions, judge
 
 ROWS = [
@@ -131,15 +131,13 @@ def test_an_error_loses_no_finished_call(tmp_path, monkeypatch):
     assert list((tmp_path / "cache" / "judged").iterdir()) == []
 
 
-def test_rows_that_a_server_never_answers_have_no_verdict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_a_server_never_answers_have_no_verdict(tmp_path, monkeypatch):
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "cache"))
     asked = [f"When does ferry {n} leave?" for n in range(13)]
     rows = [{"question": question, "passage": "At nine."} for question in asked]
-    last: list[Any] = [(401, {"error": {"message": "no"}}), GOOD]
+    last = [(401, {"error": {"message": "no"}}), GOOD]
 
-    def answer(body: dict[str, Any]) -> Any:
+    def answer(body):
         text = body["messages"][-1]["content"]
         if asked[-1] in text:
             return last.pop(0)
@@ -147,13 +145,13 @@ def test_rows_that_a_server_never_answers_have_no_verdict(
 
     with serving(answer) as server:
         options = {"critic_lm": server.spec, "quiet": True}
-        with pytest.raises(InputError, match="needs an API key"):
+        with refuses("needs an API key"):
             groundset.judge("questions", rows, **options)
         # Asked again, only what was not answered reaches the server: six rows, and the last one.
         judged = groundset.judge("questions", rows, **options)
         assert [row["verdict"] for row in judged] == [*[None, "good"] * 6, "good"]
         assert "did not answer this prompt" in judged[0]["reason"]
-        with pytest.raises(ModelError, match="5 requests in a row failed") as caught:
+        with refuses("5 requests in a row failed", ModelError) as caught:
             groundset.judge("questions", rows[:-1:2], **options)
         assert caught.value.exit_code == 1
 

@@ -109,7 +109,7 @@ def test_detectable_gain():
     assert detectable_gain(Estimate(0, -0.9, 0.9)) == 1.0
 
 
-def test_what_questions_can_show() -> None:
+def test_what_questions_can_show():
     assert sight(sight(1).needed).smallest == pytest.approx(0.05, abs=0.001)
     assert sight(0).smallest == 1.0
     spread = spread_of(Estimate(0, -0.1, 0.1), 100)
